@@ -1,0 +1,44 @@
+# Everything runs in a virtual environment of its own, .venv, made on first use and kept while pyproject.toml is unchanged.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+CODE := stitch signatures pipelines bench configs tests
+
+.PHONY: demo test check format mirror clean
+
+demo: $(STAMP)
+	@$(BIN)/stitch demo
+
+test: $(STAMP)
+	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
+
+check: $(STAMP) mirror
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	PYTHONPATH=.typecheck $(BIN)/lint-imports --no-cache
+	MYPYPATH=.typecheck $(BIN)/mypy -p stitch
+	MYPYPATH=.typecheck $(BIN)/mypy tests
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+# With uv if it is there (faster), with pip if not.
+$(STAMP): pyproject.toml requirements.lock
+	@if command -v uv >/dev/null 2>&1; then \
+	  { [ -x $(BIN)/python ] || uv venv --quiet --python $(PYTHON) .venv; } && \
+	  uv pip install --quiet --python $(BIN)/python -c requirements.lock -e '.[dev]'; \
+	else \
+	  { [ -x $(BIN)/pip ] || $(PYTHON) -m venv .venv; } && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'; \
+	fi
+	@touch $@
+
+# Type checkers and import linters read files, not pyproject.toml: show them the packages as they are installed.
+mirror:
+	@rm -rf .typecheck/stitch && mkdir -p .typecheck
+	@cp -Rp stitch .typecheck/stitch
+	@for folder in signatures pipelines bench configs; do cp -Rp $$folder .typecheck/stitch/$$folder; done
+
+clean:
+	rm -rf .venv .typecheck build dist *.egg-info

@@ -1,0 +1,75 @@
+"""The vocabulary of the library: types, protocols, and the definition of the ranking.
+
+Knows pydantic and nothing else.
+"""
+
+from stitch.core.intent import (
+    ContextualIntent,
+    IntentFilter,
+    Label,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    clean_label,
+)
+from stitch.core.protocols import (
+    DensityQuery,
+    Embedder,
+    FilterSelector,
+    Labeler,
+    LabelSession,
+    Observer,
+    Retriever,
+    SnippetRecord,
+    SnippetStore,
+    SparseVector,
+    StepSource,
+    StoreHit,
+)
+from stitch.core.ranking import (
+    DensityCount,
+    ScoredSnippet,
+    density,
+    match,
+    matched_by_kind,
+    rank_by_label_density,
+    ranking_key,
+)
+from stitch.core.receipts import (
+    InputRejected,
+    LabelsMerged,
+    MemoryEvent,
+    Receipt,
+    Rejection,
+    Searched,
+    StepsAccepted,
+    StepsFailed,
+    StepsStored,
+    StepState,
+)
+from stitch.core.results import RetrievalResult, SearchRequest, Selection
+from stitch.core.snippets import (
+    SCHEMA_VERSION,
+    EntityMention,
+    EntityTypeSummary,
+    LabelInventory,
+    MemorySnippet,
+    ReferenceRewrite,
+    ScopeSummary,
+    StepKey,
+    StepLabels,
+    apply_rewrites,
+    snippet_id,
+)
+from stitch.core.steps import Step, ToolCall, Trajectory, clean_name, clean_text
+
+__all__ = [
+    "SCHEMA_VERSION", "ContextualIntent", "DensityCount", "DensityQuery", "Embedder", "EntityMention",
+    "EntityTypeSummary", "FilterSelector", "InputRejected", "IntentFilter", "Label", "LabelInventory", "LabelKind",
+    "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet",
+    "Observer", "Receipt", "ReferenceRewrite", "Rejection", "RetrievalResult", "Retriever", "ScopeSummary",
+    "ScoredSnippet", "SearchRequest", "Searched", "Selection", "SnippetRecord", "SnippetStore", "SparseVector",
+    "Step", "StepKey", "StepLabels", "StepSource", "StepState", "StepsAccepted", "StepsFailed", "StepsStored",
+    "StoreHit", "ToolCall", "Trajectory", "apply_rewrites", "clean_label", "clean_name", "clean_text", "density",
+    "match", "matched_by_kind", "rank_by_label_density", "ranking_key", "snippet_id",
+]  # fmt: skip

@@ -1,0 +1,198 @@
+"""Contextual intent: the three kinds of labels that say what a step was about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+MAX_LABEL_CHARS = 120
+"""The longest label; what is longer is cut at a word."""
+
+MAX_LABELS_PER_KIND = 16
+"""The most labels of one kind on one step; a flood of labels would drown the ranking."""
+
+_NOT_IN_LABELS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029<>{}`]+")
+_BLANKS = re.compile(r"\s+")
+
+
+class LabelKind(str, Enum):
+    """The kinds of labels. The paper has three (§2.1); the authors' code adds `TARGET`."""
+
+    SCOPE = "scope"
+    """Thematic scope: the goal a step serves (§2.2.1). A partonomy: a step is in one scope."""
+    EVENT_TYPE = "event_type"
+    """Event type: what was done, whatever the goal (§2.2.2). A taxonomy."""
+    ENTITY_TYPE = "entity_type"
+    """Key entity type: a class of information that matters, such as *price* (§2.2.3)."""
+    TARGET = "target"
+    """The very thing a step is about. Not in the paper; only for comparison with the authors' code."""
+
+
+class Label(NamedTuple):
+    """A label value with its kind."""
+
+    kind: LabelKind
+    value: str
+
+
+def clean_label(value: str) -> str:
+    """Return `value` fit for storing and for showing to a model.
+
+    Labels are made from untrusted text and go back into prompts, so markup and control characters are removed and the
+    length is bounded. May return an empty string: then there is no label.
+    """
+    cleaned = _BLANKS.sub(" ", _NOT_IN_LABELS.sub(" ", value)).strip()
+    if len(cleaned) > MAX_LABEL_CHARS:
+        cut = cleaned[:MAX_LABEL_CHARS]
+        cleaned = (cut.rsplit(" ", 1)[0] if " " in cut else cut).strip()
+    return cleaned
+
+
+def _distinct(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(clean_label, values))))
+
+
+def _bounded(values: Iterable[str]) -> tuple[str, ...]:
+    return _distinct(values)[:MAX_LABELS_PER_KIND]
+
+
+StepLabelValues = Annotated[tuple[str, ...], AfterValidator(_bounded)]
+FilterLabelValues = Annotated[tuple[str, ...], AfterValidator(_distinct)]
+
+
+class ContextualIntent(BaseModel):
+    """The intent tuple ι_t = (σ_t, ε_t, κ_t) of one step (§2.1)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    scope: Annotated[str, AfterValidator(clean_label)] | None = None
+    """Thematic scope σ_t; None until the step is labeled."""
+    event_types: StepLabelValues = ()
+    entity_types: StepLabelValues = ()
+    targets: StepLabelValues = ()
+    """See `LabelKind.TARGET`; empty unless a labeler was asked for it."""
+
+    def labels(self) -> frozenset[Label]:
+        """All labels of this step, of every kind."""
+        return frozenset(self._each())
+
+    def of(self, kind: LabelKind) -> tuple[str, ...]:
+        """The labels of one kind."""
+        if kind is LabelKind.SCOPE:
+            return (self.scope,) if self.scope else ()
+        if kind is LabelKind.EVENT_TYPE:
+            return self.event_types
+        return self.entity_types if kind is LabelKind.ENTITY_TYPE else self.targets
+
+    def _each(self) -> Iterator[Label]:
+        for kind in LabelKind:
+            for value in self.of(kind):
+                yield Label(kind, value)
+
+
+class IntentFilter(BaseModel):
+    """The filter configuration F_q = (S_q, E_q, K_q) of a question (§2.3).
+
+    Values are canonical labels of the memory that is asked. An empty filter leaves the ranking to similarity.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    scopes: FilterLabelValues = ()
+    event_types: FilterLabelValues = ()
+    entity_types: FilterLabelValues = ()
+    targets: FilterLabelValues = ()
+
+    def labels(self) -> frozenset[Label]:
+        """All selected labels, of every kind."""
+        pairs = (
+            (LabelKind.SCOPE, self.scopes),
+            (LabelKind.EVENT_TYPE, self.event_types),
+            (LabelKind.ENTITY_TYPE, self.entity_types),
+            (LabelKind.TARGET, self.targets),
+        )
+        return frozenset(Label(kind, value) for kind, values in pairs for value in values)
+
+    def __bool__(self) -> bool:
+        return bool(self.scopes or self.event_types or self.entity_types or self.targets)
+
+
+class LabelMerge(BaseModel):
+    """One recorded merge: from now on `alias` reads as `into`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: LabelKind
+    alias: str
+    into: str
+    position: int = 0
+    """The step at which the merge was made."""
+    made_by: str = "local"
+
+
+class LabelVocabulary:
+    """Which labels mean the same: the merges of one trajectory or tenant, applied at query time.
+
+    Snippets keep the labels they were stored with; a merge is a recorded event and can be undone (§2.2.2,
+    "consolidate semantically overlapping labels").
+    """
+
+    def __init__(self, merges: Iterable[LabelMerge] = ()) -> None:
+        self._merges: list[LabelMerge] = []
+        self._into: dict[Label, str] = {}
+        self._aliases: dict[Label, set[str]] | None = None
+        for merge in merges:
+            self.merge(merge)
+
+    @property
+    def merges(self) -> tuple[LabelMerge, ...]:
+        """All merges in force, oldest first."""
+        return tuple(self._merges)
+
+    def merge(self, merge: LabelMerge) -> None:
+        """Record that `merge.alias` reads as `merge.into`.
+
+        Raises:
+            ValueError: The alias already is an alias, or the merge would close a circle.
+        """
+        alias = Label(merge.kind, merge.alias)
+        if alias in self._into:
+            raise ValueError(f"{merge.alias!r} is already merged into {self._into[alias]!r}")
+        if self.canonical(merge.kind, merge.into) == merge.alias:
+            raise ValueError(f"{merge.alias!r} cannot be merged into its own alias {merge.into!r}")
+        self._merges.append(merge)
+        self._into[alias] = merge.into
+        self._aliases = None
+
+    def undo(self, kind: LabelKind, alias: str) -> bool:
+        """Take back the merge of `alias`; False if there is none."""
+        if self._into.pop(Label(kind, alias), None) is None:
+            return False
+        self._merges = [m for m in self._merges if (m.kind, m.alias) != (kind, alias)]
+        self._aliases = None
+        return True
+
+    def canonical(self, kind: LabelKind, value: str) -> str:
+        """The label under which `value` is read; itself unless it was merged."""
+        while (into := self._into.get(Label(kind, value))) is not None:
+            value = into
+        return value
+
+    def canonical_label(self, label: Label) -> Label:
+        """As `canonical`, for a label with its kind."""
+        return Label(label.kind, self.canonical(label.kind, label.value)) if self._into else label
+
+    def aliases(self, label: Label) -> frozenset[str]:
+        """All stored values that read as `label`, itself included."""
+        if not self._into:
+            return frozenset((label.value,))
+        if self._aliases is None:
+            self._aliases = {}
+            for alias in self._into:
+                canonical = self.canonical_label(alias)
+                self._aliases.setdefault(canonical, {canonical.value}).add(alias.value)
+        return frozenset(self._aliases.get(label, (label.value,)))

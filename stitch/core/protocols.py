@@ -1,0 +1,216 @@
+"""The seams of the library: whoever satisfies one of these can take the place of what is shipped.
+
+Each protocol has one suite of contract tests in `stitch.testing.contracts`, which every implementation passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from stitch.core.intent import Label
+from stitch.core.ranking import DensityCount
+from stitch.core.receipts import MemoryEvent, Rejection
+from stitch.core.results import RetrievalResult, SearchRequest, Selection
+from stitch.core.snippets import LabelInventory, MemorySnippet, StepLabels
+from stitch.core.steps import Step
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+SparseVector = Mapping[int, float]
+"""Weights by 32-bit index."""
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product is their similarity."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the embedding space, version included. A store refuses vectors of another one."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, shape `(len(texts), dimension)`; of a text without words, zeros.
+
+        Raises:
+            EmbedderError: The texts could not be embedded; none of them was.
+        """
+        ...
+
+
+class SnippetRecord(NamedTuple):
+    """A snippet with what it is searched by."""
+
+    snippet: MemorySnippet
+    vector: Vectors
+    """Shape `(dimension,)`."""
+    words: SparseVector
+    """Lexical weights, see `stitch.embed.LexicalEncoder`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DensityQuery:
+    """One ranking request to a store."""
+
+    tenant: str
+    labels: Mapping[Label, frozenset[str]] = field(default_factory=dict)
+    """Canonical labels of the filter, each with all stored values that read as it (`LabelVocabulary.aliases`)."""
+    trajectory: str | None = None
+    vector: Vectors | None = None
+    """Query vector; similarity has no dense part if None."""
+    words: SparseVector | None = None
+    """Lexical weights of the query; similarity has no lexical part if None."""
+    lexical_share: float = 0.5
+    """How much of the similarity is lexical when both parts are there, from 0 to 1."""
+    count: DensityCount = DensityCount.VALUES
+    weights: Mapping[Label, float] | None = None
+    k: int = 40
+
+
+class StoreHit(NamedTuple):
+    """A snippet as a store ranked it."""
+
+    snippet: MemorySnippet
+    density: float
+    similarity: float
+
+
+@runtime_checkable
+class SnippetStore(Protocol):
+    """Keeps snippets and ranks them. Every call names a tenant; nothing of another tenant is ever touched."""
+
+    def put(self, records: Sequence[SnippetRecord]) -> None:
+        """Write snippets; one with the same id is replaced. When this returns, they can be found.
+
+        Raises:
+            StoreError: Nothing or only a part was written; putting again is safe.
+        """
+        ...
+
+    def rank(self, query: DensityQuery) -> list[StoreHit]:
+        """Return the `k` first snippets by (density, similarity, trajectory, position), exactly.
+
+        Equal to `rank_by_label_density` over all snippets of the tenant (and trajectory), snippets without any
+        matched label included. Similarity is `(1 - s) * cosine + s * lexical / (lexical + 10)` where `s` is
+        `lexical_share` and both parts are asked for; one part alone counts in full.
+        """
+        ...
+
+    def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
+        """Return the snippets with these ids, in the order of `ids`; unknown ones and other tenants' are left out."""
+        ...
+
+    def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
+        """Iterate over all snippets, by trajectory and position."""
+        ...
+
+    def delete(self, tenant: str, ids: Sequence[str]) -> int:
+        """Delete snippets and return how many there were."""
+        ...
+
+    def count(self, tenant: str | None = None) -> int:
+        """The number of snippets of a tenant, or of all."""
+        ...
+
+    def flush(self) -> None:
+        """Make everything written survive a loss of power."""
+        ...
+
+    def close(self) -> None:
+        """Flush and let go of the store; closing twice is harmless."""
+        ...
+
+
+class LabelSession(Protocol):
+    """The labeling of one trajectory: remembers between two steps, knows nothing of what comes after."""
+
+    def label(self, steps: Sequence[Step]) -> list[StepLabels]:
+        """Label the next steps of the trajectory, in order; one result a step.
+
+        Raises:
+            ModelError: No step of the batch was labeled and the session is as before; asking again is safe.
+        """
+        ...
+
+    def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
+        """Take in steps whose labels are known already, as if `label` had just returned them."""
+        ...
+
+    def inventory(self) -> LabelInventory:
+        """The label space so far."""
+        ...
+
+    def save(self) -> bytes:
+        """Everything this session remembers; `Labeler.begin(trajectory, saved)` continues from it."""
+        ...
+
+
+@runtime_checkable
+class Labeler(Protocol):
+    """Finds the contextual intent of steps (§2.2)."""
+
+    @property
+    def name(self) -> str:
+        """Who makes the labels: goes into `StepLabels.made_by` and is compared before a saved session is used."""
+        ...
+
+    def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
+        """Start labeling a trajectory, or continue from a saved session."""
+        ...
+
+
+@runtime_checkable
+class FilterSelector(Protocol):
+    """Chooses the filter F_q for a question (§2.3)."""
+
+    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
+        """Return the labels that the question licenses; an empty filter if it licenses none."""
+        ...
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """One way to search a memory."""
+
+    @property
+    def mode(self) -> str:
+        """The name under which it is chosen."""
+        ...
+
+    def search(self, request: SearchRequest) -> RetrievalResult:
+        """Answer a question."""
+        ...
+
+
+@runtime_checkable
+class StepSource(Protocol):
+    """Reads trajectories from somewhere."""
+
+    def __iter__(self) -> Iterator[tuple[str, Step]]:
+        """Yield trajectory ids with steps, in order."""
+        ...
+
+    @property
+    def rejections(self) -> Iterable[Rejection]:
+        """What could not be read so far."""
+        ...
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """Is told what happens in a memory."""
+
+    def notice(self, event: MemoryEvent) -> None:
+        """Take note of an event. Must be quick and must not raise."""
+        ...

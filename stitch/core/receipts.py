@@ -1,0 +1,120 @@
+"""Receipts and events: what happened to a step, said only when it is true."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from stitch.core.intent import IntentFilter, LabelMerge
+
+
+class StepState(str, Enum):
+    """How far a step has come. A step only moves forward, except that a failed one may be retried."""
+
+    ACCEPTED = "accepted"
+    """Durably in the journal. From here on it is never lost."""
+    LABELED = "labeled"
+    """Its labels are in the journal."""
+    STORED = "stored"
+    """It can be found by its labels."""
+    FAILED = "failed"
+    """Labeling or storing failed; the reason is kept, `retry` tries again."""
+
+
+class Receipt(BaseModel):
+    """What the memory promises about one step."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str
+    step: str
+    position: int
+    state: StepState
+    reason: str = ""
+    """Why it failed."""
+    repeated: bool = False
+    """The step was known already, word for word: nothing was changed."""
+
+
+class Rejection(BaseModel):
+    """Input that was not accepted, and where it stands."""
+
+    model_config = ConfigDict(frozen=True)
+
+    source: str
+    """File name, or `-` for standard input."""
+    line: int
+    reason: str
+    text: str = ""
+    """The beginning of the rejected input."""
+
+
+class StepsAccepted(BaseModel):
+    """Steps became durable."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str
+    steps: tuple[str, ...]
+
+
+class StepsStored(BaseModel):
+    """Steps can be found by their labels."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str
+    steps: tuple[str, ...]
+    made_by: str
+
+
+class StepsFailed(BaseModel):
+    """Steps could not be labeled or stored; they stay accepted and can be retried."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str
+    steps: tuple[str, ...]
+    reason: str
+
+
+class InputRejected(BaseModel):
+    """Input was not accepted."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    rejection: Rejection
+
+
+class LabelsMerged(BaseModel):
+    """Two labels were found to mean the same."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str
+    merge: LabelMerge
+
+
+class Searched(BaseModel):
+    """A question was answered."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str | None
+    query: str
+    intent_filter: IntentFilter
+    hits: tuple[str, ...]
+    """Ids of the snippets returned, best first."""
+    milliseconds: float
+
+
+MemoryEvent: TypeAlias = StepsAccepted | StepsStored | StepsFailed | InputRejected | LabelsMerged | Searched

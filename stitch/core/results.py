@@ -1,0 +1,62 @@
+"""What a search returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from stitch.core.intent import IntentFilter
+from stitch.core.ranking import ScoredSnippet
+
+
+class SearchRequest(BaseModel):
+    """A question to a memory."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query: str
+    tenant: str
+    trajectory: str | None = None
+    """Search one trajectory only; all of the tenant if None."""
+    k: int = Field(default=40, ge=1, le=10_000)
+    """How many snippets to return (k_retrieve; the paper uses 40)."""
+    budget_tokens: int = Field(default=4096, ge=1)
+    """How many tokens the context may have (§4)."""
+    asked_at: float | str | None = None
+    """When the question is asked; relative times in it are read against this."""
+    intent_filter: IntentFilter | None = None
+    """Use this filter instead of selecting one."""
+
+
+class Selection(NamedTuple):
+    """A filter with the reasons for it."""
+
+    intent_filter: IntentFilter
+    reasons: tuple[str, ...] = ()
+    """One short sentence per selected label: what in the question licenses it."""
+
+
+class RetrievalResult(NamedTuple):
+    """The answer of a memory to a question."""
+
+    request: SearchRequest
+    intent_filter: IntentFilter
+    reasons: tuple[str, ...]
+    hits: tuple[ScoredSnippet, ...]
+    """Best first, at most `request.k`."""
+    context_text: str
+    context_tokens: int
+    context_hits: tuple[str, ...]
+    """Ids of the snippets of which at least a part stands in the context."""
+    milliseconds: float
+    mode: str
+    """The retriever that answered."""
+
+    def context(self) -> str:
+        """The hits as text for a prompt: inside the budget, in the order in which they happened.
+
+        It is quoted data with a delimiter that the quoted text cannot contain; put it into a user message, never into
+        a system message.
+        """
+        return self.context_text

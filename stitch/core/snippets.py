@@ -1,0 +1,171 @@
+"""What the memory keeps of a step, and what it knows about its scopes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from stitch.core.intent import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary
+
+_NAMESPACE = uuid.UUID("0d2c1f1e-5a0e-5f6e-9d55-6c5a2c1b7a10")
+
+SCHEMA_VERSION = 1
+"""The version of everything that is written: snippets, payloads, the journal."""
+
+
+def snippet_id(tenant: str, trajectory: str, step: str) -> str:
+    """The id of the snippet of a step: a UUIDv5, so that storing twice changes nothing."""
+    parts = (tenant, trajectory, step)
+    return str(uuid.uuid5(_NAMESPACE, "".join(f"{len(part)}:{part}" for part in parts)))
+
+
+class ReferenceRewrite(BaseModel):
+    """One entry of the ledger of resolved references (§2.2.3, "Coreference Resolution")."""
+
+    model_config = ConfigDict(frozen=True)
+
+    start: int
+    """Where the reference begins in the original text, in characters."""
+    end: int
+    replacement: str
+    antecedent: str | None = None
+    """The id of the step that named the thing."""
+    confidence: float = 1.0
+
+
+def apply_rewrites(text: str, rewrites: tuple[ReferenceRewrite, ...]) -> str:
+    """Return `text` with every rewrite applied; rewrites must not overlap."""
+    for rewrite in sorted(rewrites, key=lambda r: r.start, reverse=True):
+        text = text[: rewrite.start] + rewrite.replacement + text[rewrite.end :]
+    return text
+
+
+class EntityMention(BaseModel):
+    """A value with its class: *price* with "$76.22"."""
+
+    model_config = ConfigDict(frozen=True)
+
+    entity_type: str
+    value: str
+
+
+class StepLabels(BaseModel):
+    """What a labeler says of one step."""
+
+    model_config = ConfigDict(frozen=True)
+
+    intent: ContextualIntent
+    made_by: str
+    """Who made the labels: `local`, a model's name, a person."""
+    references: tuple[ReferenceRewrite, ...] = ()
+    """What was resolved; applied to the step's content it gives s'_t."""
+    summary: str = ""
+    """The canonical summary c_t (§2.2.4)."""
+    mentions: tuple[EntityMention, ...] = ()
+    """Values beside their classes; they never become labels."""
+    context: str = ""
+    """Words of earlier steps without which this one cannot be found, such as the question that a bare answer answers.
+
+    Indexed with the step, at a lower weight; not part of its text.
+    """
+
+
+class MemorySnippet(BaseModel):
+    """The memory snippet m_t = (s_t, ι_t, c_t) (§2.2.4). Immutable: merges of labels are applied when it is read."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str
+    step: str
+    position: int
+    """The place of the step in its trajectory, from 0."""
+    role: str
+    text: str
+    """What was said, word for word."""
+    resolved: str
+    """The text with its references replaced; equal to `text` where there were none."""
+    summary: str = ""
+    context: str = ""
+    """See `StepLabels.context`."""
+    intent: ContextualIntent = Field(default_factory=ContextualIntent)
+    references: tuple[ReferenceRewrite, ...] = ()
+    session: str | None = None
+    happened: float | str | None = None
+    """When it happened, as the source says it."""
+    recorded: float
+    """When the memory accepted it, in Unix seconds."""
+    labeled_by: str | None = None
+    """Who made the labels; None while the step waits for them."""
+    tools: tuple[str, ...] = ()
+    """Names of the tools called, or of the tool that answered."""
+    metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The id under which the snippet is stored."""
+        return snippet_id(self.tenant, self.trajectory, self.step)
+
+
+class ScopeSummary(BaseModel):
+    """What is known of one scope: its name, where it runs, and what tells it from the others (Σ_σ of §2.2.1)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    trajectory: str
+    spans: tuple[tuple[int, int], ...]
+    """First and last position of each stretch: more than one when the scope was left and resumed."""
+    steps: int
+    summary: str = ""
+    terms: Mapping[str, float] = Field(default_factory=dict)
+    """Stemmed words that are typical of the scope, with their weights."""
+    values: Mapping[str, int] = Field(default_factory=dict)
+    """Values named in the scope (places, dates, names, numbers), folded to lower case, with counts."""
+
+
+class EntityTypeSummary(BaseModel):
+    """What is known of one key entity type."""
+
+    model_config = ConfigDict(frozen=True)
+
+    steps: int
+    values: tuple[str, ...] = ()
+    """Some recent values, folded to lower case."""
+
+
+class LabelInventory(BaseModel):
+    """Everything a question can be matched against: the label space of one trajectory, or of several."""
+
+    model_config = ConfigDict(frozen=True)
+
+    scopes: tuple[ScopeSummary, ...] = ()
+    event_types: Mapping[str, int] = Field(default_factory=dict)
+    """Canonical event types with the number of steps that carry them."""
+    entity_types: Mapping[str, EntityTypeSummary] = Field(default_factory=dict)
+    merges: tuple[LabelMerge, ...] = ()
+    steps: int = 0
+
+    def vocabulary(self) -> LabelVocabulary:
+        """The merges, ready to be applied."""
+        return LabelVocabulary(self.merges)
+
+    def count(self, label: Label) -> int:
+        """How many steps carry the label."""
+        if label.kind is LabelKind.SCOPE:
+            return sum(scope.steps for scope in self.scopes if scope.name == label.value)
+        if label.kind is LabelKind.EVENT_TYPE:
+            return self.event_types.get(label.value, 0)
+        summary = self.entity_types.get(label.value)
+        return summary.steps if summary else 0
+
+
+class StepKey(NamedTuple):
+    """What names a step: tenant, trajectory, step id."""
+
+    tenant: str
+    trajectory: str
+    step: str

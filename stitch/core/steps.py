@@ -1,0 +1,102 @@
+"""What an agent did: steps and trajectories, as they come in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+MAX_NAME_CHARS = 512
+"""The longest id of a tenant, trajectory, step or session."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def clean_name(value: str, *, what: str = "name") -> str:
+    """Return `value` without control characters and outer blanks.
+
+    Names are data: they are never part of a path or of a query string, so any printable text will do.
+
+    Raises:
+        ValueError: Nothing is left, or more than `MAX_NAME_CHARS` characters are.
+    """
+    cleaned = _CONTROL.sub("", value).strip()
+    if not cleaned:
+        raise ValueError(f"{what} is empty")
+    if len(cleaned) > MAX_NAME_CHARS:
+        raise ValueError(f"{what} has {len(cleaned)} characters, at most {MAX_NAME_CHARS} are allowed")
+    return cleaned
+
+
+def clean_text(value: str) -> str:
+    """Return `value` without control characters (tabs and line breaks stay) and without lone surrogates."""
+    return _CONTROL_IN_TEXT.sub("", value).encode("utf-8", "replace").decode("utf-8")
+
+
+Name = Annotated[str, AfterValidator(clean_name)]
+Text = Annotated[str, AfterValidator(clean_text)]
+
+
+class ToolCall(BaseModel):
+    """One call of a tool, as the agent made it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: Name
+    arguments: Mapping[str, JsonValue] = Field(default_factory=dict)
+    id: str | None = None
+    """The provider's id of the call, by which a result names it."""
+
+
+class Step(BaseModel):
+    """One step of a trajectory: s_t = (role, action, timestamp) (§2.1), with what tools add to it.
+
+    A step has no field for gold labels: what a benchmark knows cannot be handed to a memory.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Name
+    """Who acts: `user`, `assistant`, `tool`, a speaker's name."""
+    content: Text
+    """What was said or done, in words. May be empty only if the step calls a tool."""
+    id: Name | None = None
+    """Unique inside its trajectory. Without one, the memory numbers the steps."""
+    timestamp: float | str | None = None
+    """When it happened: Unix seconds, or a string in the source's own form."""
+    session: Name | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_name: Name | None = None
+    """The tool whose result this step is."""
+    parent: Name | None = None
+    """The step this one answers or continues, where the source says so."""
+    metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """Whatever else the source knows. Kept and returned, never labeled, embedded or searched."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _numbers_as_ids(cls, data: Any) -> Any:
+        # Many files number their steps and sessions; an id is a name all the same.
+        if isinstance(data, dict):
+            for key in ("id", "session", "parent"):
+                if isinstance(data.get(key), int) and not isinstance(data[key], bool):
+                    data = {**data, key: str(data[key])}
+        return data
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Step:
+        if not self.content.strip() and not self.tool_calls:
+            raise ValueError("content is empty and no tool is called")
+        return self
+
+
+class Trajectory(BaseModel):
+    """A named sequence of steps; list order is the order in which they happened."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Name
+    steps: tuple[Step, ...]

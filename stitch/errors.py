@@ -1,0 +1,117 @@
+"""Everything that `stitch` raises on purpose.
+
+One tree, so that `except StitchError` is enough for a caller who only wants to report::
+
+    StitchError
+    ├── InputError              what was given cannot be used
+    │   └── StepRejectedError   one step cannot be accepted (the rest can)
+    ├── SettingsError           settings contradict each other or do not parse
+    ├── ScopeError              a read or write names no tenant, or one it may not use
+    ├── JournalError            the journal cannot be read or written
+    ├── StoreError              the snippet store failed
+    │   ├── StoreLockedError    another process owns it
+    │   ├── StoreMismatchError  it was written with another embedder or schema
+    │   └── StoreUnavailableError  the server does not answer
+    ├── EmbedderError           texts could not be turned into vectors
+    └── ModelError              a language model could not be used
+        ├── ModelUnavailableError  provider down, refused, or not configured
+        ├── ReplyError          the reply cannot be used (cut, unparsable, wrong labels)
+        └── BudgetSpentError    the configured limit of tokens or money is reached
+
+Every error says in one line what happened and where; `hint` names the next command, where there is one.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class StitchError(Exception):
+    """Base of all errors of this library.
+
+    Args:
+        message: What happened and where, in one line.
+        hint: What to do next, ideally a command. Empty when nothing can be advised.
+    """
+
+    exit_code: ClassVar[int] = 1
+    """The status with which the command ends when this error reaches it."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InputError(StitchError):
+    """What was given cannot be used."""
+
+    exit_code = 2
+
+
+class StepRejectedError(InputError):
+    """One step cannot be accepted; nothing of it was written."""
+
+    exit_code = 3
+
+
+class SettingsError(StitchError):
+    """Settings contradict each other or do not parse."""
+
+    exit_code = 2
+
+
+class ScopeError(StitchError):
+    """A read or write names no tenant, or one this memory may not touch."""
+
+    exit_code = 2
+
+
+class JournalError(StitchError):
+    """The journal cannot be read or written."""
+
+    exit_code = 5
+
+
+class StoreError(StitchError):
+    """The snippet store failed."""
+
+    exit_code = 5
+
+
+class StoreLockedError(StoreError):
+    """Another process owns this memory."""
+
+    exit_code = 4
+
+
+class StoreMismatchError(StoreError):
+    """The memory was written with another embedder or another schema."""
+
+    exit_code = 4
+
+
+class StoreUnavailableError(StoreError):
+    """The Qdrant server does not answer."""
+
+
+class EmbedderError(StitchError):
+    """Texts could not be turned into vectors."""
+
+
+class ModelError(StitchError):
+    """A language model could not be used."""
+
+    exit_code = 6
+
+
+class ModelUnavailableError(ModelError):
+    """The provider is down, refuses, or is not configured."""
+
+
+class ReplyError(ModelError):
+    """The model's reply cannot be used: cut off, unparsable, or naming what does not exist."""
+
+
+class BudgetSpentError(ModelError):
+    """The configured limit of tokens or money is reached; everything accepted so far is kept."""
