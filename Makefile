@@ -15,7 +15,7 @@ test: $(STAMP)
 check: $(STAMP) mirror
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
-	PYTHONPATH=.typecheck $(BIN)/lint-imports --no-cache
+	cd .typecheck && ../$(BIN)/lint-imports --config ../pyproject.toml --no-cache
 	MYPYPATH=.typecheck $(BIN)/mypy -p stitch
 	MYPYPATH=.typecheck $(BIN)/mypy tests
 

@@ -1,0 +1,74 @@
+"""The lexical side of similarity: BM25 weights as sparse vectors; the store's engine adds the inverse document frequency.
+
+BM25 = Σ idf(w) · tf·(k1+1) / (tf + k1·(1 − b + b·len/avg_len)) (Robertson and Zaragoza 2009, Eq. 3.15). Qdrant computes
+idf over its points and multiplies (`Modifier.IDF`), so only the second factor is made here.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import zlib
+from collections import Counter
+from functools import lru_cache
+from typing import Any
+
+_WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
+_local = threading.local()
+
+
+def words(text: str) -> list[str]:
+    """The words and numbers of a text, folded to lower case; "3.14" and "don't" stay whole."""
+    return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
+
+
+def stems(text: str) -> list[str]:
+    """The Snowball (English) stems of the words of a text, in order, repeated as they occur."""
+    return [stem(word) for word in words(text)]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The Snowball (English) stem of one lower-case word."""
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:  # a Stemmer keeps a buffer of its own: one for each thread
+        import Stemmer
+
+        stemmer = _local.stemmer = Stemmer.Stemmer("english")
+    return str(stemmer.stemWord(word.removesuffix("'s")))
+
+
+def index_of(term: str) -> int:
+    """The 32-bit index of a term in a sparse vector."""
+    return zlib.crc32(term.encode())
+
+
+class LexicalEncoder:
+    """Turns texts into sparse vectors of BM25 weights.
+
+    Args:
+        k1: Saturation of the term frequency.
+        b: How much the length of a text counts.
+        average_length: The length, in words, that counts as average. Fixed, so that a vector never has to be made anew.
+        context_weight: What an occurrence in the context of a snippet counts beside one in its text.
+    """
+
+    def __init__(
+        self, *, k1: float = 1.2, b: float = 0.75, average_length: float = 40.0, context_weight: float = 0.5
+    ) -> None:
+        self.k1, self.b = k1, b
+        self.average_length = average_length
+        self.context_weight = context_weight
+
+    def document(self, text: str, *, context: str = "") -> dict[int, float]:
+        """The weights of a text to be found; `context` counts as if it stood in the text, at a lower weight."""
+        counts: dict[str, float] = dict(Counter(stems(text)))
+        for term, count in Counter(stems(context)).items() if context else ():
+            counts[term] = counts.get(term, 0.0) + self.context_weight * count
+        norm = self.k1 * (1 - self.b + self.b * sum(counts.values()) / self.average_length)
+        return {index_of(term): count * (self.k1 + 1) / (count + norm) for term, count in counts.items()}
+
+    def query(self, text: str) -> dict[int, float]:
+        """The weights of a question: how often each word is asked for."""
+        counts: Counter[Any] = Counter(map(index_of, stems(text)))
+        return {index: float(count) for index, count in counts.items()}
