@@ -5,7 +5,7 @@ Each protocol has one suite of contract tests in `stitch.testing.contracts`, whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -193,17 +193,23 @@ class Retriever(Protocol):
         ...
 
 
+class SourcedStep(NamedTuple):
+    """A step with where it was read."""
+
+    trajectory: str
+    step: Step
+    source: str
+    """File name, or `-` for standard input."""
+    line: int
+    """The line, from 1; for a format without lines, the number of the record."""
+
+
 @runtime_checkable
 class StepSource(Protocol):
-    """Reads trajectories from somewhere."""
+    """Reads steps from somewhere; what cannot be read is handed over as well, and reading goes on."""
 
-    def __iter__(self) -> Iterator[tuple[str, Step]]:
-        """Yield trajectory ids with steps, in order."""
-        ...
-
-    @property
-    def rejections(self) -> Iterable[Rejection]:
-        """What could not be read so far."""
+    def __iter__(self) -> Iterator[SourcedStep | Rejection]:
+        """Yield steps in the order in which they happened, and rejections where they stand."""
         ...
 
 
