@@ -62,7 +62,7 @@ class Step(BaseModel):
     role: Name
     """Who acts: `user`, `assistant`, `tool`, a speaker's name."""
     content: Text
-    """What was said or done, in words. May be empty only if the step calls a tool."""
+    """What was said or done, in words. May be empty only if the step calls a tool or is a tool's result."""
     id: Name | None = None
     """Unique inside its trajectory. Without one, the memory numbers the steps."""
     timestamp: float | str | None = None
@@ -88,8 +88,8 @@ class Step(BaseModel):
 
     @model_validator(mode="after")
     def _says_something(self) -> Step:
-        if not self.content.strip() and not self.tool_calls:
-            raise ValueError("content is empty and no tool is called")
+        if not self.content.strip() and not self.tool_calls and self.tool_name is None:
+            raise ValueError("content is empty and no tool is involved")
         return self
 
 

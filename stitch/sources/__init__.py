@@ -1,1 +1,6 @@
-"""Placeholder."""
+"""Where steps come from: files and standard input, in the formats in which trajectories are written down."""
+
+from stitch.sources.files import FileSource, expand_paths
+from stitch.sources.formats import FORMATS, Format
+
+__all__ = ["FORMATS", "FileSource", "Format", "expand_paths"]
