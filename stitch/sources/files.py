@@ -6,6 +6,8 @@ import gzip
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
@@ -54,10 +56,14 @@ class FileSource:
                 f"cannot read {self.name!r}: {reason.lower()}", hint="check the path and the file"
             ) from error
 
-    def _open(self) -> IO[bytes]:
-        file: IO[bytes] = sys.stdin.buffer if self.name == "-" else Path(self.name).open("rb")
-        peek = file.peek(2)[:2] if hasattr(file, "peek") else b""
-        return cast("IO[bytes]", gzip.open(file)) if peek == b"\x1f\x8b" else file
+    @contextmanager
+    def _open(self) -> Iterator[IO[bytes]]:
+        with ExitStack() as stack:
+            file = sys.stdin.buffer if self.name == "-" else stack.enter_context(Path(self.name).open("rb"))
+            if cast("BufferedReader", file).peek(2)[:2] == _GZIP_MAGIC:
+                yield cast("IO[bytes]", stack.enter_context(gzip.open(file)))
+            else:
+                yield file
 
     def _steps_of(self, number: int, raw: bytes | Any) -> Iterator[SourcedStep | Rejection]:
         value = _parse(raw) if isinstance(raw, bytes) else raw
