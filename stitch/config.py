@@ -1,1 +1,124 @@
-"""Placeholder."""
+"""Settings, from arguments, the environment, a YAML file and defaults, in this order; read by `assemble` alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import yaml
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+
+from stitch.core import DensityCount
+from stitch.errors import SettingsError
+
+ENV_PREFIX = "STITCH_"
+CONFIG_VARIABLE = "STITCH_CONFIG"
+"""Names a YAML file to read when no other is named."""
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. An environment variable is the name of a field in capitals after `STITCH_`."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
+
+    memory: str | None = None
+    """Where the memory is: a folder, or the URL of a Qdrant server."""
+    tenant: str = "default"
+    """Whose memory it is. Nothing of one tenant is ever seen by another."""
+
+    labels: Literal["local", "model"] = "local"
+    """Who labels the steps: this machine alone, or a language model."""
+    filter: Literal["local", "model"] = "local"
+    """Who chooses the labels that a question licenses."""
+    retriever: Literal["intent", "dense", "lexical", "hybrid"] = "intent"
+    """How to search: by labels first, or by one or both similarities alone."""
+    k: Annotated[int, Field(ge=1, le=10_000)] = 40
+    """How many steps a search returns."""
+    budget_tokens: Annotated[int, Field(ge=1)] = 4096
+    """How many tokens the context of an answer may have."""
+    density: DensityCount = DensityCount.VALUES
+    """What label density counts: matched values (the paper), or kinds (its authors' code)."""
+    density_weights: Literal["equal", "informative"] = "equal"
+    """Whether a label that few steps carry counts more than one that most carry."""
+
+    embedder: str = "static"
+    """`static`, a Sentence Transformers model (`sentence-transformers/NAME` or a folder), or `openai/NAME`."""
+    embedder_url: str | None = None
+    """Where `openai/NAME` is served, if not at OpenAI."""
+    embedder_key: SecretStr | None = None
+    embedder_dimension: Annotated[int, Field(ge=1)] | None = None
+    """The length of the vectors of `openai/NAME`."""
+
+    qdrant_key: SecretStr | None = None
+    collection: str = "stitch"
+    """The collection on a Qdrant server."""
+    journal: str | None = None
+    """Where the journal is kept when the memory is on a server; by default under the user's data folder."""
+
+    max_step_chars: Annotated[int, Field(ge=1)] = 1_000_000
+    """The longest step that is accepted, in characters."""
+    power_safe: bool = False
+    """Wait for the disk with each step: safe against loss of power, at 5 ms a step and more."""
+
+    model: str | None = None
+    """The language model, such as `openai/gpt-5-mini`."""
+    base_url: str | None = None
+    """Where the model is served, if not at its provider."""
+    model_key: SecretStr | None = None
+
+
+class LoadedSettings(NamedTuple):
+    """Settings, and where each value came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    """By field: `argument`, `environment STITCH_X`, `file NAME`, or `default`."""
+
+
+def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedSettings:
+    """Return the settings in force: arguments before environment before file before defaults.
+
+    Args:
+        config: A YAML file; the one that `STITCH_CONFIG` names if None.
+        arguments: Settings by field; those that are None count as not given.
+
+    Raises:
+        SettingsError: The file is missing or no mapping, or a value has the wrong type; names the source.
+    """
+    path = config or os.environ.get(CONFIG_VARIABLE)
+    layers = {
+        "argument": {name: value for name, value in arguments.items() if value is not None},
+        "environment": EnvSettingsSource(Settings)(),
+        f"file {path}": _read_yaml(Path(path)) if path else {},
+    }
+    origins, values = dict.fromkeys(Settings.model_fields, "default"), {}
+    for source, layer in reversed(layers.items()):
+        for name, value in layer.items():
+            values[name] = value
+            origins[name] = f"environment {ENV_PREFIX}{name.upper()}" if source == "environment" else source
+    try:
+        return LoadedSettings(Settings.model_validate(values), origins)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "settings"
+        origin = origins.get(name, "argument")
+        raise SettingsError(
+            f"setting {name!r} (from {origin}): {str(first['msg']).lower()}",
+            hint="`stitch config` lists the settings and their values",
+        ) from None
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise SettingsError(f"cannot read settings from {str(path)!r}: {reason}", hint="check the file") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise SettingsError(f"{str(path)!r} holds no settings: a mapping of names to values is expected")
+    return {str(name): value for name, value in content.items()}
