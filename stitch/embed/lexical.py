@@ -1,4 +1,4 @@
-"""The lexical side of similarity: BM25 weights as sparse vectors; the store's engine adds the inverse document frequency.
+"""The lexical side of similarity: BM25 weights as sparse vectors; the engine of the store adds the idf.
 
 BM25 = Σ idf(w) · tf·(k1+1) / (tf + k1·(1 − b + b·len/avg_len)) (Robertson and Zaragoza 2009, Eq. 3.15). Qdrant
 computes idf over its points and multiplies (`Modifier.IDF`), so only the second factor is made here.
