@@ -1,0 +1,120 @@
+"""The ranking is a total order: density, then similarity, then where the step stands."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import (
+    ContextualIntent,
+    DensityCount,
+    IntentFilter,
+    Label,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    MemorySnippet,
+    density,
+    match,
+    matched_by_kind,
+    rank_by_label_density,
+)
+
+NAMES = ("a", "b", "c", "d")
+names = st.lists(st.sampled_from(NAMES), max_size=3, unique=True).map(tuple)
+intents = st.builds(
+    ContextualIntent, scope=st.none() | st.sampled_from(NAMES), event_types=names, entity_types=names, targets=names
+)
+filters = st.builds(IntentFilter, scopes=names, event_types=names, entity_types=names, targets=names)
+
+
+def snippet(intent: ContextualIntent, position: int, trajectory: str = "t") -> MemorySnippet:
+    return MemorySnippet(
+        tenant="x", trajectory=trajectory, step=str(position), position=position, role="user", text="", resolved="",
+        intent=intent, recorded=0.0,
+    )  # fmt: skip
+
+
+@st.composite
+def candidate_lists(draw: st.DrawFn) -> list[tuple[MemorySnippet, float]]:
+    drawn = draw(st.lists(st.tuples(intents, st.sampled_from([0.0, 0.25, 0.5, 1.0])), max_size=12))
+    return [(snippet(intent, position), similarity) for position, (intent, similarity) in enumerate(drawn)]
+
+
+merges = st.lists(
+    st.tuples(st.sampled_from(list(LabelKind)), st.sampled_from(["a", "b"]), st.sampled_from(["c", "d"])),
+    max_size=3,
+    unique_by=lambda merge: merge[:2],
+).map(lambda found: LabelVocabulary(LabelMerge(kind=kind, alias=alias, into=into) for kind, alias, into in found))
+
+
+@settings(deadline=None)
+@given(candidate_lists(), filters, merges, st.randoms())
+def test_the_order_of_the_candidates_does_not_matter(candidates, intent_filter, vocabulary, random):
+    ranked = rank_by_label_density(candidates, intent_filter, vocabulary=vocabulary)
+    shuffled = list(candidates)
+    random.shuffle(shuffled)
+    assert rank_by_label_density(shuffled, intent_filter, vocabulary=vocabulary) == ranked
+
+
+@settings(deadline=None)
+@given(candidate_lists(), filters, merges, st.sampled_from(list(DensityCount)))
+def test_a_denser_snippet_never_ranks_below_a_sparser_one(candidates, intent_filter, vocabulary, count):
+    ranked = rank_by_label_density(candidates, intent_filter, vocabulary=vocabulary, count=count)
+    keys = [(-hit.density, -hit.similarity, hit.snippet.position) for hit in ranked]
+    assert keys == sorted(keys)
+    assert len(ranked) == len(candidates)
+
+
+@settings(deadline=None)
+@given(candidate_lists(), filters, st.integers(0, 12))
+def test_the_first_k_of_a_ranking_are_the_ranking_of_k(candidates, intent_filter, k):
+    assert rank_by_label_density(candidates, intent_filter, k=k) == rank_by_label_density(candidates, intent_filter)[:k]
+
+
+@settings(deadline=None)
+@given(intents, filters)
+def test_density_counts_the_matched_values_and_never_more_than_the_filter_has(intent, intent_filter):
+    matched = match(intent, intent_filter.labels())
+    assert matched == intent.labels() & intent_filter.labels()
+    assert density(matched) == len(matched) <= len(intent_filter.labels())
+    assert density(matched, count=DensityCount.KINDS) == len({label.kind for label in matched})
+
+
+def test_values_and_kinds_order_differently():
+    two_events = snippet(ContextualIntent(event_types=("a", "b")), 0)
+    scope_and_event = snippet(ContextualIntent(scope="s", event_types=("a",)), 1)
+    intent_filter = IntentFilter(scopes=("s",), event_types=("a", "b"))
+    candidates = [(two_events, 0.9), (scope_and_event, 0.1)]
+    assert rank_by_label_density(candidates, intent_filter)[0].snippet.position == 0
+    by_kind = rank_by_label_density(candidates, intent_filter, count=DensityCount.KINDS)
+    assert [hit.snippet.position for hit in by_kind] == [1, 0]
+
+
+def test_an_empty_filter_leaves_the_ranking_to_similarity_and_then_to_time():
+    candidates = [(snippet(ContextualIntent(), 2), 0.5), (snippet(ContextualIntent(), 1), 0.5)]
+    ranked = rank_by_label_density([*candidates, (snippet(ContextualIntent(), 0), 0.1)], IntentFilter())
+    assert [hit.snippet.position for hit in ranked] == [1, 2, 0]
+
+
+def test_weights_let_a_rare_label_outrank_two_common_ones():
+    rare = snippet(ContextualIntent(entity_types=("citation",)), 0)
+    common = snippet(ContextualIntent(event_types=("say", "ask")), 1)
+    intent_filter = IntentFilter(event_types=("say", "ask"), entity_types=("citation",))
+    weights = {Label(LabelKind.ENTITY_TYPE, "citation"): 3.0}
+    ranked = rank_by_label_density([(rare, 0.0), (common, 0.0)], intent_filter, weights=weights)
+    assert [(hit.snippet.position, hit.density) for hit in ranked] == [(0, 3.0), (1, 2.0)]
+
+
+def test_two_aliases_of_one_label_on_a_snippet_count_once():
+    vocabulary = LabelVocabulary([LabelMerge(kind=LabelKind.EVENT_TYPE, alias="ask price", into="inquire price")])
+    both = snippet(ContextualIntent(event_types=("ask price", "inquire price")), 0)
+    [hit] = rank_by_label_density([(both, 0.0)], IntentFilter(event_types=("ask price",)), vocabulary=vocabulary)
+    assert hit.density == 1
+    assert matched_by_kind(hit.matched) == {"scope": [], "event_type": ["inquire price"], "entity_type": []}
+
+
+def test_equal_snippets_of_two_trajectories_stand_by_trajectory():
+    one, two = snippet(ContextualIntent(), 0, "b"), snippet(ContextualIntent(), 9, "a")
+    ranked = rank_by_label_density([(one, 0.0), (two, 0.0)], IntentFilter())
+    assert [hit.snippet.trajectory for hit in ranked] == ["a", "b"]

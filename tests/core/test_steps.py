@@ -1,0 +1,100 @@
+"""Steps and snippets: what is accepted, what is cleaned, what names them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from stitch.core import (
+    EntityTypeSummary,
+    Label,
+    LabelInventory,
+    LabelKind,
+    LabelMerge,
+    ReferenceRewrite,
+    ScopeSummary,
+    Step,
+    ToolCall,
+    apply_rewrites,
+    clean_name,
+    clean_text,
+    snippet_id,
+)
+from stitch.core.steps import MAX_NAME_CHARS
+
+
+def test_a_step_has_no_place_for_gold_labels():
+    with pytest.raises(ValidationError, match="gold"):
+        Step(role="user", content="hi", gold={"scope": ["s"]})  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("field", ["id", "session", "parent"])
+def test_numbers_serve_as_ids(field):
+    assert getattr(Step.model_validate({"role": "user", "content": "hi", field: 7}), field) == "7"
+
+
+def test_a_step_must_say_something_unless_a_tool_is_involved():
+    with pytest.raises(ValidationError, match="content is empty"):
+        Step(role="user", content=" \n")
+    assert Step(role="assistant", content="", tool_calls=(ToolCall(name="search"),)).tool_calls[0].arguments == {}
+    assert Step(role="tool", content="", tool_name="search").content == ""
+
+
+@settings(deadline=None)
+@given(st.text(max_size=50))
+def test_names_are_bounded_printable_and_cleaned_once(text):
+    try:
+        name = clean_name(text)
+    except ValueError:
+        return
+    assert name
+    assert "\n" not in name
+    assert clean_name(name) == name
+
+
+def test_a_name_that_is_empty_or_too_long_is_refused():
+    with pytest.raises(ValueError, match="tenant is empty"):
+        clean_name("\x00 \n", what="tenant")
+    with pytest.raises(ValueError, match=str(MAX_NAME_CHARS + 1)):
+        clean_name("x" * (MAX_NAME_CHARS + 1))
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(), max_size=50))
+def test_text_keeps_its_lines_and_can_be_written(text):
+    cleaned = clean_text(text)
+    assert cleaned.count("\n") == text.count("\n")
+    cleaned.encode("utf-8")
+
+
+@settings(deadline=None)
+@given(st.tuples(*[st.text(max_size=4)] * 3), st.tuples(*[st.text(max_size=4)] * 3))
+def test_two_steps_share_an_id_only_if_they_share_all_names(one, two):
+    assert (snippet_id(*one) == snippet_id(*two)) == (one == two)
+
+
+def test_rewrites_replace_and_insert_where_they_say():
+    text = "It costs 5. What about Sunday?"
+    rewrites = (
+        ReferenceRewrite(start=29, end=29, replacement=" for the museum", antecedent="1", confidence=0.8),
+        ReferenceRewrite(start=0, end=2, replacement="The museum"),
+    )
+    assert apply_rewrites(text, rewrites) == "The museum costs 5. What about Sunday for the museum?"
+    assert apply_rewrites(text, ()) == text
+
+
+def test_an_inventory_counts_the_steps_of_a_label():
+    scope = ScopeSummary(name="day 1", trajectory="t", spans=((0, 3),), steps=4)
+    inventory = LabelInventory(
+        scopes=(scope, scope.model_copy(update={"trajectory": "u"})),
+        event_types={"ask": 3},
+        entity_types={"price": EntityTypeSummary(steps=2)},
+        merges=(LabelMerge(kind=LabelKind.EVENT_TYPE, alias="inquire", into="ask"),),
+    )
+    assert inventory.count(Label(LabelKind.SCOPE, "day 1")) == 8
+    assert inventory.count(Label(LabelKind.EVENT_TYPE, "ask")) == 3
+    assert inventory.count(Label(LabelKind.ENTITY_TYPE, "price")) == 2
+    assert inventory.count(Label(LabelKind.ENTITY_TYPE, "rating")) == 0
+    assert inventory.vocabulary().canonical(LabelKind.EVENT_TYPE, "inquire") == "ask"
