@@ -1,0 +1,541 @@
+"""The project's own sample trajectories: a trip over two interleaved days, and a coding agent with two bugs.
+
+Both are told from symbolic plans, so what every step is about is known: its gold scope, event, objects and answer.
+They are made to defeat similarity: the same places and files come back under other goals, and answers do not name
+what they answer about. More than 400 lines because the plans, which are data, stand beside the code that tells them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from stitch.core import Step, ToolCall, Trajectory
+
+
+class GoldStep(NamedTuple):
+    """What the plan knows of one step. A type of its own: a memory cannot take it in."""
+
+    step: str
+    """The id of the step."""
+    scope: str
+    event: str
+    objects: tuple[str, ...] = ()
+    """The places or files the step is about, named in it or not."""
+    answer: str | None = None
+    """The value the step states, if it answers something."""
+
+
+class SampleQuestion(NamedTuple):
+    """A question about a sample, with what is right and why similar text is not enough."""
+
+    text: str
+    answer: str
+    evidence: tuple[str, ...]
+    """Ids of the steps that bear the answer, in order."""
+    why_similarity_fails: str
+
+
+class Sample(NamedTuple):
+    """A trajectory with its gold, one `GoldStep` a step, and questions about it."""
+
+    name: str
+    trajectory: Trajectory
+    gold: tuple[GoldStep, ...]
+    questions: tuple[SampleQuestion, ...]
+
+
+def write_jsonl(sample: Sample, path: Path) -> None:
+    """Write the trajectory, without its gold, as one JSON line that `stitch ingest` reads."""
+    steps = [step.model_dump(mode="json", exclude_defaults=True) for step in sample.trajectory.steps]
+    line = json.dumps({"id": sample.trajectory.id, "steps": steps}, ensure_ascii=False)
+    path.write_text(line + "\n", encoding="utf-8")
+
+
+class _Story:
+    """Collects the steps of a trajectory together with their gold; every operation takes one minute."""
+
+    def __init__(self, name: str, *, begins: datetime) -> None:
+        self.name = name
+        self.now = begins
+        self.steps: list[Step] = []
+        self.gold: list[GoldStep] = []
+
+    def tell(self, step: Step, *, scope: str, event: str, objects: tuple[str, ...], answer: str | None = None) -> None:
+        named = step.model_copy(
+            update={"id": f"{self.name}-{len(self.steps) + 1}", "timestamp": f"{self.now:%Y-%m-%dT%H:%M}"}
+        )
+        self.steps.append(named)
+        self.gold.append(GoldStep(str(named.id), scope, event, objects, answer))
+
+    def wait(self) -> None:
+        self.now += timedelta(minutes=1)
+
+    def sample(self, questions: tuple[SampleQuestion, ...]) -> Sample:
+        return Sample(self.name, Trajectory(id=self.name, steps=tuple(self.steps)), tuple(self.gold), questions)
+
+    def find(self, *, scope: str, event: str, answer: str, last: bool = False) -> str:
+        """The id of the first (or last) step that states an answer."""
+        found = [gold.step for gold in self.gold if (gold.scope, gold.event, gold.answer) == (scope, event, answer)]
+        return found[-1 if last else 0]
+
+
+# --- the trip ---------------------------------------------------------------------------------------------------------
+
+
+class _Turn(NamedTuple):
+    """One operation of the trip: an action on options of a slot, by their place in the order of proposing."""
+
+    action: str
+    slot: str = ""
+    options: tuple[int, ...] = ()
+    name: str = ""
+    """The place, when it is proposed."""
+    value: str = ""
+    """What is told: a price or a rating."""
+
+
+def _day(number: int) -> _Turn:
+    return _Turn("set day", options=(number,))
+
+
+def _propose(slot: str, name: str) -> _Turn:
+    return _Turn("propose", slot, name=name)
+
+
+def _price(slot: str, option: int, value: str) -> _Turn:
+    return _Turn("ask price", slot, (option,), value=value)
+
+
+def _rating(slot: str, option: int, value: str) -> _Turn:
+    return _Turn("ask rating", slot, (option,), value=value)
+
+
+def _compare(slot: str, first: int, second: int) -> _Turn:
+    return _Turn("compare", slot, (first, second))
+
+
+def _decide(slot: str, option: int) -> _Turn:
+    return _Turn("decide", slot, (option,))
+
+
+_TRIP = (
+    _day(1),
+    _propose("breakfast", "Zephyr Mill"), _propose("breakfast", "Calliope Terrace"),
+    _price("breakfast", 1, "$41.80"), _price("breakfast", 2, "$76.22"),
+    _propose("stay", "Halcyon Loft"), _propose("stay", "Thalia Harbor House"),
+    _day(2),
+    _propose("breakfast", "Calliope Terrace"), _propose("breakfast", "Zephyr Mill"),
+    _price("breakfast", 2, "$38.15"), _price("breakfast", 1, "$64.90"),
+    _propose("stay", "Thalia Harbor House"), _propose("stay", "Halcyon Loft"),
+    _rating("stay", 1, "4.4"), _decide("stay", 1),
+    _day(1),
+    _price("stay", 2, "$203.60"), _propose("dinner", "Calliope Terrace"), _propose("dinner", "Daedalus Grill"),
+    _price("dinner", 2, "$88.75"), _rating("breakfast", 2, "3.9"), _compare("stay", 1, 2), _decide("stay", 1),
+    _day(2),
+    _propose("stay", "Briareus Inn"), _price("stay", 3, "$149.30"), _propose("dinner", "Zephyr Mill"),
+    _propose("dinner", "Daedalus Grill"), _price("dinner", 2, "$97.05"), _compare("stay", 1, 3),
+    _day(1),
+    _decide("breakfast", 2), _propose("visit", "Selene Lens Tower"), _rating("visit", 1, "4.7"), _decide("visit", 1),
+    _day(2),
+    _decide("stay", 3), _propose("visit", "Selene Lens Tower"), _price("visit", 1, "$22.50"), _decide("breakfast", 2),
+)  # fmt: skip
+
+_USER = {
+    "set day": (
+        "Let's begin with day {day}.",
+        "Let's turn to day {day} for a while.",
+        "Back to day {day}, there are things left open.",
+        "Let's go to day {day} again.",
+    ),
+    "propose": (
+        "One idea for {slot} is {name}. A colleague could not stop talking about it.",
+        "What about {name} for {slot}? It looked friendly in the pictures.",
+        "I came across {name}; it might do for {slot}.",
+        "For {slot} we could also think of {name}, if it is not too loud.",
+        "My sister suggests {name} for {slot}. I know nothing about it.",
+    ),
+    "ask price": (
+        "How much would we pay at {option}? We said we would watch the budget.",
+        "What would {option} cost the two of us?",
+        "Before I fall in love with it, what does {option} charge?",
+    ),
+    "ask rating": (
+        "How do guests rate {option}?",
+        "Is {option} well reviewed? I would rather not be surprised.",
+    ),
+    "compare": (
+        "Could you set {option} against {other}? Quiet matters to us more than style.",
+        "I cannot choose between {option} and {other}. How do they differ?",
+    ),
+    "decide": (
+        "Then let's settle on {option}.",
+        "I will go with {option}. Please note it down.",
+        "Good, {option} it is.",
+    ),
+}
+
+_AGENT = {
+    "set day": (
+        "Gladly. Tell me what you have in mind and we will fill it piece by piece.",
+        "Of course. We can leave the rest as it stands and come back whenever you like.",
+    ),
+    "propose": (
+        "It has been run by one family for three generations, and the tables by the window look over the canal.",
+        "People like it for its calm. The rooms are plain, the light is good, and nobody hurries you.",
+        "A sound thought. It is a short walk from the old market, and the staff will help with directions.",
+        "It is one of the livelier houses of the quarter, so a corner away from the door is worth asking for.",
+    ),
+    "ask price": (
+        "It is priced at {value}, service included.",
+        "That comes to {value} for both of you.",
+        "They ask {value} at the moment. It changes with the day of the week.",
+    ),
+    "ask rating": (
+        "It holds a {value} out of 5 among recent guests.",
+        "Visitors give it {value} out of 5, mostly for the welcome.",
+    ),
+    "compare": (
+        "The first is the quieter of the two and has the better beds; the second is nearer to the water and newer.",
+        "They are close. One is older and has thick walls, the other is brighter and lies on a street with traffic.",
+    ),
+    "decide": (
+        "Noted. I have put it into the plan.",
+        "A fine choice. It is in the plan now, and it can be changed until the evening before.",
+    ),
+}
+
+_MORE = {
+    "propose": (
+        "If you go, ask for the house bread. They bake it twice a day, and what is left goes to the neighbors.",
+        "I would keep it in mind, though it fills up early. Shall we look at something beside it?",
+    ),
+    "ask price": ("That is neither the cheapest nor the dearest of what we looked at. Would you like alternatives?",),
+    "compare": ("If sleep is what counts, I would lean to the first. But either would serve you well.",),
+}
+"""What the agent adds in a turn of its own, after every other operation of these kinds."""
+
+_KINDS = {"stay": "hotel", "visit": "sight"}
+_PURPOSES = {"stay": "the night", "visit": "the outing"}
+_ORDINALS = ("first", "second", "third")
+
+
+def travel_sample() -> Sample:
+    """A trip of two days that are planned in turns: places recur on both, and the agent's answers name none."""
+    story = _Story("trip", begins=datetime(2026, 3, 14, 9, 0))
+    proposed: dict[tuple[int, str], list[str]] = {}
+    count: Counter[str] = Counter()
+    day = 0
+    for turn in _TRIP:
+        if turn.action == "set day":
+            day = turn.options[0]
+        if turn.action == "propose":
+            proposed.setdefault((day, turn.slot), []).append(turn.name)
+        _tell_turn(story, turn, day=day, known=proposed.get((day, turn.slot), []), nth=count[turn.action])
+        count[turn.action] += 1
+    second = story.find(scope="day 1", event="ask price", answer="$76.22")
+    inn = next(gold.step for gold in story.gold if gold.objects == ("Briareus Inn",))
+    return story.sample(
+        (
+            SampleQuestion(
+                "What did breakfast at the second restaurant for day 1 cost?",
+                "$76.22",
+                (second,),
+                "The answer says only 'That comes to ...'; four other prices, one of the same place on day 2, "
+                "read alike.",
+            ),
+            SampleQuestion(
+                "Which hotel was chosen for day 2 in the end?",
+                "Briareus Inn",
+                (inn, story.find(scope="day 2", event="decide", answer="Briareus Inn")),
+                "The choice says 'the third hotel I raised'; an earlier choice for day 2 and one for day 1 read alike.",
+            ),
+        )
+    )
+
+
+def _tell_turn(story: _Story, turn: _Turn, *, day: int, known: list[str], nth: int) -> None:
+    """Tell the turn for the `nth` time; `known` are the places proposed so far for this day and slot."""
+    options = turn.options if known else ()
+    objects = (turn.name,) if turn.name else tuple(known[option - 1] for option in options)
+    references = (_refer(day, turn.slot, option) for option in options)
+    words = {
+        **dict(zip(("option", "other"), references, strict=False)),
+        "day": day,
+        "name": turn.name,
+        "value": turn.value,
+        "slot": _PURPOSES.get(turn.slot, turn.slot),
+    }
+    told = [("user", _USER[turn.action]), ("agent", _AGENT[turn.action])]
+    if turn.action in _MORE and nth % 2:
+        told.append(("agent", _MORE[turn.action]))
+    answers = {"user": objects[0] if turn.action == "decide" else None, "agent": turn.value or None}
+    for role, texts in told:
+        step = Step(role=role, content=texts[nth % len(texts)].format(**words))
+        answer = answers.pop(role, None)  # what the agent adds states nothing
+        story.tell(step, scope=f"day {day}", event=turn.action, objects=objects, answer=answer)
+    story.wait()
+
+
+def _refer(day: int, slot: str, option: int) -> str:
+    kind = _KINDS.get(slot, "restaurant")
+    goal = f"day {day}" if slot in _KINDS else f"day {day}'s {slot}"
+    return f"the {_ORDINALS[option - 1]} {kind} I raised for {goal}"
+
+
+# --- the coding agent -------------------------------------------------------------------------------------------------
+
+
+class _Said(NamedTuple):
+    """Somebody says something."""
+
+    role: str
+    event: str
+    text: str
+    objects: tuple[str, ...] = ()
+    answer: str | None = None
+
+
+class _Called(NamedTuple):
+    """The agent calls a tool and gets its result."""
+
+    tool: str
+    arguments: dict[str, str]
+    thought: str
+    result: str
+    answer: str | None = None
+
+    @property
+    def event(self) -> str:
+        return self.tool.replace("_", " ")
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        return tuple(self.arguments[key] for key in ("path", "query") if key in self.arguments)
+
+
+_LOGIN = "login timeout"
+_EXPORT = "duplicate export rows"
+
+_CLOCK = (
+    "def deadline(now: float, seconds: float) -> float:\n    return now + seconds\n\n\n"
+    "def window(start: int, length: int) -> range:\n    return range(start, start + length + 1)"
+)
+_SESSION = "def open_session(user, now):\n    return Session(user, ends=deadline(now, SETTINGS.idle_minutes))"
+_PAGES = (
+    "def rows(store):\n    for start in range(0, store.size, SETTINGS.page):\n"
+    "        yield from store.fetch(window(start, SETTINGS.page))"
+)
+
+_MOVES: dict[str, tuple[_Said | _Called, ...]] = {
+    _LOGIN: (
+        _Said(
+            "user",
+            "report",
+            "First the login timeout: people are signed out half a minute after they sign in. It should be half "
+            "an hour.",
+        ),
+        _Called(
+            "search",
+            {"query": "deadline("},
+            "I look for whoever computes when a session ends.",
+            "app/clock.py:4: def deadline(now, seconds)\napp/session.py:18: ends=deadline(now, SETTINGS.idle_minutes)",
+        ),
+        _Called("read_file", {"path": "app/session.py"}, "Let me see the caller.", _SESSION),
+        _Called("read_file", {"path": "app/clock.py"}, "And the function it relies on.", _CLOCK),
+        _Called(
+            "run_tests",
+            {"path": "tests/test_session.py"},
+            "What do the present tests say?",
+            "11 passed in 0.88 s",
+            "11 passed",
+        ),
+        _Said(
+            "assistant",
+            "explain",
+            "Found it: minutes go in where seconds are expected, so thirty of them last thirty seconds. No test "
+            "covers this.",
+            ("app/session.py",),
+            "minutes are passed as seconds",
+        ),
+        _Called(
+            "edit_file",
+            {"path": "tests/test_session.py"},
+            "I first write down what we want as a test.",
+            "edited: 6 lines added",
+        ),
+        _Called(
+            "run_tests",
+            {"path": "tests/test_session.py"},
+            "It has to fail now.",
+            "11 passed, 1 failed in 0.93 s\nFAILED test_idle_half_hour: 30.0 != 1800.0",
+            "11 passed, 1 failed",
+        ),
+        _Called(
+            "edit_file",
+            {"path": "app/session.py"},
+            "I multiply by sixty at the call.",
+            "error: the text to replace occurs 2 times, give more of its surroundings",
+        ),
+        _Called(
+            "read_file",
+            {"path": "app/session.py"},
+            "There must be another place.",
+            _SESSION + "\n\n\ndef renew(session, now):\n    session.ends = deadline(now, SETTINGS.idle_minutes)",
+        ),
+        _Called(
+            "edit_file",
+            {"path": "app/session.py"},
+            "Both places get the same change, through one small helper.",
+            "edited: 2 lines changed, 3 added",
+        ),
+        _Called(
+            "run_tests",
+            {"path": "tests/test_session.py"},
+            "Once more, now with the fix in place.",
+            "12 passed in 0.91 s",
+            "12 passed",
+        ),
+        _Called(
+            "read_file",
+            {"path": "app/config.py"},
+            "Does the setting say what it counts in?",
+            "class Settings:\n    idle_minutes = 30\n    page = 100",
+        ),
+        _Said(
+            "assistant",
+            "summarize",
+            "Sessions now end after thirty minutes, both when opened and when renewed.",
+            ("app/session.py",),
+        ),
+        _Called("edit_file", {"path": "CHANGELOG.md"}, "A line for the release notes.", "edited: 1 line added"),
+        _Said("user", "confirm", "Good, that one can go out."),
+    ),
+    _EXPORT: (
+        _Said(
+            "user",
+            "report",
+            "Then there are duplicate export rows: in the CSV file of a large account some lines stand twice.",
+        ),
+        _Called(
+            "search",
+            {"query": "window("},
+            "I look for the code that cuts the data into pages.",
+            "app/clock.py:8: def window(start, length)\napp/export.py:27: store.fetch(window(start, SETTINGS.page))",
+        ),
+        _Called("read_file", {"path": "app/export.py"}, "Let me see the loop.", _PAGES),
+        _Called(
+            "run_tests", {"path": "tests/test_export.py"}, "Is anything red already?", "8 passed in 1.42 s", "8 passed"
+        ),
+        _Said("user", "inform", "Support adds that it is always every hundredth line."),
+        _Called(
+            "read_file",
+            {"path": "app/config.py"},
+            "A hundred sounds like a setting.",
+            "class Settings:\n    idle_minutes = 30\n    page = 100",
+        ),
+        _Called("read_file", {"path": "app/clock.py"}, "So it happens where one page meets the next.", _CLOCK),
+        _Said(
+            "assistant",
+            "explain",
+            "There it is: the range counts its own end, so the last record of a page comes again as the first of "
+            "the next one.",
+            ("app/clock.py",),
+            "window() includes its end",
+        ),
+        _Called(
+            "edit_file",
+            {"path": "tests/test_export.py"},
+            "A test with 250 records, none of them twice.",
+            "edited: 9 lines added",
+        ),
+        _Called(
+            "run_tests",
+            {"path": "tests/test_export.py"},
+            "This should be red.",
+            "8 passed, 1 failed in 1.51 s\nFAILED test_no_line_twice: 252 != 250",
+            "8 passed, 1 failed",
+        ),
+        _Called("edit_file", {"path": "app/clock.py"}, "I take the one away.", "edited: 1 line changed"),
+        _Called("run_tests", {"path": "tests/test_export.py"}, "And now?", "9 passed in 1.47 s", "9 passed"),
+        _Called(
+            "run_tests",
+            {"path": "tests/test_clock.py"},
+            "The function is used elsewhere too, so its own tests as well.",
+            "4 passed, 1 failed in 0.10 s\nFAILED test_window_is_closed: expected 11 numbers, got 10",
+            "4 passed, 1 failed",
+        ),
+        _Said(
+            "assistant",
+            "explain",
+            "That old test asserts the mistake itself. I would change the test, not the function.",
+            ("tests/test_clock.py",),
+        ),
+        _Said("user", "confirm", "Agreed, nobody else wants the end included."),
+        _Called("edit_file", {"path": "tests/test_clock.py"}, "Then it now asks for ten.", "edited: 2 lines changed"),
+        _Called("run_tests", {"path": "tests/test_clock.py"}, "Last check.", "5 passed in 0.09 s", "5 passed"),
+        _Called("edit_file", {"path": "CHANGELOG.md"}, "And its line for the release notes.", "edited: 1 line added"),
+        _Said(
+            "assistant",
+            "summarize",
+            "Pages no longer overlap, and two tests say so.",
+            ("app/clock.py", "app/export.py"),
+        ),
+    ),
+}
+"""What happens to each bug, in order."""
+
+_SCHEDULE = ((_LOGIN, 4), (_EXPORT, 4), (_LOGIN, 4), (_EXPORT, 6), (_LOGIN, 4), (_EXPORT, 9), (_LOGIN, 4))
+"""Which bug is worked on, and for how many moves, before the other has its turn."""
+
+_SWITCHES = ("Back to the {bug}. ", "I return to the {bug}. ", "Let us continue with the {bug}. ")
+
+
+def coding_sample() -> Sample:
+    """A coding agent with tools that works on two bugs by turns; files, functions and commands are shared."""
+    story = _Story("bugs", begins=datetime(2026, 5, 4, 14, 0))
+    left: dict[str, Iterator[_Said | _Called]] = {bug: iter(moves) for bug, moves in _MOVES.items()}
+    seen: set[str] = set()
+    for visit, (bug, moves) in enumerate(_SCHEDULE):
+        opening = _SWITCHES[visit % len(_SWITCHES)].format(bug=bug) if bug in seen else ""
+        seen.add(bug)
+        for _ in range(moves):
+            _tell_move(story, next(left[bug]), scope=bug, opening=opening)
+            opening = ""
+            story.wait()
+    fixed = story.find(scope=_LOGIN, event="run tests", answer="12 passed", last=True)
+    cause = story.find(scope=_EXPORT, event="explain", answer="window() includes its end")
+    return story.sample(
+        (
+            SampleQuestion(
+                "What did the tests report after the fix for the login timeout?",
+                "12 passed",
+                (fixed,),
+                "A test report does not say what it is for; eight others, of both bugs, look the same.",
+            ),
+            SampleQuestion(
+                "What was the cause of the duplicate export rows?",
+                "window() includes its end",
+                (cause,),
+                "The explanation says neither 'duplicate' nor 'export'; the complaint and the switches say both.",
+            ),
+        )
+    )
+
+
+def _tell_move(story: _Story, move: _Said | _Called, *, scope: str, opening: str) -> None:
+    if isinstance(move, _Said):
+        step = Step(role=move.role, content=opening + move.text)
+        story.tell(step, scope=scope, event=move.event, objects=move.objects, answer=move.answer)
+        return
+    call = ToolCall(name=move.tool, arguments=move.arguments, id=f"call-{len(story.steps) + 1}")
+    story.tell(
+        Step(role="assistant", content=opening + move.thought, tool_calls=(call,)),
+        scope=scope, event=move.event, objects=move.objects,
+    )  # fmt: skip
+    result = Step(role="tool", content=move.result, tool_name=move.tool)
+    story.tell(result, scope=scope, event=move.event, objects=move.objects, answer=move.answer)

@@ -1,0 +1,126 @@
+"""The sample trajectories: their gold is complete, and similar text does not find their answers."""
+
+import itertools
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from stitch.bench.samples import Sample, coding_sample, travel_sample, write_jsonl
+
+from stitch.core import Step
+from stitch.embed.lexical import stems
+
+SAMPLES = [travel_sample(), coding_sample()]
+each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+
+
+def bm25_order(sample: Sample, query: str) -> list[str]:
+    """Step ids by BM25 (k1 = 1.2, b = 0.75), best first."""
+    texts = [Counter(stems(step.content)) for step in sample.trajectory.steps]
+    average = sum(text.total() for text in texts) / len(texts)
+    spread = Counter(word for text in texts for word in text)
+
+    def score(text: Counter[str]) -> float:
+        return sum(
+            math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5))
+            * text[word] * 2.2 / (text[word] + 1.2 * (0.25 + 0.75 * text.total() / average))
+            for word in set(stems(query)) if text[word]
+        )  # fmt: skip
+
+    ranked = sorted(range(len(texts)), key=lambda place: (-score(texts[place]), place))
+    return [str(sample.trajectory.steps[place].id) for place in ranked]
+
+
+@each_sample
+def test_every_step_has_its_gold_under_the_same_id(sample: Sample) -> None:
+    assert [gold.step for gold in sample.gold] == [step.id for step in sample.trajectory.steps]
+    assert len({gold.step for gold in sample.gold}) == len(sample.gold)
+    assert 60 <= len(sample.gold) <= 100
+
+
+@each_sample
+def test_every_scope_is_left_and_resumed_several_times(sample: Sample) -> None:
+    scopes = [gold.scope for gold in sample.gold]
+    stretches = Counter(scope for before, scope in zip(["", *scopes], scopes, strict=False) if before != scope)
+    assert len(stretches) == 2
+    assert min(stretches.values()) >= 3
+
+
+@each_sample
+def test_the_same_things_come_back_under_both_scopes(sample: Sample) -> None:
+    things: dict[str, set[str]] = {}
+    for gold in sample.gold:
+        things.setdefault(gold.scope, set()).update(gold.objects)
+    assert len(set.intersection(*things.values())) >= 3
+
+
+@each_sample
+def test_a_sample_is_the_same_every_time(sample: Sample) -> None:
+    assert sample in (travel_sample(), coding_sample())
+
+
+@each_sample
+def test_time_never_runs_backwards(sample: Sample) -> None:
+    stamps = [str(step.timestamp) for step in sample.trajectory.steps]
+    assert stamps == sorted(stamps)
+
+
+def test_an_answer_about_a_place_states_its_value_and_never_its_name() -> None:
+    sample = travel_sample()
+    answers = [
+        (gold, step)
+        for gold, step in zip(sample.gold, sample.trajectory.steps, strict=True)
+        if gold.event.startswith("ask") and gold.answer
+    ]
+    assert len(answers) >= 12
+    for gold, step in answers:
+        assert gold.answer is not None
+        assert gold.answer in step.content
+        assert not any(name in step.content for name in gold.objects)
+
+
+def test_every_tool_result_follows_its_call() -> None:
+    steps = coding_sample().trajectory.steps
+    results = [(before, step) for before, step in itertools.pairwise(steps) if step.role == "tool"]
+    assert len(results) >= 20
+    assert len(results) == sum(step.role == "tool" for step in steps)
+    for call, result in results:
+        assert [made.name for made in call.tool_calls] == [result.tool_name]
+
+
+@each_sample
+def test_the_gold_of_the_evidence_states_the_answer(sample: Sample) -> None:
+    gold = {entry.step: entry for entry in sample.gold}
+    text = {step.id: step.content for step in sample.trajectory.steps}
+    for question in sample.questions:
+        assert gold[question.evidence[-1]].answer == question.answer
+        assert all(step in text for step in question.evidence)
+
+
+@each_sample
+def test_similarity_ranks_other_steps_above_the_one_that_answers(sample: Sample) -> None:
+    for question in sample.questions:
+        order = bm25_order(sample, question.text)
+        assert min(order.index(step) for step in question.evidence) >= 3, question.text
+
+
+@each_sample
+def test_scope_and_event_leave_only_a_handful_of_steps(sample: Sample) -> None:
+    gold = {entry.step: entry for entry in sample.gold}
+    for question in sample.questions:
+        right = gold[question.evidence[-1]]
+        alike = [g for g in sample.gold if g.answer and (g.scope, g.event) == (right.scope, right.event)]
+        assert right in alike
+        assert len(alike) <= 5, question.text
+
+
+@each_sample
+def test_the_written_line_holds_the_steps_and_no_gold(sample: Sample, tmp_path: Path) -> None:
+    path = tmp_path / "sample.jsonl"
+    write_jsonl(sample, path)
+    (line,) = path.read_text(encoding="utf-8").splitlines()
+    record = json.loads(line)
+    assert set(record) == {"id", "steps"}
+    assert tuple(Step(**row) for row in record["steps"]) == sample.trajectory.steps
