@@ -151,6 +151,8 @@ _USER = {
         "Let's turn to day {day} for a while.",
         "Back to day {day}, there are things left open.",
         "Let's go to day {day} again.",
+        "I would like to return to day {day} now.",
+        "Once more to day {day}, then we are nearly done.",
     ),
     "propose": (
         "One idea for {slot} is {name}. A colleague could not stop talking about it.",
@@ -158,6 +160,8 @@ _USER = {
         "I came across {name}; it might do for {slot}.",
         "For {slot} we could also think of {name}, if it is not too loud.",
         "My sister suggests {name} for {slot}. I know nothing about it.",
+        "Could {name} work for {slot}? I like the sound of it.",
+        "I keep reading about {name}. Let us consider it for {slot}.",
     ),
     "ask price": (
         "How much would we pay at {option}? We said we would watch the budget.",
@@ -189,6 +193,11 @@ _AGENT = {
         "People like it for its calm. The rooms are plain, the light is good, and nobody hurries you.",
         "A sound thought. It is a short walk from the old market, and the staff will help with directions.",
         "It is one of the livelier houses of the quarter, so a corner away from the door is worth asking for.",
+        "Many of our guests come back to it. It opened in a former customs house, and the vaults are still there.",
+        "Good instinct. It is small, so it helps to come early, and the garden behind it is a secret worth keeping.",
+        "It divides opinions: some find it old-fashioned, others would not go anywhere else.",
+        "A pleasant choice. Last autumn they repainted everything in pale blue, which suits the light there.",
+        "It sits at the end of a quiet lane, five minutes from the tram. You will hear bells rather than cars.",
     ),
     "ask price": (
         "It is priced at {value}, service included.",
