@@ -1,1 +1,221 @@
-"""Placeholder."""
+"""`Memory`: what a user of the library holds in hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stitch.core import (
+    SCHEMA_VERSION,
+    IntentFilter,
+    LabelInventory,
+    Receipt,
+    RetrievalResult,
+    Searched,
+    SnippetStore,
+    Step,
+    clean_name,
+)
+from stitch.errors import ScopeError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from stitch.core import Embedder, Observer, Retriever
+    from stitch.ingest import Ingestor, JournaledStep
+
+
+class MemoryStatus(BaseModel):
+    """How many steps have come how far. Steps waiting are accepted but not yet stored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    accepted: int
+    """All steps in the journal."""
+    labeled: int
+    stored: int
+    failed: int
+    snippets: int
+    """Snippets in the store, those without labels included."""
+    trajectories: int
+    embedder: str
+    schema_version: int = SCHEMA_VERSION
+
+
+class SearchDefaults(NamedTuple):
+    """What a search uses that does not say otherwise."""
+
+    retriever: str = "intent"
+    k: int = 40
+    budget_tokens: int = 4096
+
+
+class Memory:
+    """The memory of one tenant, open for adding and searching. Make one with `stitch.open_memory`.
+
+    The tenant is fixed when the memory is opened; no call can name another. All methods may be called from several
+    threads. The `a...` methods are the same for asyncio: they run in a thread and do not block the loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        ingestor: Ingestor,
+        store: SnippetStore,
+        embedder: Embedder,
+        retrievers: Mapping[str, Retriever],
+        defaults: SearchDefaults,
+        observer: Observer,
+        resources: ExitStack,
+    ) -> None:
+        try:
+            self.tenant = clean_name(tenant, what="tenant")
+        except ValueError as error:
+            raise ScopeError(str(error), hint="name the tenant, for example --tenant default") from None
+        self._ingestor = ingestor
+        self._store = store
+        self._embedder = embedder
+        self._retrievers = retrievers
+        self._defaults = defaults
+        self._observer = observer
+        self._resources = resources
+
+    def add(self, step: Step, *, trajectory: str) -> Receipt:
+        """Store one step; when this returns, it is durable and a search finds it.
+
+        Returns:
+            How far the step came: `stored`, or `failed` with the reason. A failed step is kept and searchable by its
+            text; `retry` labels it. A step known word for word changes nothing.
+
+        Raises:
+            StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
+            JournalError: It could not be made durable.
+        """
+        return self._ingestor.add(step, tenant=self.tenant, trajectory=trajectory)
+
+    def add_many(self, steps: Iterable[Step], *, trajectory: str) -> list[Receipt]:
+        """Store the next steps of a trajectory, in order; as `add` for each, but much faster.
+
+        Raises:
+            StepRejectedError: One step cannot be accepted; none of them was stored.
+        """
+        return self._ingestor.add_many(list(steps), tenant=self.tenant, trajectory=trajectory)
+
+    def search(
+        self,
+        query: str,
+        *,
+        trajectory: str | None = None,
+        k: int | None = None,
+        budget_tokens: int | None = None,
+        asked_at: float | str | None = None,
+        intent_filter: IntentFilter | None = None,
+        retriever: str | None = None,
+    ) -> RetrievalResult:
+        """Find the steps that answer a question: by shared labels first, by similarity second (§2.3).
+
+        Args:
+            query: The question.
+            trajectory: Search this one only.
+            k: How many steps to return at most; what the settings say (40) by default.
+            budget_tokens: How many tokens `RetrievalResult.context` may have; what the settings say (4096) by default.
+            asked_at: When the question is asked; "last week" is read against it.
+            intent_filter: Labels to use instead of those the question licenses.
+            retriever: `intent`, `dense`, `lexical` or `hybrid`; what the settings say by default.
+        """
+        request = self._request(
+            query=query,
+            trajectory=trajectory,
+            k=self._defaults.k if k is None else k,
+            budget_tokens=self._defaults.budget_tokens if budget_tokens is None else budget_tokens,
+            asked_at=asked_at,
+            intent_filter=intent_filter,
+        )
+        result = self._retriever(retriever).search(request)
+        self._observer.notice(
+            Searched(
+                tenant=self.tenant,
+                trajectory=trajectory,
+                query=query,
+                intent_filter=result.intent_filter,
+                hits=tuple(hit.snippet.id for hit in result.hits),
+                milliseconds=result.milliseconds,
+            )
+        )
+        return result
+
+    def _request(self, **fields: Any) -> SearchRequest:
+        try:
+            return SearchRequest(tenant=self.tenant, **fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InputError(f"search argument {first['loc'][0]!r}: {str(first['msg']).lower()}") from None
+
+    def _retriever(self, name: str | None) -> Retriever:
+        try:
+            return self._retrievers[name or self._defaults.retriever]
+        except KeyError:
+            known = ", ".join(self._retrievers)
+            raise SettingsError(f"no retriever {name!r}", hint=f"one of {known}") from None
+
+    def inventory(self, trajectory: str | None = None) -> LabelInventory:
+        """The label space of one trajectory, or of all."""
+        return self._ingestor.inventory(self.tenant, trajectory)
+
+    def trajectories(self) -> list[str]:
+        """The ids of all trajectories, in the order in which they began."""
+        return self._ingestor.journal.trajectories(self.tenant)
+
+    def steps(self, trajectory: str) -> Iterator[JournaledStep]:
+        """All steps of a trajectory with their labels, in order."""
+        return self._ingestor.journal.labeled_steps(self.tenant, trajectory)
+
+    def status(self) -> MemoryStatus:
+        """How many steps have come how far."""
+        counts = self._ingestor.counts(self.tenant)
+        return MemoryStatus(
+            accepted=counts.accepted,
+            labeled=counts.labeled,
+            stored=counts.stored,
+            failed=counts.failed,
+            snippets=self._store.count(self.tenant),
+            trajectories=len(self.trajectories()),
+            embedder=self._embedder.name,
+        )
+
+    def retry(self) -> list[Receipt]:
+        """Try again to label and store the steps that failed; returns what became of them."""
+        return self._ingestor.retry(self.tenant)
+
+    def flush(self) -> None:
+        """Make everything survive a loss of power."""
+        self._ingestor.flush()
+
+    def close(self) -> None:
+        """Flush and let go of the memory; closing twice is harmless."""
+        self._resources.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def aadd(self, step: Step, *, trajectory: str) -> Receipt:
+        """As `add`, for asyncio."""
+        return await asyncio.to_thread(self.add, step, trajectory=trajectory)
+
+    async def aadd_many(self, steps: Sequence[Step], *, trajectory: str) -> list[Receipt]:
+        """As `add_many`, for asyncio."""
+        return await asyncio.to_thread(self.add_many, steps, trajectory=trajectory)
+
+    async def asearch(self, query: str, **options: Any) -> RetrievalResult:
+        """As `search`, with the same options, for asyncio."""
+        return await asyncio.to_thread(self.search, query, **options)

@@ -1,1 +1,5 @@
-"""Placeholder."""
+"""The command `stitch`."""
+
+from stitch.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,101 @@
+"""Ask a memory: `stitch query`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
+
+
+@click.command()
+@click.argument("text")
+@memory_options
+@click.option("--trajectory", metavar="ID", help="Search this trajectory only.")
+@click.option("-k", type=click.IntRange(min=1), help="How many steps to return.  [default: 40]")
+@click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="Tokens of context.  [default: 4096]")
+@click.option("--retriever", type=click.Choice(["intent", "dense", "lexical", "hybrid"]), help="[default: intent]")
+@click.option("--asked-at", metavar="TIME", help="When the question is asked; relative times are read against it.")
+@click.option("--context", is_flag=True, help="Print the context for a prompt instead of the list of steps.")
+@json_option
+def command(
+    text: str, *, as_json: bool, context: bool, trajectory: str | None, asked_at: str | None, **settings: Any
+) -> None:
+    """Find the steps that answer TEXT: by shared labels first, by similarity second.
+
+    \b
+    Example:
+      stitch query "What did the hotel for day 1 cost?" --memory trip.memory -k 5
+    """
+    with opened_memory(**settings) as memory:
+        result = memory.search(text, trajectory=trajectory, asked_at=asked_at)
+    if as_json:
+        print_json(result_as_json(result))
+    elif context:
+        click.echo(result.context())
+    else:
+        click.echo(describe(result))
+
+
+def result_as_json(result: RetrievalResult) -> dict[str, Any]:
+    """The result as the command prints it with `--json`."""
+    chosen = result.intent_filter
+    return {
+        "query": result.request.query,
+        "filter": {
+            "scopes": chosen.scopes,
+            "event_types": chosen.event_types,
+            "entity_types": chosen.entity_types,
+        },
+        "reasons": result.reasons,
+        "hits": [_hit_as_json(rank, hit) for rank, hit in enumerate(result.hits, start=1)],
+        "context_tokens": result.context_tokens,
+        "milliseconds": round(result.milliseconds, 3),
+    }
+
+
+def _hit_as_json(rank: int, hit: ScoredSnippet) -> dict[str, Any]:
+    snippet = hit.snippet
+    return {
+        "rank": rank,
+        "trajectory": snippet.trajectory,
+        "step": snippet.step,
+        "position": snippet.position,
+        "role": snippet.role,
+        "density": _plain(hit.density),
+        "matched": matched_by_kind(hit.matched),
+        "similarity": round(hit.similarity, 6),
+        "scope": snippet.intent.scope,
+        "event_types": snippet.intent.event_types,
+        "entity_types": snippet.intent.entity_types,
+        "text": snippet.text,
+        "resolved": snippet.resolved,
+        "summary": snippet.summary,
+    }
+
+
+def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
+    """The result for a person: the chosen labels, then each step with the labels that matched."""
+    labels = sorted(result.intent_filter.labels())
+    lines = ["looking for  " + (", ".join(f"{kind.value} {value!r}" for kind, value in labels) or "similar text only")]
+    for rank, hit in enumerate(result.hits[:limit], start=1):
+        snippet = hit.snippet
+        matched = ", ".join(value for _, value in sorted(hit.matched)) or "no label"
+        lines.append(
+            f"{rank:>3}. {_plain(hit.density)} matched ({matched}), similarity {hit.similarity:.2f}"
+            f"  [{snippet.trajectory} step {snippet.step}, {snippet.role}, {snippet.intent.scope or 'no scope yet'}]"
+        )
+        lines.append("     " + one_line(snippet.resolved))
+    return "\n".join(lines)
+
+
+def one_line(text: str, *, limit: int = 140) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _plain(density: float) -> int | float:
+    return int(density) if density == int(density) else round(density, 4)

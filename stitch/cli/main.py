@@ -1,0 +1,103 @@
+"""The entry point: which subcommands there are, and what every error looks like.
+
+Exit status: 0 all done; 1 something failed; 2 the call or the settings are wrong; 3 some input was rejected and
+everything else is stored; 4 the memory is in use, or was written with another embedder or schema; 5 the journal or the
+store failed; 6 the language model failed; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+
+import click
+
+from stitch import __version__
+from stitch.errors import StitchError
+
+INTERRUPTED = 130
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "demo": ("stitch.bench.demo:command", "See the memory do its main job on two sample trajectories."),
+    "ingest": ("stitch.pipelines.ingest:command", "Store the steps of files or of standard input."),
+    "query": ("stitch.pipelines.query:command", "Find the steps that answer a question."),
+    "show": ("stitch.cli.show:command", "Draw the scopes of a trajectory as lanes over its steps."),
+    "labels": ("stitch.cli.labels:command", "List the labels of a memory."),
+    "status": ("stitch.cli.status:command", "Say what a memory holds and what waits or failed."),
+    "config": ("stitch.cli.settings:command", "List the settings, their values and where each comes from."),
+    "bench": ("stitch.bench.commands:group", "Measure retrieval, labels, speed and size."),
+    "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),
+}
+"""Where each subcommand is, and what it does in one line: `stitch --help` loads none of them."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order in which a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the subcommand; None if there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name][0].split(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the subcommands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="stitch")
+def cli() -> None:
+    """The memory of an agent: every step indexed by what it was for, what was done, and what matters in it.
+
+    \b
+    Example:
+      stitch demo
+      stitch ingest trip.jsonl --memory trip.memory
+      stitch query "What did the hotel for day 1 cost?" --memory trip.memory
+
+    Results go to standard output, everything else to standard error.
+
+    \b
+    Exit status:
+      0    all done
+      1    something failed
+      2    the call or the settings are wrong
+      3    some input was rejected; everything else is stored
+      4    the memory is in use, or was written with another embedder or schema
+      5    the journal or the store failed
+      6    the language model failed
+      130  interrupted; nothing that was accepted is lost
+    """
+
+
+def main() -> None:
+    """Run the command and end the process."""
+    try:
+        status = cli.main(prog_name="stitch", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stitch: interrupted; everything accepted so far is kept, the same command goes on", err=True)
+        status = INTERRUPTED
+    except StitchError as error:
+        click.echo(f"stitch: {error.message}", err=True)
+        if error.hint:
+            click.echo(f"  next: {error.hint}", err=True)
+        status = error.exit_code
+    except BrokenPipeError:
+        # The reader of our output has gone; Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)

@@ -1,0 +1,39 @@
+"""`stitch config`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from pydantic import SecretStr
+
+from stitch.cli.options import json_option, memory_options, print_json
+from stitch.config import load_settings
+
+
+@click.command()
+@memory_options
+@json_option
+def command(as_json: bool, config: str | None, **arguments: Any) -> None:
+    """List the settings, their values and where each comes from.
+
+    Arguments win over environment variables (STITCH_ and the name in capitals), these over the YAML file of --config
+    or STITCH_CONFIG, this over the defaults. Keys are never shown.
+
+    \b
+    Example:
+      STITCH_K=20 stitch config --config stitch.yaml
+    """
+    settings, origins = load_settings(config, **arguments)
+    rows = {name: {"value": _shown(getattr(settings, name)), "from": origin} for name, origin in origins.items()}
+    if as_json:
+        print_json(rows)
+        return
+    width = max(map(len, rows))
+    for name, row in rows.items():
+        value = "-" if row["value"] is None else row["value"]
+        click.echo(f"{name:<{width}}  {value!s:<24}  {row['from']}")
+
+
+def _shown(value: Any) -> Any:
+    return "(set)" if isinstance(value, SecretStr) else value

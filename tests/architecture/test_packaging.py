@@ -1,0 +1,146 @@
+"""What is installed is what is on disk, and it does not get in the way of anybody's own files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+import stitch
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("signatures", "pipelines", "bench", "configs")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def run_python(code: str, *, cwd: Path) -> str:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("COV", "STITCH_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def packages_on_disk() -> set[str]:
+    found = set()
+    for folder in ("stitch", *FOLDERS):
+        for init in (ROOT / folder).rglob("__init__.py"):
+            inner = init.parent.relative_to(ROOT).parts
+            found.add(".".join(inner if folder == "stitch" else ("stitch", *inner)))
+    return found
+
+
+def test_the_mapping_of_folders_equals_the_disk():
+    settings = PYPROJECT["tool"]["setuptools"]
+    assert set(settings["packages"]) == packages_on_disk()
+    assert settings["package-dir"] == {"stitch": "stitch", **{f"stitch.{name}": name for name in FOLDERS}}
+
+
+def test_every_package_is_imported_from_its_root_folder():
+    for name in packages_on_disk():
+        module = import_module(name)
+        assert module.__file__ is not None
+        parts = name.split(".")[1:]
+        folder = ROOT / ("" if parts and parts[0] in FOLDERS else "stitch")
+        assert Path(module.__file__).resolve() == folder.joinpath(*parts, "__init__.py")
+
+
+def test_the_wheel_holds_every_file(tmp_path):
+    copy = tmp_path / "checkout"
+    subprocess.run(
+        f"mkdir {copy} && cd {ROOT} && cp -R stitch {' '.join(FOLDERS)} pyproject.toml README.md LICENSE {copy}",
+        shell=True, check=True,
+    )  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path, copy]
+        if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
+        else [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, copy],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    [wheel] = tmp_path.glob("*.whl")
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("stitch/")}
+    wanted = set()
+    for folder in ("stitch", *FOLDERS):
+        for file in (ROOT / folder).rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts and not file.name.startswith("."):
+                inner = file.relative_to(ROOT).parts
+                wanted.add("/".join(inner if folder == "stitch" else ("stitch", *inner)))
+    assert wanted - held == set()
+    assert held - wanted == set()
+    assert wheel.stat().st_size < 12_000_000
+
+
+def test_importing_stitch_is_light_and_brings_no_top_level_names(tmp_path):
+    code = (
+        "import sys; import stitch\n"
+        "heavy = {'numpy', 'dspy', 'qdrant_client', 'qdrant_edge', 'pydantic', 'openai', 'model2vec', 'rich', 'click',"
+        " 'signatures', 'pipelines', 'bench', 'configs'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    assert run_python(code, cwd=tmp_path).strip() == "[]"
+
+
+def test_the_types_load_without_dspy_qdrant_or_numpy(tmp_path):
+    code = (
+        "import sys; from stitch import Step, IntentFilter\n"
+        "print(sorted({'numpy', 'dspy', 'qdrant_client', 'qdrant_edge'} & set(sys.modules)))"
+    )
+    assert run_python(code, cwd=tmp_path).strip() == "[]"
+
+
+def test_a_users_own_signatures_and_pipelines_do_no_harm(tmp_path):
+    (tmp_path / "signatures.py").write_text("raise RuntimeError('this is the wrong module')")
+    (tmp_path / "pipelines").mkdir()
+    (tmp_path / "pipelines" / "__init__.py").write_text("raise RuntimeError('this is the wrong package')")
+    code = (
+        "import stitch.signatures, stitch.pipelines, stitch.bench\n"
+        "from stitch import Step, open_memory\n"
+        "with open_memory('m') as memory:\n"
+        "    print(memory.add(Step(role='user', content='hi'), trajectory='t').state.value)"
+    )
+    assert run_python(code, cwd=tmp_path).strip() == "stored"
+
+
+def test_the_public_names_are_these():
+    assert stitch.__all__ == [
+        "ContextualIntent", "IntentFilter", "LabelKind", "Memory", "MemorySnippet", "Receipt", "RetrievalResult",
+        "ScoredSnippet", "Step", "StitchError", "ToolCall", "Trajectory", "open_memory",
+    ]  # fmt: skip
+    for name in stitch.__all__:
+        assert getattr(stitch, name) is not None
+        assert name in dir(stitch)
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = stitch.nonsense  # type: ignore[attr-defined]
+
+
+def test_the_version_stands_in_one_place_and_heads_the_changelog():
+    assert PYPROJECT["project"]["version"] == stitch.__version__
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## {stitch.__version__}" in changelog
+
+
+def test_the_map_of_the_house_names_every_room():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    missing = {name for name in packages_on_disk() if f"`{name.removeprefix('stitch.')}`" not in text}
+    assert missing == set()
+
+
+def test_no_file_is_longer_than_600_lines_and_long_ones_say_why():
+    for folder in ("stitch", *FOLDERS):
+        for file in (ROOT / folder).rglob("*.py"):
+            text = file.read_text(encoding="utf-8")
+            length = text.count("\n")
+            assert length <= 600, f"{file.relative_to(ROOT)} has {length} lines"
+            if length > 400:
+                assert "More than 400 lines because" in text, f"{file.relative_to(ROOT)} does not say why it is long"
