@@ -1,1 +1,14 @@
-"""Placeholder."""
+"""Search: what a question is about, which snippets answer it, and as much of them as a prompt has room for."""
+
+from __future__ import annotations
+
+from stitch.retrieve.budget import Context, PieceCounter, TokenCounter, fit_context
+from stitch.retrieve.explain import FilterChange, WhyNot
+from stitch.retrieve.intent import IntentRetriever, Inventories
+from stitch.retrieve.select import LocalFilterSelector
+from stitch.retrieve.similar import DenseRetriever, HybridRetriever, LexicalRetriever
+
+__all__ = [
+    "Context", "DenseRetriever", "FilterChange", "HybridRetriever", "IntentRetriever", "Inventories",
+    "LexicalRetriever", "LocalFilterSelector", "PieceCounter", "TokenCounter", "WhyNot", "fit_context",
+]  # fmt: skip

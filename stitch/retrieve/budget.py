@@ -1,0 +1,182 @@
+"""The token budget: hits in ranking order until it is full, rendered in the order in which they happened (§4)."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from html import escape
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from stitch.core import MemorySnippet, ScoredSnippet
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Counts the tokens of a text, without asking anybody."""
+
+    @property
+    def name(self) -> str:
+        """Says whose tokens are counted."""
+        ...
+
+    def count(self, text: str) -> int:
+        """The number of tokens of `text`; never less for a text with more added at its end."""
+        ...
+
+
+class PieceCounter:
+    """Estimates the tokens of byte-pair encoders as they are in use, without a vocabulary: `pieces-1`.
+
+    A run of letters counts one token for every nine begun, digits one for three, signs one for two, other scripts
+    one a character. On English chats, meetings and Markdown it is within 6 % of `cl100k_base`, mostly above.
+    """
+
+    name = "pieces-1"
+
+    def count(self, text: str) -> int:
+        """The number of tokens of `text`."""
+        return sum(map(_tokens_of_piece, _PIECE.findall(text)))
+
+
+_PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]+|_+|\n+")
+
+
+@lru_cache(maxsize=65_536)
+def _tokens_of_piece(piece: str) -> int:
+    if not piece.isascii():
+        return len(piece)
+    if piece.isalpha():
+        return (len(piece) + 8) // 9
+    return 1 if piece.isdigit() else (len(piece) + 1) // 2
+
+
+class Context(NamedTuple):
+    """Hits as text for a prompt."""
+
+    text: str
+    tokens: int
+    """Of the whole text, delimiters included, by the counter it was made with; never above the budget."""
+    ids: tuple[str, ...]
+    """The snippets of which at least a part is in the text, in the order in which they happened."""
+
+
+_EMPTY = Context("", 0, ())
+_OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "</step>\n"
+_WORD = re.compile(r"\S+")
+_DELIMITER = re.compile(r"<(?=\s*/?\s*(?:memory|step)\b)", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
+
+
+def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: TokenCounter) -> Context:
+    """Render as many hits as the budget holds.
+
+    Hits are taken in the order given, that is, by rank; the first that does not fit is cut at its last full sentence
+    that does, and ends the context. Each stands as one `<step>` element; trajectory, time and scope are attributes
+    that are left out where they equal those of the step above. A `<` of the quoted text that could begin or end such
+    an element is written as `&lt;`, so no text can leave its place.
+
+    Args:
+        hits: Best first.
+        budget_tokens: What the text may have, delimiters included.
+        counter: Counts the tokens.
+
+    Returns:
+        The context. If not even one sentence of the first hit fits, the hit is cut at a word; if not even that fits,
+        the context is empty.
+    """
+    page = _Page(budget_tokens, counter)
+    for hit in hits:
+        if not page.add(hit.snippet):
+            break
+    return page.context()
+
+
+def quote(text: str) -> str:
+    """Return `text` so that it cannot open or close an element of a context."""
+    return _DELIMITER.sub("&lt;", text)
+
+
+class _Entry(NamedTuple):
+    """A snippet on the page; sorts in the order in which things happened."""
+
+    trajectory: str
+    position: int
+    step: str
+    rank: int
+    snippet: MemorySnippet
+    body: str
+
+
+class _Page:
+    """The context as it grows. A further hit costs its own line and a change of the header below it."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter) -> None:
+        self._budget, self._count = budget_tokens, counter.count
+        self._entries: list[_Entry] = []
+        self._spent = self._count(_OPEN) + self._count(_CLOSE)
+
+    def add(self, snippet: MemorySnippet) -> bool:
+        """Put a snippet, or what fits of it, in its place; False if the page is full with it."""
+        body = quote(snippet.resolved)
+        entry = _Entry(snippet.trajectory, snippet.position, snippet.step, len(self._entries), snippet, body)
+        place = bisect_left(self._entries, entry[:4], key=lambda other: other[:4])
+        above = self._entries[place - 1].snippet if place else None
+        header = _header(snippet, above)
+        below_cost = 0
+        if place < len(self._entries):
+            below = self._entries[place].snippet
+            below_cost = self._count(_header(below, snippet)) - self._count(_header(below, above))
+
+        def cost(body: str) -> int:
+            return self._count(f"{header}{body}{_END}") + below_cost
+
+        left = self._budget - self._spent
+        whole = cost(body) <= left
+        if not whole:
+            cut = _longest(body, _SENTENCE_END, lambda part: cost(part) <= left)
+            if not cut and not self._entries:
+                cut = _longest(body, _WORD, lambda part: cost(part) <= left)
+            if not cut:
+                return False
+            entry = entry._replace(body=cut)
+        self._entries.insert(place, entry)
+        self._spent += cost(entry.body)
+        return whole
+
+    def context(self) -> Context:
+        """The text of the page. If the counter does not add up over lines, the last ranked hits may have to go."""
+        while self._entries:
+            text = _OPEN + "".join(self._lines()) + _CLOSE
+            tokens = self._count(text)
+            if tokens <= self._budget:
+                return Context(text, tokens, tuple(entry.snippet.id for entry in self._entries))
+            self._entries.remove(max(self._entries, key=lambda entry: entry.rank))
+        return _EMPTY
+
+    def _lines(self) -> Iterator[str]:
+        above: MemorySnippet | None = None
+        for entry in self._entries:
+            yield f"{_header(entry.snippet, above)}{entry.body}{_END}"
+            above = entry.snippet
+
+
+def _header(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
+    shown = [("n", str(snippet.position)), ("role", snippet.role)]
+    if above is None or above.trajectory != snippet.trajectory:
+        shown.append(("trajectory", snippet.trajectory))
+        above = None
+    if snippet.happened is not None and (above is None or above.happened != snippet.happened):
+        shown.append(("time", str(snippet.happened)))
+    scope = snippet.intent.scope or ""
+    if scope != ((above.intent.scope or "") if above else ""):
+        shown.append(("scope", scope))
+    return "<step " + " ".join(f'{name}="{escape(" ".join(value.split()))}"' for name, value in shown) + ">"
+
+
+def _longest(text: str, end: re.Pattern[str], fits: Callable[[str], bool]) -> str:
+    """The longest beginning of `text` that stops where `end` does and fits; empty if none does."""
+    stops = [match.end() for match in end.finditer(text)]
+    fitting = bisect_left(stops, True, key=lambda stop: not fits(text[:stop]))
+    return text[: stops[fitting - 1]] if fitting else ""

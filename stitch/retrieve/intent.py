@@ -1,0 +1,143 @@
+"""Search by contextual intent: label density first, similarity inside a tier (§2.3)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from stitch.core import (
+    DensityCount,
+    Embedder,
+    FilterSelector,
+    Label,
+    LabelInventory,
+    RetrievalResult,
+    ScoredSnippet,
+    SearchRequest,
+    Selection,
+    SnippetStore,
+    snippet_id,
+)
+from stitch.errors import InputError
+from stitch.retrieve.budget import TokenCounter
+from stitch.retrieve.explain import WhyNot, explain_rank
+from stitch.retrieve.searching import Similarity, result, scored
+
+if TYPE_CHECKING:
+    from stitch.embed.lexical import LexicalEncoder
+
+Inventories = Callable[[str, str | None], LabelInventory]
+"""The label space of a tenant's trajectory, or of all of them."""
+
+
+class IntentRetriever:
+    """Ranks snippets by how many of the question's labels they carry, then by similarity.
+
+    Args:
+        store: Where the snippets are.
+        selector: Chooses the labels of a question.
+        embedder: Makes the vector of a question.
+        lexical: Makes the words of a question.
+        inventories: Tells the label space of a tenant and trajectory.
+        counter: Counts the tokens of the context.
+        count: What density counts.
+        informative: Whether a label counts the more, the fewer steps carry it. Then density is a sum of weights
+            between 0 and 1, and no longer the number of labels of the paper.
+    """
+
+    mode = "intent"
+
+    def __init__(
+        self,
+        *,
+        store: SnippetStore,
+        selector: FilterSelector,
+        embedder: Embedder,
+        lexical: LexicalEncoder,
+        inventories: Inventories,
+        counter: TokenCounter,
+        count: DensityCount = DensityCount.VALUES,
+        informative: bool = False,
+    ) -> None:
+        self._store, self._selector, self._inventories = store, selector, inventories
+        self._similarity = Similarity(embedder=embedder, lexical=lexical)
+        self._counter, self._density, self._informative = counter, count, informative
+
+    def search(self, request: SearchRequest) -> RetrievalResult:
+        """Answer a question. A filter that the request brings along is used as it is."""
+        started = time.perf_counter()
+        inventory = self._inventories(request.tenant, request.trajectory)
+        selection = self._select(request, inventory)
+        hits = self._rank(request, selection, inventory, k=request.k)
+        return result(request, selection, hits, counter=self._counter, mode=self.mode, started=started)
+
+    def why_not(self, request: SearchRequest, *, step: str, trajectory: str | None = None) -> WhyNot:
+        """Say where a step stands for a question, and what kept it from standing higher.
+
+        Ranks everything the request can see; meant for looking into a memory, not for answering.
+
+        Args:
+            request: The question.
+            step: The id of the step.
+            trajectory: The step's trajectory; by default that of the request.
+
+        Raises:
+            InputError: There is no such step among those that the request searches.
+        """
+        trajectory = trajectory or request.trajectory
+        if trajectory is None:
+            raise InputError(f"cannot look for step {step!r}: its trajectory is not named", hint=_HINT)
+        wanted = snippet_id(request.tenant, trajectory, step)
+        if request.trajectory not in (None, trajectory) or not self._store.get(request.tenant, [wanted]):
+            raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
+        inventory = self._inventories(request.tenant, request.trajectory)
+        selection = self._select(request, inventory)
+        ranking = self._rank(request, selection, inventory, k=max(1, self._store.count(request.tenant)))
+        vocabulary = inventory.vocabulary()
+        labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
+        target = next(hit.snippet for hit in ranking if hit.snippet.id == wanted)
+        own = frozenset(map(vocabulary.canonical_label, target.intent.labels()))
+        return explain_rank(
+            wanted,
+            ranking,
+            labels,
+            k=request.k,
+            vocabulary=vocabulary,
+            count=self._density,
+            weights=self._weights(labels | own, inventory),
+        )
+
+    def _select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
+        if request.intent_filter is not None:
+            return Selection(request.intent_filter, ("the filter came with the request",))
+        return self._selector.select(request, inventory)
+
+    def _rank(
+        self, request: SearchRequest, selection: Selection, inventory: LabelInventory, *, k: int
+    ) -> list[ScoredSnippet]:
+        vocabulary = inventory.vocabulary()
+        labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
+        query = self._similarity.query(
+            request,
+            labels={label: vocabulary.aliases(label) for label in sorted(labels)},
+            count=self._density,
+            weights=self._weights(labels, inventory),
+            k=k,
+        )
+        return scored(self._store.rank(query), labels, vocabulary)
+
+    def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
+        return {label: informativeness(label, inventory) for label in labels} if self._informative else None
+
+
+_HINT = "see `stitch show --memory DIR --json` for trajectories and steps"
+
+
+def informativeness(label: Label, inventory: LabelInventory) -> float:
+    """How much a label tells, from 0 (every step carries it) to 1 (one step does)."""
+    if inventory.steps < 2:
+        return 1.0
+    carried = min(max(inventory.count(label), 1), inventory.steps)
+    return 1.0 - math.log(carried) / math.log(inventory.steps)

@@ -1,0 +1,120 @@
+"""What all retrieval modes share: turning a request into a density query, and hits into a result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stitch.core import (
+    DensityCount,
+    DensityQuery,
+    Embedder,
+    IntentFilter,
+    Label,
+    LabelVocabulary,
+    RetrievalResult,
+    ScoredSnippet,
+    SearchRequest,
+    Selection,
+    SnippetStore,
+    StoreHit,
+    match,
+)
+from stitch.retrieve.budget import TokenCounter, fit_context
+
+if TYPE_CHECKING:
+    from stitch.embed.lexical import LexicalEncoder
+
+NOTHING_SELECTED = Selection(IntentFilter())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Similarity:
+    """How alike a question and a snippet are: by vectors, by words, or by both.
+
+    Attributes:
+        embedder: Makes the vector of a question; without one, words alone count.
+        lexical: Makes the words of a question; without it, vectors alone count.
+        lexical_share: How much words count where both are there, from 0 to 1.
+    """
+
+    embedder: Embedder | None = None
+    lexical: LexicalEncoder | None = None
+    lexical_share: float = 0.5
+
+    def query(
+        self,
+        request: SearchRequest,
+        *,
+        labels: Mapping[Label, frozenset[str]] | None = None,
+        count: DensityCount = DensityCount.VALUES,
+        weights: Mapping[Label, float] | None = None,
+        k: int | None = None,
+    ) -> DensityQuery:
+        """What to ask a store for; without labels, similarity alone decides."""
+        return DensityQuery(
+            tenant=request.tenant,
+            trajectory=request.trajectory,
+            labels=labels or {},
+            vector=self.embedder.embed([request.query])[0] if self.embedder else None,
+            words=self.lexical.query(request.query) if self.lexical else None,
+            lexical_share=self.lexical_share,
+            count=count,
+            weights=weights,
+            k=request.k if k is None else k,
+        )
+
+
+class Unlabeled:
+    """A search by similarity alone.
+
+    Args:
+        mode: The name under which it is chosen.
+        store: Where the snippets are.
+        similarity: How they are compared with the question.
+        counter: Counts the tokens of the context.
+    """
+
+    def __init__(self, mode: str, *, store: SnippetStore, similarity: Similarity, counter: TokenCounter) -> None:
+        self.mode = mode
+        self._store, self._similarity, self._counter = store, similarity, counter
+
+    def search(self, request: SearchRequest) -> RetrievalResult:
+        """Answer a question; a filter in the request is not looked at."""
+        started = time.perf_counter()
+        hits = scored(self._store.rank(self._similarity.query(request)))
+        return result(request, NOTHING_SELECTED, hits, counter=self._counter, mode=self.mode, started=started)
+
+
+def scored(
+    hits: Iterable[StoreHit], labels: frozenset[Label] = frozenset(), vocabulary: LabelVocabulary | None = None
+) -> list[ScoredSnippet]:
+    """The hits of a store with the labels that each of them matched."""
+    vocabulary = vocabulary or LabelVocabulary()
+    return [ScoredSnippet(s, density, match(s.intent, labels, vocabulary), alike) for s, density, alike in hits]
+
+
+def result(
+    request: SearchRequest,
+    selection: Selection,
+    hits: list[ScoredSnippet],
+    *,
+    counter: TokenCounter,
+    mode: str,
+    started: float,
+) -> RetrievalResult:
+    """The answer made of `hits`, its context inside the budget; `started` is a reading of `time.perf_counter`."""
+    context = fit_context(hits, budget_tokens=request.budget_tokens, counter=counter)
+    return RetrievalResult(
+        request=request,
+        intent_filter=selection.intent_filter,
+        reasons=selection.reasons,
+        hits=tuple(hits),
+        context_text=context.text,
+        context_tokens=context.tokens,
+        context_hits=context.ids,
+        milliseconds=(time.perf_counter() - started) * 1000,
+        mode=mode,
+    )
