@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Benchmarks: data sets, measures, methods, suites, and reports that others can run again."""

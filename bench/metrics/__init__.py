@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Measures: pure functions, one a file, each with its formula and source."""

@@ -1,0 +1,26 @@
+"""BLEU (Papineni et al. 2002), by sacrebleu: BLEU-1 of one answer, and corpus BLEU-4 of rewrites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def bleu_1(answer: str, gold: str) -> float:
+    """Unigram BLEU of one answer, from 0 to 1: clipped unigram precision times the brevity penalty; unsmoothed."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(max_ngram_order=1, lowercase=True, smooth_method="none", effective_order=True)
+    return float(metric.sentence_score(answer, [gold]).score) / 100
+
+
+def corpus_bleu(answers: Sequence[str], gold: Sequence[str]) -> float:
+    """Corpus BLEU-4, from 0 to 100, case ignored, with sacrebleu's 13a words and no smoothing beyond its default.
+
+    Raises:
+        ValueError: The two differ in length, or there is nothing to score.
+    """
+    if len(answers) != len(gold) or not gold:
+        raise ValueError(f"{len(answers)} answers for {len(gold)} references")
+    from sacrebleu.metrics.bleu import BLEU
+
+    return float(BLEU(lowercase=True).corpus_score(list(answers), [list(gold)]).score)

@@ -1,0 +1,34 @@
+"""Evidence recall inside a token budget: what a reader of the context could have seen.
+
+Steps are taken in ranking order while their whole text fits what is left; the first that does not fit ends the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from stitch.bench.metrics.recall import recall_at
+from stitch.bench.metrics.scores import Score
+
+
+def within_budget(ranking: Sequence[str], tokens: Mapping[str, int], *, budget: int) -> list[str]:
+    """The steps of the ranking that fit the budget, in ranking order."""
+    kept = []
+    for step in ranking:
+        budget -= tokens[step]
+        if budget < 0:
+            break
+        kept.append(step)
+    return kept
+
+
+def budget_recall(ranking: Sequence[str], gold: Collection[str], *, tokens: Mapping[str, int], budget: int) -> Score:
+    """The share of gold steps that fit the budget.
+
+    Args:
+        ranking: Steps, best first.
+        gold: Gold steps.
+        tokens: Length of each ranked step, in tokens.
+        budget: Length of the context, in tokens.
+    """
+    return recall_at(within_budget(ranking, tokens, budget=budget), gold)
