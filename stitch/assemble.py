@@ -1,1 +1,180 @@
-"""Placeholder."""
+"""The composition root: from settings to a memory. The only reader of settings; a page of plain constructor calls."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stitch.config import Settings, load_settings
+from stitch.errors import InputError, JournalError, ScopeError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stitch.core import Embedder, Observer, SnippetStore
+    from stitch.memory import Memory
+
+_JOURNAL_FILE = "journal.sqlite"
+_STORE_FOLDER = "snippets"
+
+
+def open_memory(
+    memory: str | Path | None = None,
+    *,
+    tenant: str | None = None,
+    config: str | Path | None = None,
+    must_exist: bool = False,
+    observers: Sequence[Observer] = (),
+    **settings: Any,
+) -> Memory:
+    """Open a memory, making it if it is not there; use it as a context, or call `close`.
+
+    What was interrupted the last time is finished first.
+
+    Args:
+        memory: A folder, or the URL of a Qdrant server.
+        tenant: Whose memory it is.
+        config: A YAML file of settings.
+        must_exist: Do not make a folder that is not there.
+        observers: Are told what happens, see `stitch.observe`.
+        settings: Any other of `stitch.config.Settings` by name.
+
+    Raises:
+        SettingsError: A setting is missing or wrong.
+        InputError: `must_exist`, and there is no memory.
+        StoreLockedError: Another process has it open.
+        StoreMismatchError: It was written with another embedder or schema.
+    """
+    given = {"memory": None if memory is None else str(memory), "tenant": tenant, **settings}
+    loaded = load_settings(config, **given).settings
+    if loaded.memory is None:
+        raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
+    if not loaded.tenant.strip():
+        raise ScopeError("no tenant is named", hint="name one with --tenant, or leave it at 'default'")
+    with ExitStack() as stack:
+        opened = _build(loaded, loaded.memory, must_exist=must_exist, observers=observers, stack=stack)
+        stack.pop_all()
+    return opened
+
+
+def _build(
+    settings: Settings, location: str, *, must_exist: bool, observers: Sequence[Observer], stack: ExitStack
+) -> Memory:
+    from stitch.embed import LexicalEncoder
+    from stitch.ingest import Ingestor, Journal
+    from stitch.label.local import LocalLabeler
+    from stitch.memory import Memory, SearchDefaults
+    from stitch.observe import LogObserver, Observers
+    from stitch.retrieve import (
+        DenseRetriever,
+        HybridRetriever,
+        IntentRetriever,
+        LexicalRetriever,
+        LocalFilterSelector,
+        PieceCounter,
+    )
+
+    folder = _folder_for(settings, location, must_exist=must_exist)
+    embedder, lexical, counter = _embedder(settings), LexicalEncoder(), PieceCounter()
+    observer = Observers([LogObserver(), *observers])
+    # The store first: its lock tells who owns the memory.
+    store = _store(settings, location, folder=folder, embedder=embedder)
+    stack.callback(store.close)
+    journal = Journal(folder / _JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
+    stack.callback(journal.close)
+    ingestor = Ingestor(
+        journal=journal, store=store, embedder=embedder, labeler=LocalLabeler(), lexical=lexical, observer=observer
+    )
+    stack.callback(ingestor.close)
+    ingestor.recover()
+    resources = ExitStack()
+    resources.callback(ingestor.close)
+    return Memory(
+        tenant=settings.tenant,
+        ingestor=ingestor,
+        store=store,
+        embedder=embedder,
+        intent=IntentRetriever(
+            store=store,
+            selector=LocalFilterSelector(),
+            embedder=embedder,
+            lexical=lexical,
+            inventories=ingestor.inventory,
+            counter=counter,
+            count=settings.density,
+            informative=settings.density_weights == "informative",
+        ),
+        retrievers={
+            "dense": DenseRetriever(store=store, embedder=embedder, counter=counter),
+            "lexical": LexicalRetriever(store=store, lexical=lexical, counter=counter),
+            "hybrid": HybridRetriever(store=store, embedder=embedder, lexical=lexical, counter=counter),
+        },
+        defaults=SearchDefaults(settings.retriever, settings.k, settings.budget_tokens),
+        observer=observer,
+        resources=resources,
+        folder=folder,
+    )
+
+
+def _is_url(location: str) -> bool:
+    return location.startswith(("http://", "https://"))
+
+
+def _folder_for(settings: Settings, location: str, *, must_exist: bool) -> Path:
+    """The folder of the journal, made if need be."""
+    if not _is_url(location):
+        folder = Path(location)
+        if must_exist and not (folder / _JOURNAL_FILE).is_file():
+            raise InputError(f"no memory at {location!r}", hint=f"`stitch ingest FILE --memory {location}` makes one")
+    elif settings.journal is not None:
+        folder = Path(settings.journal)
+    else:
+        data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+        digest = hashlib.sha256(f"{location}\n{settings.collection}".encode()).hexdigest()
+        folder = data / "stitch" / digest[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JournalError(
+            f"cannot make the folder {str(folder)!r}: {str(error.strerror).lower()}", hint="name another folder"
+        ) from error
+    return folder
+
+
+def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedder) -> SnippetStore:
+    from stitch.store import EdgeStore, ServerStore
+
+    if _is_url(location):
+        key = settings.qdrant_key
+        return ServerStore(
+            location,
+            api_key=key.get_secret_value() if key else None,
+            collection=settings.collection,
+            embedder_name=embedder.name,
+            dimension=embedder.dimension,
+        )
+    return EdgeStore(folder / _STORE_FOLDER, embedder_name=embedder.name, dimension=embedder.dimension)
+
+
+def _embedder(settings: Settings) -> Embedder:
+    from stitch.embed import RemoteEmbedder, SentenceTransformerEmbedder, StaticEmbedder
+
+    name = settings.embedder
+    if name == "static":
+        return StaticEmbedder()
+    if not name.startswith("openai/"):
+        return SentenceTransformerEmbedder(name)
+    if settings.embedder_dimension is None:
+        raise SettingsError(
+            f"the length of the vectors of {name!r} is not known", hint="set embedder_dimension, for example 1536"
+        )
+    key = settings.embedder_key
+    return RemoteEmbedder(
+        name.removeprefix("openai/"),
+        dimension=settings.embedder_dimension,
+        base_url=settings.embedder_url,
+        api_key=key.get_secret_value() if key else None,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from stitch.core import Embedder, Observer, Retriever
-    from stitch.ingest import Ingestor, JournaledStep
+    from stitch.ingest import Ingestor
 
 
 class MemoryStatus(BaseModel):
@@ -69,9 +70,11 @@ class Memory:
         store: SnippetStore,
         embedder: Embedder,
         retrievers: Mapping[str, Retriever],
+        intent: IntentRetriever,
         defaults: SearchDefaults,
         observer: Observer,
         resources: ExitStack,
+        folder: Path,
     ) -> None:
         try:
             self.tenant = clean_name(tenant, what="tenant")
@@ -80,10 +83,13 @@ class Memory:
         self._ingestor = ingestor
         self._store = store
         self._embedder = embedder
-        self._retrievers = retrievers
+        self._retrievers = {intent.mode: intent, **retrievers}
+        self._intent = intent
         self._defaults = defaults
         self._observer = observer
         self._resources = resources
+        self.folder = folder
+        """Where the journal is, and the snippets too unless they are on a server."""
 
     def add(self, step: Step, *, trajectory: str) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
@@ -149,6 +155,22 @@ class Memory:
         )
         return result
 
+    def why_not(
+        self, step: str, *, query: str, trajectory: str, k: int | None = None, intent_filter: IntentFilter | None = None
+    ) -> WhyNot:
+        """Say where a step stands in the ranking for a question, what it lacks, and what would have admitted it.
+
+        Raises:
+            InputError: There is no such step.
+        """
+        request = self._request(
+            query=query,
+            trajectory=trajectory,
+            k=self._defaults.k if k is None else k,
+            intent_filter=intent_filter,
+        )
+        return self._intent.why_not(request, step=step)
+
     def _request(self, **fields: Any) -> SearchRequest:
         try:
             return SearchRequest(tenant=self.tenant, **fields)
@@ -163,6 +185,10 @@ class Memory:
             known = ", ".join(self._retrievers)
             raise SettingsError(f"no retriever {name!r}", hint=f"one of {known}") from None
 
+    def add_each(self, steps: Sequence[Step], *, trajectory: str) -> list[Receipt | StepRejectedError]:
+        """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are stored."""
+        return self._ingestor.add_each(steps, tenant=self.tenant, trajectory=trajectory)
+
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         """The label space of one trajectory, or of all."""
         return self._ingestor.inventory(self.tenant, trajectory)
@@ -171,9 +197,9 @@ class Memory:
         """The ids of all trajectories, in the order in which they began."""
         return self._ingestor.journal.trajectories(self.tenant)
 
-    def steps(self, trajectory: str) -> Iterator[JournaledStep]:
-        """All steps of a trajectory with their labels, in order."""
-        return self._ingestor.journal.labeled_steps(self.tenant, trajectory)
+    def steps(self, trajectory: str) -> Iterator[Entry]:
+        """All steps of a trajectory with their labels and how far they have come, in order."""
+        return self._ingestor.journal.entries(self.tenant, trajectory)
 
     def status(self) -> MemoryStatus:
         """How many steps have come how far."""
@@ -184,12 +210,12 @@ class Memory:
             stored=counts.stored,
             failed=counts.failed,
             snippets=self._store.count(self.tenant),
-            trajectories=len(self.trajectories()),
+            trajectories=counts.trajectories,
             embedder=self._embedder.name,
         )
 
-    def retry(self) -> list[Receipt]:
-        """Try again to label and store the steps that failed; returns what became of them."""
+    def retry(self) -> int:
+        """Try again to label and store the steps that failed; returns how many are stored now that were not."""
         return self._ingestor.retry(self.tenant)
 
     def flush(self) -> None:

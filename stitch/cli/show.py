@@ -55,7 +55,7 @@ def _timeline(memory: Memory, trajectory: str, *, with_steps: bool) -> dict[str,
         intent = step.labels.intent if step.labels else None
         rows.append(
             {
-                "step": step.step.id,
+                "step": step.id,
                 "position": step.position,
                 "role": step.step.role,
                 "state": step.state.value,

@@ -1,0 +1,202 @@
+"""Store steps from files or standard input: `stitch ingest`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+import orjson
+from pydantic import BaseModel
+
+from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.core import Rejection, SourcedStep, StepState
+from stitch.errors import InputError, StepRejectedError
+from stitch.sources import FileSource, expand_paths
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+
+SOME_REJECTED = StepRejectedError.exit_code
+BATCH_STEPS = 256
+_BUFFERED_STEPS = 4 * BATCH_STEPS
+
+
+class IngestReport(BaseModel):
+    """What became of the input."""
+
+    trajectories: int = 0
+    steps: int = 0
+    """Steps read and accepted, those known already included."""
+    stored: int = 0
+    """Steps that are now in the store by their labels, those known already included."""
+    failed: int = 0
+    rejected: int = 0
+    model_calls: int = 0
+    model_tokens: int = 0
+    seconds: float = 0.0
+    labels: dict[str, int] = {}  # pydantic copies it
+    """How many labels of each kind the trajectories of the input have."""
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@memory_options
+@click.option("--labels", type=click.Choice(["local"]), help="Who labels the steps.  [default: local]")
+@click.option("--trajectory", metavar="ID", help="The trajectory of steps that name none.  [default: the file's name]")
+@click.option("--rejects", metavar="FILE", help="Where rejected input is written.  [default: beside the memory]")
+@json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    *,
+    files: tuple[str, ...],
+    as_json: bool,
+    trajectory: str | None,
+    rejects: str | None,
+    **settings: Any,
+) -> None:
+    """Store the steps of FILEs (folders, or `-` for standard input): JSON lines or a JSON document, plain or gzip.
+
+    A line is a step {"role", "content", "id"?, "timestamp"?, "trajectory"?} or a trajectory {"id", "steps": [...]}.
+    What cannot be read is written to the rejects file and counted; everything else is stored, and the exit status is
+    3. The same file twice changes nothing.
+
+    \b
+    Example:
+      stitch ingest trip.jsonl --memory trip.memory
+      tail -f agent.jsonl | stitch ingest - --memory agent.memory
+    """
+    paths = expand_paths(files)
+    with opened_memory(must_exist=False, **settings) as memory:
+        rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
+        with _rejects_file(rejects_path) as reject, _progress() as advance:
+            sources = (item for path in paths for item in FileSource(path, trajectory=trajectory))
+            # Standard input may be a stream that goes on for hours: no step of it waits for the next.
+            batch_steps = 1 if "-" in paths else BATCH_STEPS
+            report = ingest(memory, sources, on_rejection=reject, on_progress=advance, batch_steps=batch_steps)
+    if as_json:
+        print_json(report.model_dump())
+    else:
+        click.echo(
+            f"{report.steps} steps of {report.trajectories} trajectories in {report.seconds:.1f} s:"
+            f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected"
+        )
+        click.echo(
+            "labels: " + ", ".join(f"{count} {name.replace('_', ' ')}s" for name, count in report.labels.items())
+        )
+    if report.failed:
+        click.echo("stitch: failed steps are kept and searchable; `stitch status` counts them", err=True)
+    if report.rejected:
+        click.echo(f"stitch: {report.rejected} rejected, see {rejects_path}", err=True)
+        context.exit(SOME_REJECTED)
+
+
+def ingest(
+    memory: Memory,
+    items: Iterable[SourcedStep | Rejection],
+    *,
+    on_rejection: Callable[[Rejection], None],
+    on_progress: Callable[[int], None] = lambda steps: None,
+    batch_steps: int = BATCH_STEPS,
+) -> IngestReport:
+    """Store what a source yields; return what became of it.
+
+    Args:
+        memory: Where to.
+        items: What a source yields.
+        on_rejection: Is called with all that is rejected, by the source or by the memory.
+        on_progress: Is called with the number of steps that were just taken in.
+        batch_steps: How many steps of a trajectory are stored at a time. With 1, no step waits for another.
+    """
+    started = time.perf_counter()
+    report = IngestReport()
+    waiting: dict[str, list[SourcedStep]] = {}
+    seen: set[str] = set()
+
+    def store(trajectory: str) -> None:
+        batch = waiting.pop(trajectory)
+        seen.add(trajectory)
+        results = memory.add_each([item.step for item in batch], trajectory=trajectory)
+        for item, result in zip(batch, results, strict=True):
+            if isinstance(result, StepRejectedError):
+                report.rejected += 1
+                on_rejection(Rejection(source=item.source, line=item.line, reason=result.message,
+                                       text=item.step.content[:200]))  # fmt: skip
+                continue
+            report.steps += 1
+            report.stored += result.state is StepState.STORED
+            report.failed += result.state is StepState.FAILED
+        on_progress(len(batch))
+
+    count = 0
+    for item in items:
+        if isinstance(item, Rejection):
+            report.rejected += 1
+            on_rejection(item)
+            continue
+        waiting.setdefault(item.trajectory, []).append(item)
+        count += 1
+        if len(waiting[item.trajectory]) >= batch_steps:
+            store(item.trajectory)
+        elif count % _BUFFERED_STEPS == 0:
+            for name in list(waiting):
+                store(name)
+    for name in list(waiting):
+        store(name)
+    report.trajectories = len(seen)
+    report.labels = _count_labels(memory, seen)
+    report.seconds = round(time.perf_counter() - started, 3)
+    return report
+
+
+def _count_labels(memory: Memory, trajectories: Iterable[str]) -> dict[str, int]:
+    scopes, events, entities = 0, set[str](), set[str]()
+    for trajectory in trajectories:
+        inventory = memory.inventory(trajectory)
+        scopes += len(inventory.scopes)
+        events.update(inventory.event_types)
+        entities.update(inventory.entity_types)
+    return {"scope": scopes, "event_type": len(events), "entity_type": len(entities)}
+
+
+@contextmanager
+def _rejects_file(path: Path) -> Iterator[Callable[[Rejection], None]]:
+    """Yield a function that appends a rejection to the file; the file is made when there is one."""
+    file: IO[bytes] | None = None
+
+    def reject(rejection: Rejection) -> None:
+        nonlocal file
+        click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
+        try:
+            if file is None:
+                file = path.open("ab")
+            file.write(orjson.dumps(rejection.model_dump(), option=orjson.OPT_APPEND_NEWLINE))
+            file.flush()
+        except OSError as error:
+            raise InputError(
+                f"cannot write the rejects file {str(path)!r}: {str(error.strerror).lower()}",
+                hint="name another with --rejects; what was stored so far is kept, the same command goes on",
+            ) from error
+
+    try:
+        yield reject
+    finally:
+        if file is not None:
+            file.close()
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Yield a function that advances a counter of steps on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.completed} steps"), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda steps: progress.advance(task, steps)
