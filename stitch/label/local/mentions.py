@@ -1,0 +1,347 @@
+"""Values named in a step, each with a neutral class: *price* with "$76.22", *day* with "day 1".
+
+Classes come from the shape of a value and from the words around it; what the value is said to be ("the fare is $66")
+is found by `slots`. Keys of tool calls and of JSON results name their own values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+from pydantic import JsonValue
+
+from stitch.core.snippets import EntityMention
+from stitch.core.steps import Step
+from stitch.label.local.language import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, listed, singular
+
+MAX_MENTIONS = 48
+"""How many values of one step are kept."""
+MAX_VALUE_CHARS = 80
+
+_MONTHS = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?"
+)
+_DAYS = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a dozen"
+_ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
+_YEAR = r"(?:,? (?:19|20)\d\d)?"
+_CAP = r"[A-Z\u00c0-\u00de][\w&'’-]*"
+_AUTHORS = rf"{_CAP}(?: (?:and|&) {_CAP}| et al\.?)?,?"
+_CURRENCY = "dollars?|bucks?|euros?|pounds?|cents?|credits?|usd|eur|gbp|yen|yuan|rupees?"
+_EXTENSIONS = (
+    "py|js|ts|tsx|jsx|java|go|rs|rb|php|cpp|cc|hpp|cs|sh|sql|html?|css|json|ya?ml|toml|ini|cfg|conf|lock|log|md|txt|csv"
+    "|tsv|pdf|docx?|xlsx?|ipynb|xml|png|jpe?g|zip|gz|tar|deb|rpm|exe|so|db"
+)
+_STREET = "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Way|Court|Ct|Place|Pl|Square|Highway|Parkway"
+_JOINS = "of|of the|de|la|del|du|van|von|the|and|&|at|for|on|in"
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    ("url", r"(?i:https?://|www\.)[^\s<>\"')\]]+"),
+    ("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    ("citation", rf"{_AUTHORS} \((?:19|20)\d\d[a-z]?\)|\({_AUTHORS} (?:19|20)\d\d[a-z]?\)"),
+    (
+        "error",
+        (
+            r"\b[A-Z]\w*(?:Error|Exception|Warning|Failure)\b|\b(?i:error|exit) (?:code|status) \d+|\bHTTP [45]\d\d\b"
+            r"|\bE[A-Z]{4,10}\b"
+        ),
+    ),
+    (
+        "file",
+        (
+            r"(?:(?<=[\s`'\"(=:])|^)(?:~?/|\.{1,2}/)[\w.+-]+(?:/[\w.+-]+)*/?"
+            rf"|\b[\w-]+(?:/[\w.-]+)*\.(?:{_EXTENSIONS})\b(?!\()"
+        ),
+    ),
+    ("function", r"\b[A-Za-z_][\w.]*\w\(\)|\b[a-z]+(?:_[a-z\d]+)+\b|\b[a-z]+(?:[A-Z][a-z\d]+)+\b"),
+    (
+        "price",
+        (
+            r"(?:[$€£¥]|(?:USD|EUR|GBP) ?)\d[\d,]*(?:\.\d+)?(?: ?(?i:k|m|million|billion))?\b"
+            rf"|\b\d[\d,]*(?:\.\d+)? ?(?i:{_CURRENCY})\b"
+        ),
+    ),
+    (
+        "rating",
+        (
+            r"(?i)(?<![\w.])\d(?:\.\d)? ?(?:/ ?(?:5|10)\b|out of (?:5|10|five|ten)\b|-? ?stars?\b)(?: ?(?:rating|rated))?"
+            r"|\b(?:rat(?:ed|ing)(?: of| is| at)?|scored?) \d(?:\.\d+)?\b"
+        ),
+    ),
+    ("day", rf"(?i)\bday (?:\d{{1,3}}|{_COUNTS})\b"),
+    (
+        "identifier",
+        (
+            r"#\d+\b|\b(?=[A-Z\d-]*\d)(?=[A-Z\d-]*[A-Z])[A-Z\d]{2,}(?:-[A-Z\d]+)*\b|\b(?=[a-f]*\d)[a-f\d]{7,40}\b"
+            r"|\b[a-z][a-z-]*\d+(?:\.\d+)+[\w.-]*\w"
+            r"|\b(?i:id|number|no\.|order|ticket|issue|pr|case|ref(?:erence)?) ?#? ?\d{2,}\b"
+        ),
+    ),
+    (
+        "date",
+        (
+            r"(?i)\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
+            rf"|\b{_ORDINAL}(?: of)? (?:{_MONTHS})\b{_YEAR}|\b(?:{_MONTHS})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}"
+            rf"|\b\d{{1,2}} (?:{_MONTHS})\b{_YEAR}|\b(?:{_MONTHS}) (?:19|20)\d\d\b"
+            rf"|\b{_ORDINAL}(?: of (?:this|next) month)?\b(?! \w+ (?:street|avenue|ave|st)\b)"
+        ),
+    ),
+    (
+        "day",
+        (
+            rf"(?i)\b(?:(?:this|next|last|coming) )?{_DAYS}s?\b|\b(?:the day after tomorrow|today|tomorrow|tonight"
+            r"|yesterday|this weekend|next week)\b"
+        ),
+    ),
+    (
+        "time",
+        (
+            r"(?i)\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b\.?)?|\b\d{1,2} ?[ap]\.?m\b\.?|\b\d{1,2} o'?clock\b"
+            r"|\b(?:half past|quarter (?:past|to)) \w+|\b(?:noon|midnight|morning|afternoon|evening)\b"
+        ),
+    ),
+    ("phone", r"\+?\(?\d{2,4}\)?[ -]\d{3}[ -]\d{3,5}\b|\b\d{10,12}\b"),
+    ("percentage", r"\b\d+(?:\.\d+)? ?(?:%|percent\b)"),
+    ("address", rf"\b\d{{1,5}} (?:{_CAP} ){{1,4}}(?:#\s?\d+|(?:{_STREET})\b)\.?"),
+    ("quantity", rf"(?i)\b(?:\d[\d,]*(?:\.\d+)?|{_COUNTS})[ -](?:more |other |direct )?(?P<unit>[a-z]{{2,14}})\b"),
+    ("name", rf"\b{_CAP}(?:(?: (?:{_JOINS})(?= [A-Z]))? (?!I\b){_CAP})*"),
+    ("number", r"\b\d[\d,]*(?:\.\d+)?\b"),
+)
+_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
+_QUICK = {
+    "url": "/.", "email": "@", "citation": "(", "file": "./", "function": "_()", "percentage": "%t", "rating": "-/sor",
+}  # fmt: skip
+
+_PLACE_SUFFIX = listed(
+    """airport avenue bay beach bridge city county court district garden gardens hall harbor hill hills island lake
+    lane market mountain museum park plaza port quarter river road square station street terminal tower town valley
+    village"""
+)
+_ORGANIZATION_SUFFIX = listed(
+    """agency airlines airways association bank bar bistro cafe center centre clinic club college committee company
+    corp corporation council dining diner foundation grill group hospital hotel house inc inn institute kitchen lab
+    labs llc lodge ltd office pub resort restaurant salon school services shop spa store studio theatre theater
+    university"""
+)
+_PLACE_BEFORE = re.compile(
+    r"\b(?:in|to|from|near|around|at|leaving|visit|visiting|reach|toward|towards)\s(?:the\s)?$", re.I
+)
+_PERSON_BEFORE = re.compile(
+    r"\b(?:mr|mrs|ms|dr|prof|sir|i am|i'm|my name is|name is|this is|called|by|with|directed by|starring|friend|brother"
+    r"|sister|wife|husband|boss|doctor)\.?\s$",
+    re.IGNORECASE,
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“]|\s-)\s*$")
+_CALENDAR = re.compile(rf"(?:{_MONTHS}|{_DAYS}s?)$", re.I)
+
+_SLOT = re.compile(
+    r"\b(?:(?:the|your|my|its|their|his|her|our|an?|what|which) )?"
+    r"(?P<slot>[a-z][a-z-]+(?: (?:of |for )?[a-z][a-z-]+){0,2}) "
+    r"(?:is|are|was|were|will be|would be|of|should be|to be|=|:) (?:about |around |only |approximately )?$",
+    re.IGNORECASE,
+)
+
+
+class FoundMention(NamedTuple):
+    """A value with its class and place in the text."""
+
+    entity_type: str
+    value: str
+    start: int
+    end: int
+
+
+def find_mentions(text: str) -> list[FoundMention]:
+    """The values named in a text, by place; where two patterns meet, the more telling one has it."""
+    text = text[:MAX_READ_CHARS]
+    taken = bytearray(len(text))
+    found: list[FoundMention] = []
+    has_digit = any(map(text.__contains__, "0123456789"))
+    for kind, pattern in _COMPILED:
+        quick = _QUICK.get(kind)
+        if quick and not any(map(text.__contains__, quick)):
+            continue
+        if not has_digit and kind in _NEEDS_DIGIT:
+            continue
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if any(taken[start:end]):
+                continue
+            mention = _accept(text, kind, match)
+            if mention is None:
+                continue
+            taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
+            found.append(mention)
+            if len(found) >= MAX_MENTIONS:
+                break
+    found.sort(key=lambda mention: mention.start)
+    return found[:MAX_MENTIONS]
+
+
+_NEEDS_DIGIT = frozenset({"citation", "price", "phone", "percentage", "identifier", "address", "number", "rating"})
+
+
+def _accept(text: str, kind: str, match: re.Match[str]) -> FoundMention | None:
+    start = match.start()
+    value = match.group()
+    if kind == "name":
+        return _name(text, start, value)
+    if kind == "quantity":
+        unit = match["unit"].lower()
+        if unit in FUNCTION_WORDS or (is_verb(unit, base=True) and not unit.endswith("s")):
+            return None
+    value = value.strip(" \t\n.,")
+    return FoundMention(kind, value, start, start + len(value)) if value else None
+
+
+def _name(text: str, start: int, value: str) -> FoundMention | None:
+    # The first word of a sentence is capitalized anyway: it belongs to a name only if it is no common word.
+    parts = value.split(" ")
+    first = parts[0]
+    before = text[max(0, start - 24) : start]
+    opens = bool(_SENTENCE_START.search(before))
+    while parts and (parts[0].lower().replace("’", "'") in FUNCTION_WORDS or (opens and is_verb(parts[0].lower()))):
+        start += len(parts[0]) + 1
+        parts = parts[1:]
+        opens = False
+        while parts and parts[0] and parts[0][0].islower():
+            start += len(parts[0]) + 1
+            parts = parts[1:]
+    if not parts or (opens and len(parts) == 1 and not text[start + len(first) :].startswith(("'s", "’s"))):
+        return None
+    value = " ".join(parts).removesuffix("'s").removesuffix("’s").strip("'’-& ")
+    if len(value) < 2 or _CALENDAR.fullmatch(value):
+        return None
+    last = parts[-1].lower().removesuffix("'s")
+    if last in _PLACE_SUFFIX:
+        kind = "place"
+    elif last in _ORGANIZATION_SUFFIX:
+        kind = "organization"
+    elif _PERSON_BEFORE.search(before):
+        kind = "person"
+    elif _PLACE_BEFORE.search(before):
+        kind = "place"
+    else:
+        kind = "name"
+    return FoundMention(kind, value, start, start + len(value))
+
+
+class Slot(NamedTuple):
+    """A phrase that says what a value is: "number of stops" with "2"."""
+
+    name: str
+    value: str
+
+
+def slots(text: str, found: list[FoundMention]) -> list[Slot]:
+    """Values of `found` that the text gives a name to: "the fare is $66", "a rating of 4.5", "2 stops"."""
+    named: list[Slot] = []
+    for mention in found:
+        if mention.entity_type == "quantity":
+            unit = re.split(r"[ -]", mention.value)[-1].lower()
+            named.append(Slot(singular(unit), mention.value))
+        before = text[max(0, mention.start - 48) : mention.start]
+        match = _SLOT.search(before)
+        if match and (name := slot_name(match["slot"])):
+            named.append(Slot(name, mention.value))
+    return named
+
+
+def slot_name(phrase: str) -> str:
+    """A phrase as the name of a class: singular head, no function words at either end; empty if nothing is left."""
+    parts = phrase.lower().split()
+    while parts and (parts[0] in FUNCTION_WORDS or is_verb(parts[0])):
+        parts.pop(0)
+    while parts and (parts[-1] in FUNCTION_WORDS):
+        parts.pop()
+    if not parts or any(part in FUNCTION_WORDS and part not in {"of", "for"} for part in parts):
+        return ""
+    parts[-1] = singular(parts[-1])
+    return " ".join(parts)
+
+
+class NamedCall(NamedTuple):
+    """A tool call, however the step expresses it."""
+
+    name: str
+    arguments: tuple[tuple[str, str], ...]
+    """Argument names in words ("departure city") with their values as text."""
+
+
+class StructuredContent(NamedTuple):
+    """What a step says in data and not in words."""
+
+    calls: tuple[NamedCall, ...] = ()
+    results: tuple[tuple[str, str], ...] = ()
+    """Keys in words with their values as text."""
+    tool: str | None = None
+    """The tool that answers."""
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """All keys with their values."""
+        return (*(pair for call in self.calls for pair in call.arguments), *self.results)
+
+
+_NOTHING = StructuredContent()
+_CALL_NAMES = ("api", "tool", "function", "name", "action", "command", "tool_name", "function_name")
+_CALL_ARGUMENTS = ("arguments", "args", "parameters", "params", "constraints", "input", "kwargs")
+_MAX_PAIRS = 64
+_MAX_JSON_CHARS = 200_000
+
+
+def structured(step: Step) -> StructuredContent:
+    """The tool calls and result keys of a step: from its fields, or from content that is one JSON value."""
+    calls = [NamedCall(in_words(call.name), tuple(_pairs(call.arguments))) for call in step.tool_calls]
+    tool = in_words(step.tool_name) if step.tool_name else None
+    content = step.content.strip()
+    if not content or content[0] not in "{[" or content[-1] not in "}]" or len(content) > _MAX_JSON_CHARS:
+        return StructuredContent(tuple(calls), (), tool) if calls or tool else _NOTHING
+    try:
+        data: Any = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return StructuredContent(tuple(calls), (), tool) if calls or tool else _NOTHING
+    if isinstance(data, dict):
+        lowered = {key.lower(): key for key in data}
+        name = next((data[lowered[key]] for key in _CALL_NAMES if key in lowered), None)
+        arguments = next((data[lowered[key]] for key in _CALL_ARGUMENTS if key in lowered), None)
+        if isinstance(name, str) and isinstance(arguments, dict | list):
+            calls.append(NamedCall(in_words(name), tuple(_pairs(arguments))))
+            return StructuredContent(tuple(calls), (), tool)
+    return StructuredContent(tuple(calls), tuple(_pairs(data)), tool)
+
+
+def _pairs(data: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
+    waiting: list[tuple[str, Any]] = [("", data)]
+    count = 0
+    while waiting and count < _MAX_PAIRS:
+        key, value = waiting.pop(0)
+        if isinstance(value, Mapping):
+            waiting.extend((in_words(str(inner)), item) for inner, item in list(value.items())[:_MAX_PAIRS])
+        elif isinstance(value, list):
+            waiting.extend((key, item) for item in value[:_MAX_PAIRS])
+        elif key:
+            count += 1
+            yield key, "" if value is None else str(value).strip("\"' ")[:MAX_VALUE_CHARS]
+
+
+_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_\-./:\s]+")
+
+
+def in_words(name: str) -> str:
+    """An identifier as words: "DepartureCity", "departure_city" and "departure-city" give "departure city"."""
+    return " ".join(part.lower() for part in _HUMP.split(name) if part)[:MAX_VALUE_CHARS]
+
+
+def find_entity_mentions(step: Step) -> tuple[EntityMention, ...]:
+    """The values of a step with their classes, each once; keys of calls and results are the classes of their values."""
+    data = structured(step)
+    pairs = [(key, value) for key, value in data.pairs if value]
+    if not data.results and not (data.calls and step.content.lstrip().startswith(("{", "["))):
+        pairs += [(mention.entity_type, mention.value) for mention in find_mentions(step.content)]
+    return tuple(EntityMention(entity_type=key, value=value[:MAX_VALUE_CHARS]) for key, value in dict.fromkeys(pairs))[
+        :MAX_MENTIONS
+    ]
