@@ -1,0 +1,147 @@
+"""What the journal holds, as it is handed around."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import orjson
+from pydantic import JsonValue
+
+from stitch.core import (
+    ContextualIntent,
+    LabelInventory,
+    MemorySnippet,
+    Receipt,
+    Step,
+    StepLabels,
+    StepState,
+    apply_rewrites,
+)
+from stitch.errors import StepRejectedError
+
+_NESTING_TO_CHECK = 100
+_NO_LABELS = StepLabels(intent=ContextualIntent(), made_by="")
+
+
+class Entry(NamedTuple):
+    """A step as the journal keeps it."""
+
+    seq: int
+    """Its number in the journal, in the order of acceptance over all trajectories."""
+    tenant: str
+    trajectory: str
+    position: int
+    """Its place in the trajectory, from 0."""
+    step: Step
+    """With an id, always."""
+    recorded: float
+    """When it was accepted, in Unix seconds."""
+    state: StepState = StepState.ACCEPTED
+    reason: str = ""
+    """Why it failed."""
+    labels: StepLabels | None = None
+    repeated: bool = False
+    """It had been accepted before it was given this time."""
+
+    @property
+    def id(self) -> str:
+        """The id of the step."""
+        assert self.step.id is not None
+        return self.step.id
+
+    def receipt(self) -> Receipt:
+        """What the memory promises about the step."""
+        return Receipt(
+            tenant=self.tenant,
+            trajectory=self.trajectory,
+            step=self.id,
+            position=self.position,
+            state=self.state,
+            reason=self.reason,
+            repeated=self.repeated,
+        )
+
+    def snippet(self) -> MemorySnippet:
+        """The memory snippet m_t of the step (§2.2.4); without labels, one that waits for them.
+
+        Tool calls are written under the words of the step, one a line, so that they can be found and read.
+        """
+        step, labels = self.step, self.labels or _NO_LABELS
+        calls = "".join(f"\n{call.name}({_arguments(call.arguments)})" for call in step.tool_calls)
+        resolved = apply_rewrites(step.content, labels.references)
+        return MemorySnippet(
+            tenant=self.tenant,
+            trajectory=self.trajectory,
+            step=self.id,
+            position=self.position,
+            role=step.role,
+            text=(step.content + calls).lstrip("\n") if calls else step.content,
+            resolved=(resolved + calls).lstrip("\n") if calls else resolved,
+            summary=labels.summary,
+            context=labels.context,
+            intent=labels.intent,
+            references=labels.references,
+            session=step.session,
+            happened=step.timestamp,
+            recorded=self.recorded,
+            labeled_by=labels.made_by or None,
+            tools=tuple(dict.fromkeys([call.name for call in step.tool_calls] or filter(None, [step.tool_name]))),
+            metadata=step.metadata,
+        )
+
+
+class Checkpoint(NamedTuple):
+    """What the labeling of a trajectory remembered after its first `position` steps."""
+
+    labeler: str
+    """`Labeler.name`; the saved session is of use to no other."""
+    position: int
+    session: bytes
+    """What `LabelSession.save` returned."""
+    inventory: LabelInventory
+
+
+class IngestCounts(NamedTuple):
+    """How many steps have come how far."""
+
+    accepted: int
+    """All steps of the journal."""
+    labeled: int
+    stored: int
+    failed: int
+    trajectories: int
+
+
+def encode_step(step: Step, *, max_chars: int) -> tuple[bytes, bytes]:
+    """Return a step as JSON, and the digest by which its content is compared.
+
+    The order of keys in arguments and metadata is kept, but does not count in the digest.
+
+    Raises:
+        StepRejectedError: The step is longer than `max_chars` characters, or JSON cannot carry it and read it back.
+    """
+    try:
+        fields = step.model_dump(exclude_defaults=True)
+        try:
+            payload, canonical = orjson.dumps(fields), orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
+        except TypeError:  # an integer of more than 64 bits, which only the standard library writes
+            payload = json.dumps(fields, ensure_ascii=False).encode()
+            canonical = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
+        if payload.count(b"{") + payload.count(b"[") > _NESTING_TO_CHECK:
+            Step.model_validate_json(payload)  # what is nested too deeply is written, but could not be read again
+    except (TypeError, ValueError, RecursionError) as error:
+        cause = str(error).splitlines()[0]
+        raise StepRejectedError(f"step {step.id!r} cannot be written as JSON: {cause}") from error
+    if len(payload) > max_chars and (chars := len(payload.decode())) > max_chars:
+        raise StepRejectedError(
+            f"step {step.id!r} has {chars} characters as JSON, at most {max_chars} are allowed",
+            hint="split it, or raise max_step_chars",
+        )
+    return payload, hashlib.blake2b(canonical, digest_size=16).digest()
+
+
+def _arguments(arguments: Mapping[str, JsonValue]) -> str:
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())

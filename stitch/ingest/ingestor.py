@@ -1,0 +1,497 @@
+"""From a step to a snippet that can be found: journal, label, resolve, embed, put, receipt."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from typing import TypeVar
+
+from stitch.core import (
+    Embedder,
+    Labeler,
+    LabelInventory,
+    LabelSession,
+    LabelsMerged,
+    MemoryEvent,
+    MemorySnippet,
+    Observer,
+    Receipt,
+    SnippetRecord,
+    SnippetStore,
+    Step,
+    StepsAccepted,
+    StepsFailed,
+    StepsStored,
+    StepState,
+    clean_name,
+)
+from stitch.embed.lexical import LexicalEncoder
+from stitch.errors import (
+    EmbedderError,
+    InputError,
+    ModelError,
+    ReplyError,
+    ScopeError,
+    StepRejectedError,
+    StitchError,
+    StoreError,
+)
+from stitch.ingest.entries import Checkpoint, Entry, IngestCounts
+from stitch.ingest.inventories import TenantInventories
+from stitch.ingest.journal import Journal
+
+BATCH_STEPS = 512
+"""How many steps are labeled, embedded and put at a time, at most."""
+
+UNKNOWN = -1
+UNFINISHED = (StepState.ACCEPTED, StepState.LABELED, StepState.FAILED)
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+@dataclass
+class IngestState:
+    """All that is remembered of a trajectory between two steps; the journal can give it again."""
+
+    tenant: str
+    trajectory: str
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    """Held by whoever adds to the trajectory: its steps are labeled one after the other."""
+    users: int = 0
+    session: LabelSession | None = None
+    """None until it is needed, and after anything that leaves it in doubt."""
+    position: int = -1
+    """How many steps are labeled, all of which the session has taken in; -1 if the journal has to be asked."""
+    saved: int = 0
+    """How many it had taken in at the last checkpoint."""
+    inventory: LabelInventory = field(default_factory=LabelInventory)
+    """The label space when it was last asked for."""
+    inventoried: int = 0
+    """How many steps `inventory` knows."""
+    merges: int = 0
+    """How many merges were announced."""
+
+
+class Ingestor:
+    """Takes in the steps of trajectories, and brings each to where it can be found by its labels.
+
+    A step is *accepted* when the journal has it. Then it is labeled (the labels go into the journal), put into the
+    store, and noted as *stored*. If its labels cannot be made now, it is put without labels, so that it can be
+    found, and noted as *failed* with the reason; so it is if it cannot be embedded or put. Failed steps are tried
+    again by `retry`; those without labels also when the trajectory goes on, because labels are made in order.
+    Whatever interrupts the work, an exception, Ctrl-C or the end of the process, `recover` takes it up where it was.
+
+    Safe to use from several threads. Steps of different trajectories are worked on side by side; those of one
+    trajectory one after the other.
+
+    Args:
+        journal: The truth. Closed by `close`.
+        store: Where snippets go. Closed by `close`.
+        embedder: Makes their vectors.
+        labeler: Makes their labels.
+        lexical: Makes their lexical weights.
+        observer: Is told what happens; it must not raise (see `stitch.observe.Observers`).
+        clock: Gives Unix seconds.
+        live_sessions: How many trajectories are kept ready to go on; others are resumed from the journal.
+        checkpoint_steps: After how many steps a trajectory's labeling is saved.
+        flush_steps: After how many puts the store is flushed.
+    """
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        store: SnippetStore,
+        embedder: Embedder,
+        labeler: Labeler,
+        lexical: LexicalEncoder | None = None,
+        observer: Observer | None = None,
+        clock: Callable[[], float] = time.time,
+        live_sessions: int = 256,
+        checkpoint_steps: int = 512,
+        flush_steps: int = 5_000,
+    ) -> None:
+        self.journal = journal
+        self.store = store
+        self.embedder = embedder
+        self.labeler = labeler
+        self._lexical = lexical or LexicalEncoder()
+        self._observer = observer
+        self._clock = clock
+        self._live_sessions = live_sessions
+        self._checkpoint_steps = checkpoint_steps
+        self._flush_steps = flush_steps
+        self._states: OrderedDict[tuple[str, str], IngestState] = OrderedDict()
+        self._inventories = TenantInventories()
+        self._lock = threading.RLock()
+        self._flushing = threading.Lock()
+        self._puts = 0
+        self._closed = False
+
+    def add(self, step: Step, *, tenant: str, trajectory: str) -> Receipt:
+        """Take in the next step of a trajectory.
+
+        Returns:
+            The receipt: stored, or failed with a reason (the step is kept, see `retry`); of a step that is known word
+            for word, what has become of it.
+
+        Raises:
+            StepRejectedError: It is too long, or its id is known with other content. Nothing was written.
+            JournalError: It is not accepted, unless the journal failed later: then it is, and `recover` goes on.
+        """
+        return self.add_many([step], tenant=tenant, trajectory=trajectory)[0]
+
+    def add_many(self, steps: Sequence[Step], *, tenant: str, trajectory: str) -> list[Receipt]:
+        """As `add`, for the next steps of a trajectory at once: all are accepted, or none; one receipt a step."""
+        return [result for result in self._add(steps, tenant, trajectory, whole=True) if isinstance(result, Receipt)]
+
+    def add_each(self, steps: Sequence[Step], *, tenant: str, trajectory: str) -> list[Receipt | StepRejectedError]:
+        """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are taken in."""
+        return self._add(steps, tenant, trajectory, whole=False)
+
+    def recover(self) -> int:
+        """Finish what was interrupted; return how many snippets were put. To be called before anything is added.
+
+        Puts again what the store may have lost with the power, and brings accepted steps to where they would be
+        without the interruption: same ids, labels and payloads. Running it again changes nothing.
+        """
+        count, last = 0, 0
+        while page := self.journal.unflushed(after=last):
+            last = page[-1][0]
+            self.store.put(self._records([entry.snippet() for _, entry in page], self.embedder))
+            count += len(page)
+        for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
+            count += self._finish(tenant, trajectory)
+        if count:
+            self.flush()
+        return count
+
+    def retry(self, tenant: str | None = None) -> int:
+        """Try again what failed, for a tenant or for all; return how many steps are stored that were not."""
+        before = self.journal.counts(tenant).stored
+        for owner, trajectory in self.journal.unfinished(UNFINISHED):
+            if tenant in (None, owner):
+                self._finish(owner, trajectory)
+        return self.journal.counts(tenant).stored - before
+
+    def reindex(self, store: SnippetStore, *, embedder: Embedder | None = None) -> int:
+        """Put every step of the journal into `store`; return how many snippets it did not hold already.
+
+        A snippet that the store has as it should be is left alone, so an interrupted run goes on where it was.
+
+        Args:
+            store: An empty store, or the one of this memory.
+            embedder: The embedder of that store; the one of this memory if None.
+        """
+        count = 0
+        for chunk in _chunks(self.journal.every_entry(), BATCH_STEPS):
+            for tenant, group in groupby(sorted(chunk, key=lambda e: e.tenant), key=lambda e: e.tenant):
+                wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in group)}
+                held = {snippet.id: snippet for snippet in store.get(tenant, list(wanted))}
+                missing = [snippet for snippet in wanted.values() if held.get(snippet.id) != snippet]
+                if missing:
+                    store.put(self._records(missing, embedder or self.embedder))
+                    count += len(missing)
+        store.flush()
+        return count
+
+    def inventory(self, tenant: str, trajectory: str | None = None) -> LabelInventory:
+        """The label space of a trajectory, or of all trajectories of a tenant; empty if there is none.
+
+        Never waits for labels that are being made: while they are, the label space is the one before.
+        """
+        if trajectory is not None:
+            return self._inventory(tenant, trajectory)
+        return self._inventories.union(
+            tenant,
+            trajectories=lambda: self.journal.trajectories(tenant),
+            part=lambda name: self._inventory(tenant, name),
+        )
+
+    def counts(self, tenant: str | None = None) -> IngestCounts:
+        """How many steps of a tenant, or of all, have come how far."""
+        return self.journal.counts(tenant)
+
+    def receipts(self, tenant: str, *, state: StepState | None = None) -> Iterator[Receipt]:
+        """Iterate over the receipts of a tenant, in the order of acceptance; only those in `state` if it is given."""
+        return (entry.receipt() for entry in self.journal.every_entry(tenant, state=state))
+
+    def flush(self) -> None:
+        """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added."""
+        with self._lock:
+            keys = list(self._states)
+        for tenant, trajectory in keys:
+            with self._held(tenant, trajectory) as state:
+                self._save(state)
+        self._flush_store()
+
+    def close(self) -> None:
+        """Flush, and close journal and store; closing twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.flush()
+        finally:
+            try:
+                self.store.close()
+            finally:
+                self.journal.close()
+
+    def _add(
+        self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool
+    ) -> list[Receipt | StepRejectedError]:
+        tenant, trajectory = _tenant_name(tenant), _trajectory_name(trajectory)
+        with self._held(tenant, trajectory) as state:
+            results = self.journal.append_many(
+                steps, tenant=tenant, trajectory=trajectory, recorded=self._clock(), whole=whole
+            )
+            accepted = [result for result in results if isinstance(result, Entry) and not result.repeated]
+            outcomes: dict[int, Entry] = {}
+            if accepted:
+                ids = tuple(entry.id for entry in accepted)
+                self._notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
+                blocked = self._catch_up(state, accepted[0].position)
+                outcomes = {entry.seq: entry for entry in self._advance(state, accepted, blocked)}
+        self._flush_when_due()
+        return [
+            result
+            if isinstance(result, StepRejectedError)
+            else outcomes.get(result.seq, result)._replace(repeated=result.repeated).receipt()
+            for result in results
+        ]
+
+    def _catch_up(self, state: IngestState, position: int) -> str:
+        """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
+        waiting = self.journal.entries(state.tenant, state.trajectory, start=state.position, stop=position)
+        for chunk in _chunks(waiting, BATCH_STEPS) if state.position < position else ():
+            try:
+                labeled = self._label(state, chunk)
+            except ModelError as error:
+                return _reason(error)
+            self._put(state, labeled, "")
+        return ""
+
+    def _finish(self, tenant: str, trajectory: str) -> int:
+        """Bring what is open of a trajectory as far as it can come; return how many steps that were."""
+        with self._held(tenant, trajectory) as state:
+            count = sum(1 for _ in self._advance(state, self.journal.entries(tenant, trajectory, states=UNFINISHED)))
+        self._flush_when_due()
+        return count
+
+    def _advance(self, state: IngestState, entries: Iterable[Entry], blocked: str = "") -> Iterator[Entry]:
+        """Label those entries that are not labeled, put all, and yield them as they are then.
+
+        Args:
+            state: Of their trajectory.
+            entries: In order.
+            blocked: Why labels cannot be made now. Once they cannot, no later step is labeled: order is kept.
+        """
+        for chunk in _chunks(entries, BATCH_STEPS):
+            ready = [entry for entry in chunk if entry.labels is not None]
+            waiting = chunk[len(ready) :]
+            if waiting and not blocked:
+                try:
+                    ready += self._label(state, waiting)
+                    waiting = []
+                except ModelError as error:
+                    blocked = _reason(error)
+            yield from self._put(state, ready + waiting, blocked)
+
+    def _label(self, state: IngestState, entries: Sequence[Entry]) -> list[Entry]:
+        steps = [entry.step for entry in entries]
+        labels = self._session(state).label(steps)
+        if len(labels) != len(steps):
+            state.session = None
+            raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
+        self.journal.record_labels([(entry.seq, made) for entry, made in zip(entries, labels, strict=True)])
+        state.position = entries[-1].position + 1
+        return [
+            entry._replace(state=StepState.LABELED, reason="", labels=made)
+            for entry, made in zip(entries, labels, strict=True)
+        ]
+
+    def _put(self, state: IngestState, entries: Sequence[Entry], blocked: str) -> list[Entry]:
+        """Put entries, those without labels as failed because of `blocked`; return them as they are then."""
+        try:
+            self.store.put(self._records([entry.snippet() for entry in entries], self.embedder))
+        except (EmbedderError, StoreError) as error:
+            return self._failed(state, entries, _reason(error), put=False)
+        with self._lock:
+            self._puts += len(entries)
+        labeled = [entry for entry in entries if entry.labels is not None]
+        self.journal.record_stored([entry.seq for entry in labeled])
+        for maker, group in groupby(labeled, key=lambda entry: entry.labels.made_by if entry.labels else ""):
+            ids = tuple(entry.id for entry in group)
+            self._notice(StepsStored(tenant=state.tenant, trajectory=state.trajectory, steps=ids, made_by=maker))
+        stored = [entry._replace(state=StepState.STORED, reason="") for entry in labeled]
+        return stored + self._failed(state, entries[len(labeled) :], blocked, put=True)
+
+    def _failed(self, state: IngestState, entries: Sequence[Entry], reason: str, *, put: bool) -> list[Entry]:
+        if not entries:
+            return []
+        self.journal.record_failed([entry.seq for entry in entries], reason, put=put)
+        ids = tuple(entry.id for entry in entries)
+        self._notice(StepsFailed(tenant=state.tenant, trajectory=state.trajectory, steps=ids, reason=reason))
+        return [entry._replace(state=StepState.FAILED, reason=reason) for entry in entries]
+
+    def _records(self, snippets: Sequence[MemorySnippet], embedder: Embedder) -> list[SnippetRecord]:
+        vectors = embedder.embed([snippet.resolved for snippet in snippets])
+        return [
+            SnippetRecord(snippet, vector, self._lexical.document(snippet.resolved, context=snippet.context))
+            for snippet, vector in zip(snippets, vectors, strict=True)
+        ]
+
+    def _session(self, state: IngestState) -> LabelSession:
+        """The labeling of a trajectory, where it stands; labels that were made are taken in, never made again."""
+        if state.session is None:
+            checkpoint = self.journal.checkpoint(state.tenant, state.trajectory)
+            if checkpoint and checkpoint.labeler == self.labeler.name:
+                session = self.labeler.begin(state.trajectory, checkpoint.session)
+                state.saved, state.inventory = checkpoint.position, checkpoint.inventory
+            else:
+                session = self.labeler.begin(state.trajectory)
+                state.saved, state.inventory = 0, LabelInventory()
+            state.inventoried, state.merges = state.saved, len(state.inventory.merges)
+            missed = self.journal.entries(state.tenant, state.trajectory, start=state.saved, stop=state.position)
+            for chunk in _chunks(missed, BATCH_STEPS):
+                session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
+            state.session = session
+        return state.session
+
+    def _inventory(self, tenant: str, trajectory: str) -> LabelInventory:
+        with self._lock:
+            live = (tenant, trajectory) in self._states
+        if not live:
+            labeled = self.journal.labeled(tenant, trajectory)
+            if not labeled:
+                return LabelInventory()
+            checkpoint = self.journal.checkpoint(tenant, trajectory)
+            if checkpoint and checkpoint.position == labeled:
+                return checkpoint.inventory
+        with self._pinned(tenant, trajectory) as state:
+            if not state.lock.acquire(blocking=False):
+                return state.inventory
+            try:
+                self._locate(state)
+                return self._inventory_now(state)
+            finally:
+                state.lock.release()
+
+    def _inventory_now(self, state: IngestState) -> LabelInventory:
+        if state.position and (state.session is None or state.inventoried != state.position):
+            state.inventory, state.inventoried = self._session(state).inventory(), state.position
+            for merge in state.inventory.merges[state.merges :]:
+                self._notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
+            state.merges = len(state.inventory.merges)
+        return state.inventory
+
+    def _save(self, state: IngestState) -> None:
+        if state.session is not None and state.position > state.saved:
+            inventory = self._inventory_now(state)
+            checkpoint = Checkpoint(self.labeler.name, state.position, state.session.save(), inventory)
+            self.journal.save_checkpoint(state.tenant, state.trajectory, checkpoint)
+            state.saved = state.position
+
+    @contextmanager
+    def _held(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
+        """A trajectory's state, for this thread alone."""
+        with self._pinned(tenant, trajectory) as state:
+            before = state.position
+            try:
+                with state.lock:
+                    self._locate(state)
+                    before = state.position
+                    try:
+                        yield state
+                        if state.position - state.saved >= self._checkpoint_steps:
+                            self._save(state)
+                    except BaseException:
+                        state.session, state.position = None, UNKNOWN  # whatever it was, the journal knows better
+                        raise
+            finally:
+                if state.position != before:  # after the lock is free: who asks now is given the new one
+                    self._inventories.changed(tenant, trajectory)
+
+    @contextmanager
+    def _pinned(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
+        """A trajectory's state, which stays the only one of it as long as somebody uses it."""
+        key = (tenant, trajectory)
+        with self._lock:
+            state = self._states.get(key)
+            if state is None:
+                self._make_room()
+                state = self._states[key] = IngestState(tenant, trajectory)
+            self._states.move_to_end(key)
+            state.users += 1
+        try:
+            yield state
+        finally:
+            with self._lock:
+                state.users -= 1
+
+    def _make_room(self) -> None:
+        excess = len(self._states) + 1 - self._live_sessions
+        for key in [key for key, state in self._states.items() if not state.users][: max(excess, 0)]:
+            self._save(self._states[key])
+            del self._states[key]
+
+    def _locate(self, state: IngestState) -> None:
+        if state.position == UNKNOWN:
+            state.position = self.journal.labeled(state.tenant, state.trajectory)
+
+    def _flush_when_due(self) -> None:
+        if self._puts >= self._flush_steps:
+            try:
+                self._flush_store()
+            except StoreError as error:  # what was put is in the store; the next flush has another go
+                _log.warning("the store could not be flushed: %s", error)
+
+    def _flush_store(self) -> None:
+        with self._flushing:
+            ordinal = self.journal.last_put()
+            with self._lock:
+                self._puts = 0
+            self.journal.sync()
+            self.store.flush()
+            self.journal.record_flushed(ordinal)
+
+    def _notice(self, event: MemoryEvent) -> None:
+        if self._observer is not None:
+            self._observer.notice(event)
+
+
+def _chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def _reason(error: StitchError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message
+
+
+def _tenant_name(tenant: str) -> str:
+    try:
+        return _encodable(clean_name(tenant, what="tenant"))
+    except ValueError as error:
+        raise ScopeError(str(error)) from error
+
+
+def _trajectory_name(trajectory: str) -> str:
+    try:
+        return _encodable(clean_name(trajectory, what="trajectory"))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _encodable(name: str) -> str:
+    name.encode()
+    return name
