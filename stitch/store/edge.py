@@ -1,0 +1,445 @@
+"""Qdrant in process: the default store. One folder, one owner, no server."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
+from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
+from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
+from stitch.store.index import IndexEntry, LabelIndex
+from stitch.store.owner import Ownership
+from stitch.store.payload import KEY_FIELDS, from_payload, intent_labels, labels_of, to_payload
+from stitch.store.similarity import Page, Similarity, check_words, most_similar, score
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_DENSE, _WORDS = "text", "words"
+
+_BY_ID_ROWS = 4000
+"""Up to so many snippets are searched by naming them; among more, scanning all is quicker (measured, see below)."""
+
+_SCORE_ALL = 200
+"""Up to so many snippets are all scored: cheaper than to ask for the best."""
+
+_BATCH = 2000
+"""How many snippets are read at a time."""
+
+_SPARE_BYTES = 128 * 2**20
+"""What must be free before a write: the engine writes into mapped files, where a full disk kills the process."""
+
+_HINTS = (
+    ("No space left", "free some disk space and run the command again"),
+    ("Read-only file system", "choose a folder on a disk that can be written"),
+    ("Permission denied", "choose a folder that you may write, or change its owner"),
+)
+
+
+class EdgeStore:
+    """Snippets in a folder, searched by Qdrant's engine in this process.
+
+    Labels are kept in an in-process index, read from the store when it is opened: it gives every label density at once
+    (0.1 ms at 50,000 snippets, where the engine's sparse vectors take milliseconds and its `min_should` seconds) and it
+    cannot be stale, because a store has one owner. The engine does what remains: the similarity of those snippets
+    between which density does not decide. Calls from several threads are served one after the other.
+
+    What `put` wrote survives the death of the process; `flush` makes it survive a loss of power.
+
+    Args:
+        path: The folder of the memory. Everything of the store lies in its subfolder `store`.
+        embedder_name: The embedder whose vectors are stored; compared with what the store was made with.
+        dimension: The length of its vectors.
+        create: Whether a store may be made where there is none.
+
+    Raises:
+        StoreLockedError: Another process, or another `EdgeStore` of this one, has it open.
+        StoreMismatchError: It was written with another embedder or schema.
+        StoreError: There is no store, or the folder cannot be used.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, embedder_name: str, dimension: int, create: bool = True
+    ) -> None:
+        self.path = Path(path)
+        self._folder = self.path / "store"
+        self._embedder_name = embedder_name
+        self._dimension = dimension
+        self._calls = threading.RLock()
+        self._labels: LabelIndex | None = None
+        self._shard: Any = None
+        self._open(create=create)
+
+    # Reading and writing
+
+    def put(self, records: Sequence[SnippetRecord]) -> None:
+        """Write snippets; see `SnippetStore.put`."""
+        from qdrant_edge import Point, UpdateOperation
+        from qdrant_edge import SparseVector as EdgeSparse
+
+        unique = {record.snippet.id: record for record in records}
+        with self._calls:
+            index = self._index
+            vectors = self._checked(list(unique.values()))
+            points, entries, fresh = [], [], index.next_row
+            for (snippet_id, record), vector in zip(unique.items(), vectors, strict=True):
+                snippet = record.snippet
+                row = index.row(snippet.tenant, snippet_id)
+                if row is None:
+                    row, fresh = fresh, fresh + 1
+                words = EdgeSparse(indices=list(record.words), values=list(map(float, record.words.values())))
+                payload = to_payload(snippet, embedder_name=self._embedder_name)
+                points.append(Point(row, {_DENSE: vector, _WORDS: words}, payload))
+                entries.append((row, _entry(snippet)))
+            if not points:
+                return
+            self._check_disk()
+            try:
+                with self._engine("write to"):
+                    self._shard.update(UpdateOperation.upsert_points(points))
+            except StoreError:
+                self._labels = None  # a part may be written: what is there is read from the engine when next needed
+                raise
+            for row, entry in entries:
+                index.add(row, entry)
+
+    def rank(self, query: DensityQuery) -> list[StoreHit]:
+        """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
+        import numpy as np
+
+        similarity = Similarity.of(query, dimension=self._dimension)
+        if query.k < 1:
+            return []
+        with self._calls:
+            labels = self._index.of(query.tenant)
+            cut = labels.cut(query)
+            need = query.k - len(cut.certain)
+            rows = np.array(labels.rows, dtype=np.int64)
+            slot_of = np.full(self._index.next_row, -1, dtype=np.int64)
+            slot_of[rows[cut.tier]] = cut.tier
+            with self._engine("search"):
+                scores = self._search_tier(similarity, rows[cut.tier], slot_of=slot_of, need=need)
+                scores |= score(similarity, _EdgeScorer(self._shard, similarity), rows[cut.certain].tolist())
+            slot_of[rows[cut.certain]] = cut.certain
+            if len(scores) < min(query.k, len(cut.certain) + len(cut.tier)):
+                unlike = cut.tier[~np.isin(rows[cut.tier], list(scores))]
+                scores |= dict.fromkeys(rows[labels.ordered(unlike, first=need)].tolist(), 0.0)
+            found = labels.ordered(slot_of[list(scores)])
+            key = {slot: (-cut.density[slot], -scores[int(rows[slot])]) for slot in found.tolist()}
+            best = sorted(key, key=key.__getitem__)[: query.k]  # the sort is stable: ties stay in their order
+            snippets = self._read(query.tenant, [int(rows[slot]) for slot in best])
+        return [
+            StoreHit(snippet, float(-key[slot][0]), float(-key[slot][1]))
+            for slot, snippet in zip(best, snippets, strict=True)
+        ]
+
+    def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
+        """Return a tenant's snippets by id; see `SnippetStore.get`."""
+        with self._calls:
+            rows = [row for snippet in ids if (row := self._index.row(tenant, snippet)) is not None]
+            return self._read(tenant, rows)
+
+    def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
+        """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""
+        import numpy as np
+
+        with self._calls:
+            labels = self._index.of(tenant)
+            rows = np.array(labels.rows)[labels.ordered(labels.slots(trajectory))].tolist()
+        for start in range(0, len(rows), _BATCH):
+            with self._calls:
+                snippets = self._read(tenant, rows[start : start + _BATCH])
+            yield from snippets
+
+    def delete(self, tenant: str, ids: Sequence[str]) -> int:
+        """Delete a tenant's snippets; see `SnippetStore.delete`."""
+        from qdrant_edge import UpdateOperation
+
+        with self._calls:
+            index = self._index
+            rows = {snippet: row for snippet in ids if (row := index.row(tenant, snippet)) is not None}
+            if rows:
+                try:
+                    with self._engine("delete from"):
+                        self._shard.update(UpdateOperation.delete_points(list(rows.values())))
+                except StoreError:
+                    self._labels = None
+                    raise
+                for snippet in rows:
+                    index.remove(tenant, snippet)
+            return len(rows)
+
+    def count(self, tenant: str | None = None) -> int:
+        """The number of snippets of a tenant, or of all."""
+        with self._calls:
+            return len(self._index) if tenant is None else len(self._index.of(tenant))
+
+    def flush(self) -> None:
+        """Make everything written survive a loss of power."""
+        with self._calls, self._engine("flush"):
+            self._shard.flush()
+
+    def close(self) -> None:
+        """Flush and let go of the folder; closing twice is harmless."""
+        with self._calls:
+            if self._shard is None:
+                return
+            try:
+                self.flush()
+            finally:
+                self._let_go()
+
+    # Opening
+
+    def _open(self, *, create: bool) -> None:
+        from qdrant_edge import EdgeShard
+
+        shard, made_with = self._folder / "shard", self._folder / "store.json"
+        if not create and not made_with.exists():
+            raise StoreError(
+                f"there is no memory at {str(self.path)!r}", hint=f"stitch ingest FILE --memory {self.path}"
+            )
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self._what} cannot be made: {(error.strerror or str(error)).lower()}") from error
+        self._owner = Ownership(self._folder / "owner.json", what=self._what)
+        try:
+            with self._engine("open"):
+                if made_with.exists():
+                    self._compare(made_with)
+                    self._shard = EdgeShard.load(str(shard))
+                else:
+                    self._create(shard, made_with)
+            self._labels = self._read_index()
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _create(self, shard: Path, made_with: Path) -> None:
+        from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Modifier
+
+        if shard.exists():  # the description is written last: whoever made this died before anything was stored
+            shutil.rmtree(shard)
+        shard.mkdir()
+        config = EdgeConfig(
+            vectors={_DENSE: EdgeVectorParams(size=self._dimension, distance=Distance.Cosine)},
+            sparse_vectors={_WORDS: EdgeSparseVectorParams(modifier=Modifier.Idf)},
+        )
+        self._shard = EdgeShard.create(str(shard), config)
+        self._shard.flush()
+        about = {"schema_version": SCHEMA_VERSION, "embedder": self._embedder_name, "dimension": self._dimension}
+        half_written = made_with.with_suffix(".new")
+        with open(half_written, "w") as file:
+            json.dump(about, file)
+            file.flush()
+            os.fsync(file.fileno())
+        half_written.replace(made_with)
+
+    def _compare(self, made_with: Path) -> None:
+        try:
+            about = json.loads(made_with.read_text())
+            found = (about["schema_version"], about["embedder"], about["dimension"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"{self._what} does not say what it was made with: {str(made_with)!r} is damaged", hint=self._reindex
+            ) from error
+        for what, there, here in zip(
+            ("schema version", "embedder", "dimension"),
+            found,
+            (SCHEMA_VERSION, self._embedder_name, self._dimension),
+            strict=True,
+        ):
+            if there != here:
+                raise StoreMismatchError(
+                    f"{self._what} was written with {what} {there!r}, not {here!r}", hint=self._reindex
+                )
+
+    def _read_index(self) -> LabelIndex:
+        from qdrant_edge import ScrollRequest
+
+        index, offset = LabelIndex(), None
+        while True:
+            with self._engine("read"):
+                request = ScrollRequest(limit=_BATCH, offset=offset, with_payload=list(KEY_FIELDS), with_vector=False)
+                records, offset = self._shard.scroll(request)
+            for record in records:
+                payload = record.payload
+                index.add(
+                    record.id,
+                    IndexEntry(
+                        payload["id"],
+                        payload["tenant"],
+                        payload["trajectory"],
+                        payload["position"],
+                        payload["step"],
+                        tuple(labels_of(payload)),
+                    ),
+                )
+            if offset is None:
+                return index
+
+    # What the rest stands on
+
+    @property
+    def _what(self) -> str:
+        return f"the memory {str(self.path)!r}"
+
+    @property
+    def _reindex(self) -> str:
+        return f"stitch reindex --memory {self.path}"
+
+    @property
+    def _index(self) -> LabelIndex:
+        if self._shard is None:
+            raise StoreError(f"{self._what} is closed")
+        if self._labels is None:
+            self._labels = self._read_index()
+        return self._labels
+
+    def _let_go(self) -> None:
+        shard, self._shard, self._labels = self._shard, None, None
+        try:
+            if shard is not None:
+                shard.close()
+        finally:
+            self._owner.release()
+
+    def _search_tier(
+        self, similarity: Similarity, rows: NDArray[np.int64], *, slot_of: NDArray[np.int64], need: int
+    ) -> dict[int, float]:
+        if need == 0 or not len(rows):
+            return {}
+        if len(rows) <= max(_SCORE_ALL, 2 * need):
+            return score(similarity, _EdgeScorer(self._shard, similarity), rows.tolist())
+        if len(rows) <= _BY_ID_ROWS:
+            scorer, limit = _EdgeScorer(self._shard, similarity, among=rows.tolist()), 2 * need
+        else:  # scan all: if labels say nothing of similarity, the tier's share of the best is its share of the whole
+            scorer = _EdgeScorer(self._shard, similarity, slot_of=slot_of)
+            limit = 2 * need * len(slot_of) // len(rows)
+        return most_similar(similarity, scorer, need=need, limit=limit)
+
+    def _read(self, tenant: str, rows: Sequence[int]) -> list[MemorySnippet]:
+        with self._engine("read"):
+            records = self._shard.retrieve(list(rows), True, False)
+        payloads = {record.id: record.payload for record in records}
+        snippets = [from_payload(payloads[row]) for row in rows if row in payloads]
+        if any(snippet.tenant != tenant for snippet in snippets):
+            raise StoreError(f"{self._what} mixes up tenants", hint=self._reindex)
+        return snippets
+
+    def _checked(self, records: Sequence[SnippetRecord]) -> list[list[float]]:
+        import numpy as np
+
+        for record in records:
+            step = f"step {record.snippet.step!r}"
+            if (shape := np.shape(record.vector)) != (self._dimension,):
+                raise StoreError(f"the vector of {step} has shape {shape}, not {(self._dimension,)}")
+            check_words(record.words, what=step)
+        if not records:
+            return []
+        vectors = np.stack([record.vector for record in records])
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            step = records[int(np.argmin(finite))].snippet.step
+            raise StoreError(f"the vector of step {step!r} holds a value that is not a finite number")
+        return vectors.tolist()  # type: ignore[no-any-return]  # numpy cannot say how deep the list is
+
+    def _check_disk(self) -> None:
+        free = shutil.disk_usage(self._folder).free
+        if free < _SPARE_BYTES:
+            raise StoreError(
+                f"the disk of {self._what} is full: {free // 2**20} MB are free, {_SPARE_BYTES // 2**20} MB are needed",
+                hint="free some disk space and run the command again",
+            )
+
+    @contextmanager
+    def _engine(self, doing: str) -> Iterator[None]:
+        if self._shard is None and doing != "open":
+            raise StoreError(f"{self._what} is closed")
+        try:
+            yield
+        except Exception as error:
+            if type(error) is not Exception:  # the engine raises nothing but bare Exceptions
+                raise
+            raise _own_error(f"cannot {doing} {self._what}", str(error)) from error
+
+
+class _EdgeScorer:
+    """The engine's scores for one query: of all rows, of those named, or of those that have a slot."""
+
+    def __init__(
+        self,
+        shard: Any,
+        similarity: Similarity,
+        *,
+        among: list[int] | None = None,
+        slot_of: NDArray[np.int64] | None = None,
+    ) -> None:
+        from qdrant_edge import Query
+        from qdrant_edge import SparseVector as EdgeSparse
+
+        self._shard = shard
+        self._among = among
+        self._slot_of = slot_of
+        if similarity.vector:
+            self._dense_query = Query.Nearest(similarity.vector, using=_DENSE)
+        if similarity.words:
+            words = EdgeSparse(indices=list(similarity.words), values=list(map(float, similarity.words.values())))
+            self._words_query = Query.Nearest(words, using=_WORDS)
+
+    def dense(self, limit: int) -> Page[int]:
+        return self._page(self._ask(self._dense_query, limit, self._among), limit)
+
+    def lexical(self, limit: int) -> Page[int]:
+        return self._page(self._ask(self._words_query, limit, self._among), limit)
+
+    def lexical_above(self, at_least: float) -> dict[int, float]:
+        limit = self._shard.info().points_count if self._among is None else len(self._among)
+        return self._page(self._ask(self._words_query, limit, self._among, at_least=at_least), limit).scores
+
+    def cosines(self, keys: Collection[int]) -> dict[int, float]:
+        return {point.id: point.score for point in self._ask(self._dense_query, len(keys), keys)}
+
+    def lexicals(self, keys: Collection[int]) -> dict[int, float]:
+        return {point.id: point.score for point in self._ask(self._words_query, len(keys), keys)}
+
+    def _page(self, points: list[Any], limit: int) -> Page[int]:
+        scores = {point.id: point.score for point in points}
+        if self._slot_of is not None:
+            scores = {row: value for row, value in scores.items() if self._slot_of[row] >= 0}
+        return Page(scores, points[-1].score if len(points) == limit else None)
+
+    def _ask(
+        self, query: Any, limit: int, among: Collection[int] | None, *, at_least: float | None = None
+    ) -> list[Any]:
+        from qdrant_edge import Filter, HasIdCondition, QueryRequest, SearchParams
+
+        condition = None if among is None else Filter(must=[HasIdCondition(set(among))])
+        exact = SearchParams(exact=True)
+        return self._shard.query(  # type: ignore[no-any-return]  # the engine ships no types
+            QueryRequest(limit=limit, query=query, filter=condition, score_threshold=at_least, params=exact)
+        )
+
+
+def _entry(snippet: MemorySnippet) -> IndexEntry:
+    labels = tuple(intent_labels(snippet.intent))
+    return IndexEntry(snippet.id, snippet.tenant, snippet.trajectory, snippet.position, snippet.step, labels)
+
+
+def _own_error(what: str, reason: str) -> StoreError:
+    reason = " ".join(reason.removeprefix("Service runtime error: ").split())
+    if "WouldBlock" in reason or "Resource temporarily unavailable" in reason:
+        return StoreLockedError(f"{what}: another process uses it", hint="wait until that process has ended")
+    for sign, hint in _HINTS:
+        if sign in reason:
+            return StoreError(f"{what}: {reason}", hint=hint)
+    return StoreError(f"{what}: {reason}")

@@ -1,0 +1,202 @@
+"""The labels of an embedded store in process: which snippets carry which labels, and so every label density at once."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
+
+from stitch.core.intent import Label
+from stitch.core.protocols import DensityQuery
+from stitch.core.ranking import DensityCount, density
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Slots = NDArray[np.int64]
+
+
+_TOO_MANY_DEAD = 1000
+"""How many slots there must be before dead ones are worth a rebuild."""
+
+
+class IndexEntry(NamedTuple):
+    """What the index knows of a snippet."""
+
+    id: str
+    tenant: str
+    trajectory: str
+    position: int
+    step: str
+    labels: tuple[Label, ...]
+
+
+class Cut(NamedTuple):
+    """Where a ranking is decided by labels, and where similarity has to decide."""
+
+    certain: Slots
+    """Slots whose density alone puts them among the first k; fewer than k."""
+    tier: Slots
+    """Slots of equal density below those; similarity chooses among them."""
+    density: NDArray[np.float64]
+    """The density of every slot of the tenant."""
+
+
+class TenantLabels:
+    """The labels of one tenant. A snippet has a slot, numbered as they come; a replaced one leaves a dead slot."""
+
+    def __init__(self) -> None:
+        self.rows = array("Q")
+        """The store's number of the snippet in each slot."""
+        self._slot: dict[str, int] = {}
+        self._live = bytearray()
+        self._trajectory = array("I")
+        self._position = array("q")
+        self._steps: list[str] = []
+        self._names: dict[str, int] = {}
+        self._postings: dict[Label, array[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._slot)
+
+    def row(self, snippet: str) -> int | None:
+        """The row of a snippet; None if it is not stored."""
+        slot = self._slot.get(snippet)
+        return None if slot is None else self.rows[slot]
+
+    def add(self, row: int, entry: IndexEntry) -> None:
+        """Add a snippet, or replace the one with its id."""
+        if entry.id in self._slot:
+            self.remove(entry.id)
+        slot = self._slot[entry.id] = len(self.rows)
+        self._live.append(1)
+        self.rows.append(row)
+        self._trajectory.append(self._names.setdefault(entry.trajectory, len(self._names)))
+        self._position.append(entry.position)
+        self._steps.append(entry.step)
+        for label in entry.labels:
+            postings = self._postings.get(label)
+            if postings is None:
+                postings = self._postings[label] = array("I")
+            postings.append(slot)
+
+    def remove(self, snippet: str) -> None:
+        """Forget a snippet."""
+        self._live[self._slot.pop(snippet)] = 0
+        if len(self._live) > _TOO_MANY_DEAD and len(self._live) > 2 * len(self._slot):
+            self._bury()
+
+    def _bury(self) -> None:
+        import numpy as np
+
+        alive = np.frombuffer(bytes(self._live), dtype=np.uint8).astype(bool)
+        slot_now = np.cumsum(alive) - 1
+        self.rows = array("Q", np.array(self.rows)[alive].tolist())
+        self._trajectory = array("I", np.array(self._trajectory)[alive].tolist())
+        self._position = array("q", np.array(self._position)[alive].tolist())
+        self._steps = [step for step, lives in zip(self._steps, self._live, strict=True) if lives]
+        self._slot = {snippet: int(slot_now[slot]) for snippet, slot in self._slot.items()}
+        self._live = bytearray(b"\x01" * len(self.rows))
+        for label, postings in list(self._postings.items()):
+            slots = np.array(postings)
+            self._postings[label] = array("I", slot_now[slots[alive[slots]]].tolist())
+            if not self._postings[label]:
+                del self._postings[label]
+
+    def slots(self, trajectory: str | None = None) -> Slots:
+        """The living slots of one trajectory, or of all."""
+        import numpy as np
+
+        alive = np.frombuffer(bytes(self._live), dtype=np.uint8).astype(bool)
+        if trajectory is not None:
+            alive &= np.array(self._trajectory) == self._names.get(trajectory, -1)
+        return np.flatnonzero(alive)
+
+    def ordered(self, slots: Slots, *, first: int | None = None) -> Slots:
+        """Return slots by trajectory, position and step; only the `first` ones if a number is given."""
+        import numpy as np
+
+        place = np.empty(len(self._names), dtype=np.int64)
+        place[[self._names[name] for name in sorted(self._names)]] = np.arange(len(self._names))
+        trajectory, position = place[np.array(self._trajectory)[slots]], np.array(self._position)[slots]
+        order = np.lexsort((position, trajectory))
+        ordered = slots[order]
+        same = np.flatnonzero((np.diff(position[order]) == 0) & (np.diff(trajectory[order]) == 0))
+        if len(same):  # two steps in one place: the rare case in which the step's own name decides
+            keys = zip(trajectory[order].tolist(), position[order].tolist(), ordered.tolist(), strict=True)
+            by_name = sorted(keys, key=lambda key: (key[0], key[1], self._steps[key[2]]))
+            ordered = np.array([slot for _, _, slot in by_name], dtype=np.int64)
+        return ordered[:first]
+
+    def cut(self, query: DensityQuery) -> Cut:
+        """Return which snippets label density puts first, and between which it cannot decide."""
+        import numpy as np
+
+        slots = self.slots(query.trajectory)
+        density = self._density(query)
+        if len(slots) <= query.k:
+            return Cut(slots[:0], slots, density) if not density[slots].any() else Cut(slots, slots[:0], density)
+        own = density[slots]
+        lowest = np.partition(own, len(own) - query.k)[len(own) - query.k]
+        return Cut(slots[own > lowest], slots[own == lowest], density)
+
+    def _density(self, query: DensityQuery) -> NDArray[np.float64]:
+        import numpy as np
+
+        size = len(self.rows)
+        carried = {label: self._carrying(label, aliases) for label, aliases in query.labels.items()}
+        carried = {label: slots for label, slots in carried.items() if len(slots)}
+        if not carried:
+            return np.zeros(size)
+        if query.count is DensityCount.VALUES and not query.weights:
+            return np.bincount(np.concatenate(list(carried.values())), minlength=size).astype(np.float64)
+        # One number per distinct set of matched labels, so that `density` itself says what each set counts.
+        pattern = np.zeros(size, dtype=np.int64)
+        matched: list[tuple[Label, ...]] = [()]
+        for label, slots in carried.items():
+            pattern[slots] += len(matched)
+            matched += [(*labels, label) for labels in matched]
+            kept, pattern = np.unique(pattern, return_inverse=True)
+            matched = [matched[code] for code in kept]
+        counts = [density(labels, count=query.count, weights=query.weights) for labels in map(frozenset, matched)]
+        return np.array(counts)[pattern]
+
+    def _carrying(self, label: Label, aliases: frozenset[str]) -> NDArray[np.uint32]:
+        import numpy as np
+
+        lists = (self._postings.get(Label(label.kind, value)) for value in aliases)
+        slots = [np.array(postings, dtype=np.uint32) for postings in lists if postings]
+        if not slots:
+            return np.empty(0, dtype=np.uint32)
+        return slots[0] if len(slots) == 1 else np.unique(np.concatenate(slots))
+
+
+class LabelIndex:
+    """The labels of all tenants of a store."""
+
+    def __init__(self) -> None:
+        self.next_row = 0
+        self._tenants: dict[str, TenantLabels] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._tenants.values()))
+
+    def of(self, tenant: str) -> TenantLabels:
+        """The labels of one tenant; empty if nothing was stored for it."""
+        return self._tenants.get(tenant) or TenantLabels()
+
+    def row(self, tenant: str, snippet: str) -> int | None:
+        """The row of a tenant's snippet; None if it is not stored, or not this tenant's."""
+        return self.of(tenant).row(snippet)
+
+    def add(self, row: int, entry: IndexEntry) -> None:
+        """Add a snippet, or replace the one with its id."""
+        self._tenants.setdefault(entry.tenant, TenantLabels()).add(row, entry)
+        self.next_row = max(self.next_row, row + 1)
+
+    def remove(self, tenant: str, snippet: str) -> None:
+        """Forget a tenant's snippet."""
+        labels = self._tenants[tenant]
+        labels.remove(snippet)
+        if not len(labels):
+            del self._tenants[tenant]

@@ -1,0 +1,78 @@
+"""Who has a store open: a lock that ends with its process, and a note for whoever comes too early."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+from stitch.errors import StoreError, StoreLockedError
+
+_LOCK_AT = 1 << 30
+"""Where Windows locks a byte: beyond the note, so that others can read it."""
+
+
+class Ownership:
+    """The claim of this process on a folder, held until `release`.
+
+    The system lets go of the lock when the process ends, however it ends; what the note says of a dead owner is never
+    asked for.
+
+    Args:
+        note: The file that is locked and says who holds it.
+        what: What is owned, for the message.
+
+    Raises:
+        StoreLockedError: Somebody else holds it: another process, or this one through another object.
+        StoreError: The file cannot be written.
+    """
+
+    def __init__(self, note: Path, *, what: str) -> None:
+        try:
+            self._file = os.open(note, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(
+                f"{what} cannot be opened for writing: {(error.strerror or str(error)).lower()}"
+            ) from error
+        try:
+            _lock(self._file)
+        except OSError as error:
+            os.close(self._file)
+            raise StoreLockedError(
+                f"{what} is in use by {_holder(note)}", hint="close it there, or wait until that process has ended"
+            ) from error
+        started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        about = {"pid": os.getpid(), "host": platform.node(), "started": started}
+        os.ftruncate(self._file, 0)
+        os.write(self._file, json.dumps(about).encode())
+
+    def release(self) -> None:
+        """Let go of the folder. The file stays: removing it would let two newcomers lock two files of one name."""
+        os.ftruncate(self._file, 0)
+        os.close(self._file)
+
+
+def _holder(note: Path) -> str:
+    try:
+        about = json.loads(note.read_text())
+        return f"process {about['pid']} on {about['host']} since {about['started']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"  # it has only just begun to write its note
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        os.lseek(file, _LOCK_AT, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        os.lseek(file, 0, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

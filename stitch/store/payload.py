@@ -1,0 +1,120 @@
+"""What a snippet looks like in Qdrant: JSON types only, no field lost, labels as keyword lists for filters."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from stitch.core.intent import ContextualIntent, Label, LabelKind
+from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
+from stitch.errors import StoreError
+
+Payload = dict[str, Any]
+
+LABEL_FIELDS: Mapping[LabelKind, str] = {
+    LabelKind.SCOPE: "scope",
+    LabelKind.EVENT_TYPE: "event_types",
+    LabelKind.ENTITY_TYPE: "entity_types",
+    LabelKind.TARGET: "targets",
+}
+"""Under which key the labels of each kind stand."""
+
+KEY_FIELDS = ("id", "tenant", "trajectory", "step", "position", *LABEL_FIELDS.values())
+"""What is needed of a payload to rank it."""
+
+_ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text", "resolved", "recorded")
+_IF_ANY = ("summary", "context", "session", "happened", "labeled_by")
+
+
+def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
+    """Return the payload of a snippet; what is empty is left out.
+
+    `metadata` is kept as JSON text: it is returned and never searched, and so it survives whatever Qdrant would change
+    (large integers, lone surrogates).
+
+    Raises:
+        StoreError: A clock is not a finite number, or a text is not valid Unicode.
+    """
+    payload: Payload = {
+        "id": snippet.id,
+        "schema_version": SCHEMA_VERSION,
+        "embedder": embedder_name,
+        **{name: getattr(snippet, name) for name in _ALWAYS},
+    }
+    for name in _IF_ANY:
+        if (value := getattr(snippet, name)) not in (None, ""):
+            payload[name] = value
+    intent = snippet.intent
+    for kind, name in LABEL_FIELDS.items():
+        if values := intent.of(kind):
+            payload[name] = list(values)
+    if snippet.references:
+        payload["references"] = [reference.model_dump() for reference in snippet.references]
+    if snippet.tools:
+        payload["tools"] = list(snippet.tools)
+    if snippet.metadata:
+        payload["metadata"] = json.dumps(dict(snippet.metadata))
+    _check(payload, snippet)
+    return payload
+
+
+def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
+    """Return the snippet of a payload that `to_payload` made.
+
+    Raises:
+        StoreError: The payload is not one of a snippet, or of another schema.
+    """
+    if payload.get("schema_version") != SCHEMA_VERSION:
+        raise StoreError(f"a stored snippet has schema version {payload.get('schema_version')!r}, not {SCHEMA_VERSION}")
+    fields = {name: payload[name] for name in (*_ALWAYS, *_IF_ANY, "references", "tools") if name in payload}
+    scope = payload.get(LABEL_FIELDS[LabelKind.SCOPE])
+    fields["intent"] = {
+        "scope": scope[0] if scope else None,
+        **{name: payload.get(name, ()) for kind, name in LABEL_FIELDS.items() if kind is not LabelKind.SCOPE},
+    }
+    if metadata := payload.get("metadata"):
+        fields["metadata"] = json.loads(metadata)
+    try:
+        return MemorySnippet.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise StoreError(f"a stored snippet cannot be read: {where}: {first['msg'].lower()}") from error
+
+
+def labels_of(payload: Mapping[str, Any]) -> list[Label]:
+    """The labels of a payload, as they were stored."""
+    return [Label(kind, value) for kind, name in LABEL_FIELDS.items() for value in payload.get(name, ())]
+
+
+def intent_labels(intent: ContextualIntent) -> list[Label]:
+    """The labels of a snippet in the order in which `labels_of` gives them."""
+    return [Label(kind, value) for kind in LABEL_FIELDS for value in intent.of(kind)]
+
+
+def _check(payload: Payload, snippet: MemorySnippet) -> None:
+    for name in ("recorded", "happened"):
+        value = payload.get(name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is {value!r}")
+    for name, value in payload.items():
+        if not _is_unicode(value):
+            raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is not valid Unicode")
+
+
+def _is_unicode(value: object) -> bool:
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+    if isinstance(value, Mapping):
+        return all(map(_is_unicode, value.values()))
+    if isinstance(value, Sequence):
+        return all(map(_is_unicode, value))
+    return True

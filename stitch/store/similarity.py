@@ -1,0 +1,174 @@
+"""The similarity of a ranking, and how the most similar of many snippets are found exactly without scoring all."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from stitch.core.protocols import DensityQuery, SparseVector
+from stitch.errors import StoreError
+
+K = TypeVar("K", bound=Hashable)
+
+LEXICAL_HALF = 10.0
+"""The BM25 score that counts as a lexical similarity of one half."""
+
+_GROWTH = 4
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """What a query calls similar: `dense_share * cosine + lexical_share * lexical / (lexical + 10)`.
+
+    A part that was not asked for, or that is the same for every snippet (a zero vector, no words), is None.
+    """
+
+    vector: list[float] | None
+    words: SparseVector | None
+    dense_share: float
+    lexical_share: float
+
+    @classmethod
+    def of(cls, query: DensityQuery, *, dimension: int) -> Similarity:
+        """Return the similarity that a query asks for.
+
+        Raises:
+            StoreError: The query's vector has another dimension or is not finite, or its share is not in [0, 1].
+        """
+        if not 0.0 <= query.lexical_share <= 1.0:
+            raise StoreError(f"the lexical share must be from 0 to 1, not {query.lexical_share!r}")
+        if query.vector is not None:
+            check_vector(query.vector, dimension=dimension, what="the query")
+        if query.words is not None:
+            check_words(query.words, what="the query")
+        dense, lexical = query.vector is not None, query.words is not None
+        share = query.lexical_share if dense and lexical else float(lexical)
+        words = {index: weight for index, weight in query.words.items() if weight} if query.words else None
+        vector = [float(x) for x in query.vector] if query.vector is not None else None
+        return cls(
+            vector=vector if vector is not None and any(vector) and share < 1.0 else None,
+            words=words if words and share > 0.0 else None,
+            dense_share=1.0 - share,
+            lexical_share=share,
+        )
+
+    def combine(self, cosine: float, lexical: float) -> float:
+        """The similarity of a snippet with this cosine and this BM25 score."""
+        return self.dense_share * cosine + self.lexical_share * lexical / (lexical + LEXICAL_HALF)
+
+    def lexical_for(self, similarity: float, cosine: float) -> float:
+        """The BM25 score with which a snippet of this cosine reaches `similarity`; infinite if none is enough."""
+        half = (similarity - self.dense_share * cosine) / self.lexical_share
+        return LEXICAL_HALF * half / (1.0 - half) if half < 1.0 else math.inf
+
+
+class Page(NamedTuple, Generic[K]):
+    """The best snippets of one part of the similarity."""
+
+    scores: dict[K, float]
+    """Those that belong to the set that is searched."""
+    floor: float | None
+    """No snippet that was not fetched scores higher; None if all were fetched (or the rest scores nothing)."""
+
+
+class Scorer(Protocol[K]):
+    """An engine that scores the snippets of one set against one query."""
+
+    def dense(self, limit: int) -> Page[K]:
+        """Return the best `limit` by cosine; the set may be met only partly among them."""
+        ...
+
+    def lexical(self, limit: int) -> Page[K]:
+        """Return the best `limit` by BM25 score; who shares no word has no score."""
+        ...
+
+    def lexical_above(self, at_least: float) -> dict[K, float]:
+        """Return all BM25 scores of at least so much."""
+        ...
+
+    def cosines(self, keys: Collection[K]) -> dict[K, float]:
+        """Return the cosine of each of these snippets."""
+        ...
+
+    def lexicals(self, keys: Collection[K]) -> dict[K, float]:
+        """Return the BM25 scores of those of these snippets that share a word."""
+        ...
+
+
+def score(similarity: Similarity, scorer: Scorer[K], keys: Collection[K]) -> dict[K, float]:
+    """Return the similarity of each of these snippets."""
+    cosines = scorer.cosines(keys) if similarity.vector and keys else {}
+    lexicals = scorer.lexicals(keys) if similarity.words and keys else {}
+    return {key: similarity.combine(cosines.get(key, 0.0), lexicals.get(key, 0.0)) for key in keys}
+
+
+def most_similar(similarity: Similarity, scorer: Scorer[K], *, need: int, limit: int) -> dict[K, float]:
+    """Return similarities of some snippets, the `need` most similar and all that tie with them included.
+
+    Whoever is not returned has a lower similarity than `need` of those that are; or there are fewer than `need`, and
+    the rest has similarity 0. Fagin's threshold algorithm with one difference: the lexical list is cheap to read, so
+    it is read once, down to the score below which nothing can matter.
+
+    Args:
+        similarity: What is similar to the query.
+        scorer: The engine, for the set that is searched.
+        need: How many are wanted.
+        limit: How many to fetch at first; four times as many whenever that was not enough.
+    """
+    if not similarity.vector and not similarity.words:
+        return {}
+    while True:
+        dense = scorer.dense(limit) if similarity.vector else Page[K]({}, None)
+        lexical = scorer.lexical(limit) if similarity.words else Page[K]({}, None)
+        keys = {**dense.scores, **lexical.scores}
+        cosines, lexicals = dense.scores, lexical.scores
+        if similarity.vector and similarity.words:
+            if only_words := lexicals.keys() - cosines.keys():
+                cosines = {**cosines, **scorer.cosines(only_words)}
+            if lexical.floor is not None and (only_dense := cosines.keys() - lexicals.keys()):
+                lexicals = {**lexicals, **scorer.lexicals(only_dense)}
+        found = {key: similarity.combine(cosines.get(key, 0.0), lexicals.get(key, 0.0)) for key in keys}
+        if similarity.vector and dense.floor is None:
+            return found
+        if not similarity.vector and lexical.floor is None:
+            return found
+        worst = heapq.nlargest(need, found.values())[-1] if len(found) >= need else -math.inf
+        # Nothing that was not fetched can be better than this.
+        if worst > similarity.combine(dense.floor or 0.0, lexical.floor or 0.0):
+            return found
+        if similarity.words and dense.floor is not None and worst > similarity.combine(dense.floor, 0.0):
+            at_least = similarity.lexical_for(worst, dense.floor)
+            if math.isfinite(at_least):
+                # A little lower, because the engine counts in single precision.
+                more = scorer.lexical_above(at_least * (1 - 1e-6))
+                more = {key: value for key, value in more.items() if key not in found}
+                cosines = scorer.cosines(more) if more else {}
+                found.update({key: similarity.combine(cosines.get(key, 0.0), more[key]) for key in more})
+            return found
+        limit *= _GROWTH
+
+
+def check_vector(vector: Collection[float], *, dimension: int, what: str) -> None:
+    """Refuse a vector that has another dimension or holds what is not a finite number.
+
+    Raises:
+        StoreError: It does; Qdrant itself would take NaN without a word.
+    """
+    if len(vector) != dimension:
+        raise StoreError(f"the vector of {what} has dimension {len(vector)}, not {dimension}")
+    if not all(map(math.isfinite, vector)):
+        raise StoreError(f"the vector of {what} holds a value that is not a finite number")
+
+
+def check_words(words: SparseVector, *, what: str) -> None:
+    """Refuse lexical weights that are not finite, negative, or stand under an index beyond 32 bits.
+
+    Raises:
+        StoreError: They are.
+    """
+    for index, weight in words.items():
+        if not 0 <= index < 2**32 or not (math.isfinite(weight) and weight >= 0):
+            raise StoreError(f"the lexical weights of {what} hold {weight!r} at index {index!r}")
