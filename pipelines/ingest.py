@@ -52,6 +52,7 @@ class IngestReport(BaseModel):
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     *,
     files: tuple[str, ...],
     as_json: bool,

@@ -17,17 +17,19 @@ from stitch.core import (
     Receipt,
     RetrievalResult,
     Searched,
+    SearchRequest,
     SnippetStore,
     Step,
     clean_name,
 )
-from stitch.errors import ScopeError
+from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from stitch.core import Embedder, Observer, Retriever
-    from stitch.ingest import Ingestor
+    from stitch.ingest import Entry, Ingestor
+    from stitch.retrieve import IntentRetriever, WhyNot
 
 
 class MemoryStatus(BaseModel):

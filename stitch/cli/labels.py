@@ -28,7 +28,7 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
         for scope in inventory.scopes
     ]  # fmt: skip
     events = dict(sorted(inventory.event_types.items(), key=lambda item: (-item[1], item[0])))
-    entities = {
+    entities: dict[str, dict[str, Any]] = {
         name: {"steps": summary.steps, "values": summary.values}
         for name, summary in sorted(inventory.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
     }
