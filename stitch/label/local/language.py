@@ -147,7 +147,8 @@ _OPENINGS = (
             r"(?:yes|yeah|yep|yup|yea|sure|ok|okay|okey|alright|all right|right|correct|exactly|absolutely|definitely"
             r"|certainly|of course|agreed|fine|perfect|great|awesome|cool|no problem|no worries|indeed"
             r"|sounds? (?:good|great|fine|perfect|like)|that (?:sounds|works|would be|will (?:do|work)|is (?:fine|right"
-            r"|correct|great))|that's (?:right|correct|fine|great|good|perfect)|got it|i see|works for me|makes sense)\b"
+            r"|correct|great))|that's (?:right|correct|fine|great|good|perfect)|got it|i see|works for me"
+            r"|makes sense)\b"
         ),
     ),
 )

@@ -67,8 +67,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (
         "rating",
         (
-            r"(?i)(?<![\w.])\d(?:\.\d)? ?(?:/ ?(?:5|10)\b|out of (?:5|10|five|ten)\b|-? ?stars?\b)(?: ?(?:rating|rated))?"
-            r"|\b(?:rat(?:ed|ing)(?: of| is| at)?|scored?) \d(?:\.\d+)?\b"
+            r"(?i)(?<![\w.])\d(?:\.\d)? ?(?:/ ?(?:5|10)\b|out of (?:5|10|five|ten)\b|-? ?stars?\b)"
+            r"(?: ?(?:rating|rated))?|\b(?:rat(?:ed|ing)(?: of| is| at)?|scored?) \d(?:\.\d+)?\b"
         ),
     ),
     ("day", rf"(?i)\bday (?:\d{{1,3}}|{_COUNTS})\b"),
@@ -84,7 +84,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         "date",
         (
             r"(?i)\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
-            rf"|\b{_ORDINAL}(?: of)? (?:{_MONTHS})\b{_YEAR}|\b(?:{_MONTHS})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}"
+            rf"|\b{_ORDINAL}(?: of)? (?:{_MONTHS})\b{_YEAR}"
+            rf"|\b(?:{_MONTHS})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}"
             rf"|\b\d{{1,2}} (?:{_MONTHS})\b{_YEAR}|\b(?:{_MONTHS}) (?:19|20)\d\d\b"
             rf"|\b{_ORDINAL}(?: of (?:this|next) month)?\b(?! \w+ (?:street|avenue|ave|st)\b)"
         ),
