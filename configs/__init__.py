@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Settings as YAML files, each opening with the command that uses it."""

@@ -1,0 +1,83 @@
+"""Settings: who wins, where a value came from, and what a wrong one says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stitch.config import Settings, load_settings
+from stitch.errors import SettingsError
+
+CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch):
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
+    monkeypatch.delenv("STITCH_CONFIG", raising=False)
+
+
+def test_arguments_win_over_environment_over_file_over_defaults(tmp_path, monkeypatch):
+    file = tmp_path / "s.yaml"
+    file.write_text("k: 1\ntenant: file\nbudget_tokens: 100\n")
+    monkeypatch.setenv("STITCH_K", "2")
+    monkeypatch.setenv("STITCH_TENANT", "environment")
+    settings, origins = load_settings(file, k=3, collection=None)
+    assert (settings.k, settings.tenant, settings.budget_tokens, settings.collection) == (
+        3,
+        "environment",
+        100,
+        "stitch",
+    )
+    assert origins["k"] == "argument"
+    assert origins["tenant"] == "environment STITCH_TENANT"
+    assert origins["budget_tokens"] == f"file {file}"
+    assert origins["collection"] == "default"
+    assert set(origins) == set(Settings.model_fields)
+
+
+def test_the_file_may_be_named_by_the_environment(tmp_path, monkeypatch):
+    file = tmp_path / "s.yaml"
+    file.write_text("# nothing set\n")
+    monkeypatch.setenv("STITCH_CONFIG", str(file))
+    assert load_settings().settings == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("k: many", r"setting 'k' \(from file .*s\.yaml\): input should be a valid integer"),
+        ("colour: red", r"setting 'colour' .* not permitted"),
+        ("- k", "holds no settings"),
+        ("k: [", "cannot read settings"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, text, message):
+    file = tmp_path / "s.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        load_settings(file)
+
+
+def test_a_missing_file_and_a_wrong_variable_are_named(tmp_path, monkeypatch):
+    with pytest.raises(SettingsError, match=r"none\.yaml"):
+        load_settings(tmp_path / "none.yaml")
+    monkeypatch.setenv("STITCH_LABELS", "magic")
+    with pytest.raises(SettingsError, match=r"'labels' \(from environment STITCH_LABELS\)"):
+        load_settings()
+
+
+def test_keys_do_not_show():
+    assert "secret" not in repr(load_settings(qdrant_key="secret").settings)
+
+
+@pytest.mark.parametrize("file", CONFIGS, ids=lambda file: file.name)
+def test_every_shipped_file_is_valid_and_opens_with_its_command(file):
+    load_settings(file)
+    assert "stitch " in file.read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_there_are_shipped_files():
+    assert len(CONFIGS) >= 4
