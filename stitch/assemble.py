@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
 
 _JOURNAL_FILE = "journal.sqlite"
-_STORE_FOLDER = "snippets"
 
 
 def open_memory(
@@ -156,7 +155,7 @@ def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedde
             embedder_name=embedder.name,
             dimension=embedder.dimension,
         )
-    return EdgeStore(folder / _STORE_FOLDER, embedder_name=embedder.name, dimension=embedder.dimension)
+    return EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
 
 
 def _embedder(settings: Settings) -> Embedder:
