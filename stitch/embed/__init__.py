@@ -6,15 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stitch.embed.hashing import HashingEmbedder
     from stitch.embed.lexical import LexicalEncoder
+    from stitch.embed.remote import RemoteEmbedder
+    from stitch.embed.sentence_transformer import SentenceTransformerEmbedder
     from stitch.embed.static import StaticEmbedder
 
 _HOME = {
+    "HashingEmbedder": "stitch.embed.hashing",
     "LexicalEncoder": "stitch.embed.lexical",
+    "RemoteEmbedder": "stitch.embed.remote",
+    "SentenceTransformerEmbedder": "stitch.embed.sentence_transformer",
     "StaticEmbedder": "stitch.embed.static",
 }
 
-__all__ = ["LexicalEncoder", "StaticEmbedder"]
+__all__ = ["HashingEmbedder", "LexicalEncoder", "RemoteEmbedder", "SentenceTransformerEmbedder", "StaticEmbedder"]
 
 
 def __getattr__(name: str) -> object:
