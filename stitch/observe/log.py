@@ -1,0 +1,63 @@
+"""Events as records of the standard library's logging."""
+
+from __future__ import annotations
+
+import logging
+
+from stitch.core import (
+    InputRejected,
+    LabelsMerged,
+    MemoryEvent,
+    StepsAccepted,
+    StepsFailed,
+    StepsStored,
+)
+
+
+class LogObserver:
+    """Writes a line for each event, with the event itself as the record's `event`.
+
+    Failures and rejections are warnings, merges of labels are information, all else is for debugging. No line quotes
+    what was said in a step or asked in a search.
+
+    Args:
+        logger: Where to; `stitch.events` if None. Nothing is configured here: who runs the program decides what is
+            shown.
+    """
+
+    def __init__(self, logger: logging.Logger | None = None) -> None:
+        self._logger = logger or logging.getLogger("stitch.events")
+
+    def notice(self, event: MemoryEvent) -> None:
+        """Write the line of an event, if its level is wanted."""
+        level = _level(event)
+        if self._logger.isEnabledFor(level):
+            self._logger.log(level, "%s", _line(event), extra={"event": event})
+
+
+def _level(event: MemoryEvent) -> int:
+    if isinstance(event, StepsFailed | InputRejected):
+        return logging.WARNING
+    return logging.INFO if isinstance(event, LabelsMerged) else logging.DEBUG
+
+
+def _line(event: MemoryEvent) -> str:
+    if isinstance(event, InputRejected):
+        where = event.rejection
+        return f"rejected {where.source} line {where.line} of {event.tenant!r}: {where.reason}"
+    of = f"of {event.trajectory!r} of {event.tenant!r}"
+    if isinstance(event, StepsAccepted):
+        return f"accepted {_steps(event.steps)} {of}"
+    if isinstance(event, StepsStored):
+        return f"stored {_steps(event.steps)} {of}, labeled by {event.made_by}"
+    if isinstance(event, StepsFailed):
+        return f"failed {_steps(event.steps)} {of}: {event.reason}"
+    if isinstance(event, LabelsMerged):
+        merge = event.merge
+        return f"merged {merge.kind.value} {merge.alias!r} into {merge.into!r} {of}"
+    what = of if event.trajectory is not None else f"all of {event.tenant!r}"
+    return f"searched {what}: {len(event.hits)} hits in {event.milliseconds:.1f} ms"
+
+
+def _steps(steps: tuple[str, ...]) -> str:
+    return f"step {steps[0]!r}" if len(steps) == 1 else f"{len(steps)} steps"
