@@ -144,9 +144,9 @@ def _folder_for(settings: Settings, location: str, *, must_exist: bool) -> Path:
 
 
 def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedder) -> SnippetStore:
-    from stitch.store import EdgeStore, ServerStore
-
     if _is_url(location):
+        from stitch.store import ServerStore
+
         key = settings.qdrant_key
         return ServerStore(
             location,
@@ -155,6 +155,8 @@ def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedde
             embedder_name=embedder.name,
             dimension=embedder.dimension,
         )
+    from stitch.store import EdgeStore
+
     return EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
 
 
