@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
@@ -58,7 +59,7 @@ def density(
         return float(len({label.kind for label in matched}))
     if weights is None:
         return float(len(matched))
-    return sum(weights.get(label, 1.0) for label in matched)
+    return math.fsum(weights.get(label, 1.0) for label in matched)  # a plain sum would depend on the order of the set
 
 
 def rank_by_label_density(
