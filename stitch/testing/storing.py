@@ -1,0 +1,195 @@
+"""Stores for tests, and faults at every boundary that a test may cross."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar, cast
+
+from stitch.core import (
+    DensityQuery,
+    IntentFilter,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    MemorySnippet,
+    SnippetRecord,
+    StoreHit,
+    rank_by_label_density,
+)
+
+_T = TypeVar("_T")
+
+
+class ListStore:
+    """Snippets in a dictionary, ranked by `rank_by_label_density`: the plainest store that satisfies the protocol."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, SnippetRecord] = {}
+        """What is stored, by snippet id."""
+        self.puts: list[tuple[str, ...]] = []
+        """Step ids of every put, failed ones included."""
+        self.flushes = 0
+        self.closed = False
+        self._flushed: dict[str, SnippetRecord] = {}
+        self._failures: list[BaseException] = []
+        self._lock = threading.RLock()
+
+    def fail_next(self, *errors: BaseException) -> None:
+        """Raise these from the next puts and flushes, one each."""
+        self._failures.extend(errors)
+
+    def lose_power(self) -> None:
+        """Forget what was written since the last flush."""
+        self.records = dict(self._flushed)
+
+    def put(self, records: Sequence[SnippetRecord]) -> None:
+        """Write snippets."""
+        with self._lock:
+            self.puts.append(tuple(record.snippet.step for record in records))
+            self._fail()
+            self.records.update({record.snippet.id: record for record in records})
+
+    def rank(self, query: DensityQuery) -> list[StoreHit]:
+        """Score every snippet and rank all by the definition."""
+        intent_filter = IntentFilter(
+            scopes=tuple(label.value for label in query.labels if label.kind is LabelKind.SCOPE),
+            event_types=tuple(label.value for label in query.labels if label.kind is LabelKind.EVENT_TYPE),
+            entity_types=tuple(label.value for label in query.labels if label.kind is LabelKind.ENTITY_TYPE),
+            targets=tuple(label.value for label in query.labels if label.kind is LabelKind.TARGET),
+        )
+        vocabulary = LabelVocabulary(
+            LabelMerge(kind=label.kind, alias=alias, into=label.value)
+            for label, aliases in query.labels.items()
+            for alias in sorted(aliases - {label.value})
+        )
+        with self._lock:
+            candidates = [
+                (record.snippet, self._similarity(query, record))
+                for record in self.records.values()
+                if record.snippet.tenant == query.tenant and query.trajectory in (None, record.snippet.trajectory)
+            ]
+        ranking = rank_by_label_density(
+            candidates, intent_filter, vocabulary=vocabulary, count=query.count, weights=query.weights, k=query.k
+        )
+        return [StoreHit(scored.snippet, scored.density, scored.similarity) for scored in ranking]
+
+    def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
+        """Return a tenant's snippets by id."""
+        found = [self.records[snippet].snippet for snippet in ids if snippet in self.records]
+        return [snippet for snippet in found if snippet.tenant == tenant]
+
+    def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
+        """Iterate over a tenant's snippets, by trajectory and position."""
+        snippets = (record.snippet for record in list(self.records.values()))
+        mine = [s for s in snippets if s.tenant == tenant and trajectory in (None, s.trajectory)]
+        return iter(sorted(mine, key=lambda snippet: (snippet.trajectory, snippet.position)))
+
+    def delete(self, tenant: str, ids: Sequence[str]) -> int:
+        """Delete a tenant's snippets."""
+        with self._lock:
+            found = self.get(tenant, list(dict.fromkeys(ids)))
+            for snippet in found:
+                del self.records[snippet.id]
+        return len(found)
+
+    def count(self, tenant: str | None = None) -> int:
+        """The number of snippets of a tenant, or of all."""
+        return sum(tenant in (None, record.snippet.tenant) for record in list(self.records.values()))
+
+    def flush(self) -> None:
+        """Keep everything beyond `lose_power`."""
+        with self._lock:
+            self._fail()
+            self.flushes += 1
+            self._flushed = dict(self.records)
+
+    def close(self) -> None:
+        """Flush, the first time."""
+        if not self.closed:
+            self.closed = True
+            self.flush()
+
+    def _fail(self) -> None:
+        if self._failures:
+            raise self._failures.pop(0)
+
+    def _similarity(self, query: DensityQuery, record: SnippetRecord) -> float:
+        cosine = 0.0
+        if query.vector is not None:
+            length = math.sqrt(float(query.vector @ query.vector) * float(record.vector @ record.vector))
+            cosine = float(query.vector @ record.vector) / length if length else 0.0
+        if query.words is None:
+            return cosine
+        lexical = sum(
+            weight * record.words[index] * self._idf(index)
+            for index, weight in query.words.items()
+            if index in record.words
+        )
+        share = query.lexical_share if query.vector is not None else 1.0
+        return (1.0 - share) * cosine + share * lexical / (lexical + 10.0)
+
+    def _idf(self, index: int) -> float:
+        holders = sum(index in record.words for record in self.records.values())
+        return math.log(1.0 + (len(self.records) - holders + 0.5) / (holders + 0.5))
+
+
+class SimulatedCrash(BaseException):
+    """The process ends here. Not an `Exception`: nothing may catch it and go on."""
+
+
+class FaultPlan:
+    """Where a run crashes: at the n-th boundary it crosses.
+
+    A boundary is before or after a call of a method that `with_faults` watches. A first run with no crash tells which
+    ones there are (`crossed`); then a test crashes at each of them. A crashed process does nothing more: every later
+    crossing raises as well.
+
+    Args:
+        crash_at: The number of the boundary, from 0; None to only record.
+    """
+
+    def __init__(self, crash_at: int | None = None) -> None:
+        self.crash_at = crash_at
+        self.crossed: list[str] = []
+        """The boundaries crossed, such as `before put`."""
+
+    @property
+    def crashed(self) -> bool:
+        """Whether the run has come to its end."""
+        return self.crash_at is not None and len(self.crossed) > self.crash_at
+
+    def cross(self, boundary: str) -> None:
+        """Note that a boundary is crossed.
+
+        Raises:
+            SimulatedCrash: It is the one, or the run has crashed already.
+        """
+        if not self.crashed:
+            self.crossed.append(boundary)
+        if self.crashed:
+            raise SimulatedCrash(self.crossed[-1])
+
+
+def with_faults(target: _T, plan: FaultPlan, *methods: str) -> _T:
+    """Return `target` with a boundary before and one after each call of `methods`."""
+    return cast("_T", _Watched(target, plan, methods))
+
+
+class _Watched:
+    def __init__(self, target: Any, plan: FaultPlan, methods: Sequence[str]) -> None:
+        self._target, self._plan, self._methods = target, plan, methods
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        if name not in self._methods:
+            return found
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            self._plan.cross(f"before {name}")
+            result = found(*arguments, **options)
+            self._plan.cross(f"after {name}")
+            return result
+
+        return watched
