@@ -1,0 +1,256 @@
+"""The command, as people and programs call it: output, JSON, exit status, and what an error says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stitch import open_memory
+from stitch.cli import main
+from stitch.config import Settings
+
+STEPS = [
+    {"role": "user", "content": "Let's plan day 1. One idea for breakfast is the Olympus Summit Dining Hall."},
+    {"role": "user", "content": "How much is the first restaurant I raised for day 1's breakfast?"},
+    {"role": "assistant", "content": "It is priced at around $76.22."},
+    {"role": "user", "content": "Now let's turn to day 2. One idea for breakfast is the Hyperion Horizon."},
+    {"role": "user", "content": "What is its price?"},
+    {"role": "assistant", "content": "It costs about $31.50."},
+]
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder_and_environment(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in [*Settings.model_fields, "config"]:
+        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
+
+
+@pytest.fixture
+def run(monkeypatch, capfd):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return ended.value.code or 0, out, err
+
+    return call
+
+
+@pytest.fixture
+def trip(tmp_path):
+    path = tmp_path / "trip.jsonl"
+    path.write_text("".join(json.dumps({**step, "trajectory": "trip-1"}) + "\n" for step in STEPS))
+    return str(path)
+
+
+@pytest.fixture
+def memory(run, trip):
+    assert run("ingest", trip, "--memory", "m")[0] == 0
+    return "m"
+
+
+def test_help_lists_every_command_with_an_example(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    for name in ("demo", "ingest", "query", "show", "labels", "status", "config", "bench", "generate"):
+        assert f"  {name} " in out
+        if name in ("bench", "generate"):
+            continue
+        code, own, _ = run(name, "--help")
+        assert code == 0
+        assert f"stitch {name}" in own.split("Example:")[1]
+
+
+def test_an_unknown_command_is_a_wrong_call(run):
+    code, out, err = run("remember")
+    assert (code, out) == (2, "")
+    assert "No such command 'remember'" in err
+
+
+def test_ingesting_reports_what_became_of_the_steps(run, trip):
+    code, out, _ = run("ingest", trip, "--memory", "m", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert set(report) == {
+        "trajectories", "steps", "stored", "failed", "rejected", "model_calls", "model_tokens", "seconds", "labels",
+    }  # fmt: skip
+    assert (report["trajectories"], report["steps"], report["stored"], report["failed"]) == (1, 6, 6, 0)
+    assert set(report["labels"]) == {"scope", "event_type", "entity_type"}
+    assert report["labels"]["scope"] >= 1
+
+
+def test_the_same_file_twice_changes_nothing(run, trip, memory):
+    _, before, _ = run("query", "breakfast", "--memory", memory, "--json")
+    code, out, _ = run("ingest", trip, "--memory", memory, "--json")
+    assert code == 0
+    assert json.loads(out)["stored"] == 6
+    _, after, _ = run("query", "breakfast", "--memory", memory, "--json")
+    assert json.loads(after)["hits"] == json.loads(before)["hits"]
+    assert json.loads(run("status", "--memory", memory, "--json")[1])["accepted"] == 6
+
+
+def test_a_query_finds_the_step_of_the_right_day(run, memory):
+    code, out, _ = run("query", "What did breakfast on day 1 cost?", "--memory", memory, "-k", "3", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert set(found) >= {"query", "filter", "hits", "context_tokens", "milliseconds"}
+    assert set(found["filter"]) == {"scopes", "event_types", "entity_types"}
+    assert set(found["hits"][0]) >= {
+        "rank", "trajectory", "step", "position", "role", "density", "matched", "similarity", "scope", "event_types",
+        "entity_types", "text", "summary",
+    }  # fmt: skip
+    assert set(found["hits"][0]["matched"]) == {"scope", "event_type", "entity_type"}
+    assert len(found["hits"]) == 3
+    assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3]
+    assert 0 < found["context_tokens"] <= 4096
+
+
+def test_a_query_for_people_shows_labels_and_text_and_context_on_request(run, memory):
+    _, out, _ = run("query", "price on day 2", "--memory", memory, "--retriever", "hybrid")
+    assert out.startswith("looking for")
+    assert "trip-1 step" in out
+    _, context, _ = run("query", "price on day 2", "--memory", memory, "--context", "--budget", "60")
+    assert "<memory>" in context
+
+
+def test_wrong_lines_are_named_written_down_and_counted_and_the_rest_is_stored(run, tmp_path):
+    path = tmp_path / "bad.jsonl"
+    lines = (
+        b'{"role": "user", "content": "hi", "id": "a"}',
+        b'{"role": "user"',
+        b'{"role": "user", "content": "other words", "id": "a"}',
+        b'{"role": "user", "content": "\xff"}',
+    )
+    path.write_bytes(b"\n".join(lines))
+    code, out, err = run("ingest", str(path), "--memory", "m", "--json")
+    report = json.loads(out)
+    assert code == 3
+    assert (report["stored"], report["rejected"]) == (1, 3)
+    for line in ("line 2", "line 3", "line 4"):
+        assert line in err
+    written = [json.loads(line) for line in Path("m/rejects.jsonl").read_text().splitlines()]
+    assert sorted(rejected["line"] for rejected in written) == [2, 3, 4]
+    assert all(rejected["source"] == str(path) and rejected["reason"] for rejected in written)
+
+
+def test_a_step_over_the_limit_is_rejected(run, trip, monkeypatch):
+    monkeypatch.setenv("STITCH_MAX_STEP_CHARS", "60")
+    code, out, err = run("ingest", trip, "--memory", "m", "--rejects", "r.jsonl", "--json")
+    assert code == 3
+    assert json.loads(out)["rejected"] > 0
+    assert Path("r.jsonl").is_file()
+    assert "60" in err
+
+
+def test_a_rejects_file_that_cannot_be_written_is_an_error(run, tmp_path):
+    (tmp_path / "bad.jsonl").write_text("nonsense\n")
+    code, _, err = run("ingest", "bad.jsonl", "--memory", "m", "--rejects", str(tmp_path))
+    assert code == 2
+    assert "cannot write the rejects file" in err
+
+
+def test_status_counts(run, memory):
+    code, out, _ = run("status", "--memory", memory, "--json")
+    status = json.loads(out)
+    assert code == 0
+    assert set(status) == {
+        "accepted", "labeled", "stored", "failed", "snippets", "trajectories", "embedder", "schema_version",
+    }  # fmt: skip
+    assert (status["accepted"], status["stored"], status["snippets"], status["trajectories"]) == (6, 6, 6, 1)
+    assert "accepted        6" in run("status", "--memory", memory)[1]
+
+
+def test_labels_are_listed(run, memory):
+    _, out, _ = run("labels", "--memory", memory, "--trajectory", "trip-1", "--json")
+    labels = json.loads(out)
+    assert set(labels) == {"scopes", "event_types", "entity_types", "merges"}
+    assert sum(scope["steps"] for scope in labels["scopes"]) == 6
+    assert "thematic scopes" in run("labels", "--memory", memory)[1]
+
+
+def test_the_timeline_draws_a_lane_for_each_scope(run, memory):
+    code, out, _ = run("show", "--memory", memory, "--steps")
+    assert code == 0
+    assert out.startswith("trip-1  (6 steps)")
+    assert "━" in out
+    assert "$76.22" in out
+    shown = json.loads(run("show", "--memory", memory, "--trajectory", "trip-1", "--json")[1])["trajectories"][0]
+    assert [step["position"] for step in shown["steps"]] == list(range(6))
+    code, _, err = run("show", "--memory", memory, "--trajectory", "trip-9")
+    assert code == 2
+    assert "no trajectory 'trip-9'" in err
+
+
+def test_tenants_do_not_see_each_other(run, memory, trip):
+    assert run("query", "breakfast", "--memory", memory, "--tenant", "other", "--json")[1].count('"rank"') == 0
+    run("ingest", trip, "--memory", memory, "--tenant", "other")
+    assert json.loads(run("status", "--memory", memory, "--json")[1])["accepted"] == 6
+
+
+def test_settings_are_shown_with_their_sources(run, monkeypatch):
+    monkeypatch.setenv("STITCH_K", "7")
+    monkeypatch.setenv("STITCH_QDRANT_KEY", "hidden")
+    code, out, _ = run("config", "--tenant", "me", "--json")
+    shown = json.loads(out)
+    assert code == 0
+    assert shown["k"] == {"value": 7, "from": "environment STITCH_K"}
+    assert shown["tenant"] == {"value": "me", "from": "argument"}
+    assert "hidden" not in out
+    assert "environment STITCH_K" in run("config")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("query", "x"), 2, "no memory is named"),
+        (("query", "x", "--memory", "none"), 2, "no memory at 'none'"),
+        (("status", "--memory", "none", "--tenant", " "), 2, "tenant"),
+        (("ingest", "none.jsonl", "--memory", "m"), 2, "no such file"),
+        (("config", "--config", "none.yaml"), 2, "none.yaml"),
+        (("query", "x", "--memory", "none", "-k", "0"), 2, "-k"),
+    ],
+)
+def test_errors_say_what_to_do_on_standard_error_and_by_exit_status(run, arguments, code, message):
+    status, out, err = run(*arguments)
+    assert (status, out) == (code, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_memory_in_use_names_its_owner(run, memory):
+    with open_memory(memory):
+        code, _, err = run("status", "--memory", memory)
+    assert code == 4
+    assert f"process {os.getpid()}" in err
+
+
+def test_standard_input_is_stored_step_by_step_and_ctrl_c_loses_nothing(tmp_path):
+    command = [str(Path(sys.executable).parent / "stitch"), "ingest", "-", "--memory", "m"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stderr is not None
+    for step in STEPS[:3]:
+        process.stdin.write(json.dumps(step).encode() + b"\n")
+    process.stdin.write(b"nonsense\n")
+    process.stdin.flush()
+    assert b"nonsense" not in process.stderr.readline()  # the rejection: all before it has been taken in
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"everything accepted so far is kept" in err
+    with open_memory("m") as memory:
+        assert memory.status().stored == 3
+
+
+def test_output_that_nobody_reads_ends_the_command_quietly(memory):
+    command = f"'{Path(sys.executable).parent / 'stitch'}' show --memory {memory} --steps --json | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert "Traceback" not in done.stderr
