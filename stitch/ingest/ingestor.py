@@ -5,19 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import groupby, islice
-from typing import TypeVar
+from itertools import groupby
 
 from stitch.core import (
     Embedder,
     Labeler,
     LabelInventory,
-    LabelSession,
-    LabelsMerged,
     MemoryEvent,
     MemorySnippet,
     Observer,
@@ -42,41 +36,13 @@ from stitch.errors import (
     StitchError,
     StoreError,
 )
-from stitch.ingest.entries import Checkpoint, Entry, IngestCounts
-from stitch.ingest.inventories import TenantInventories
+from stitch.ingest.entries import Entry, IngestCounts
 from stitch.ingest.journal import Journal
+from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
 
-BATCH_STEPS = 512
-"""How many steps are labeled, embedded and put at a time, at most."""
-
-UNKNOWN = -1
 UNFINISHED = (StepState.ACCEPTED, StepState.LABELED, StepState.FAILED)
 
 _log = logging.getLogger(__name__)
-_T = TypeVar("_T")
-
-
-@dataclass
-class IngestState:
-    """All that is remembered of a trajectory between two steps; the journal can give it again."""
-
-    tenant: str
-    trajectory: str
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    """Held by whoever adds to the trajectory: its steps are labeled one after the other."""
-    users: int = 0
-    session: LabelSession | None = None
-    """None until it is needed, and after anything that leaves it in doubt."""
-    position: int = -1
-    """How many steps are labeled, all of which the session has taken in; -1 if the journal has to be asked."""
-    saved: int = 0
-    """How many it had taken in at the last checkpoint."""
-    inventory: LabelInventory = field(default_factory=LabelInventory)
-    """The label space when it was last asked for."""
-    inventoried: int = 0
-    """How many steps `inventory` knows."""
-    merges: int = 0
-    """How many merges were announced."""
 
 
 class Ingestor:
@@ -125,12 +91,15 @@ class Ingestor:
         self._lexical = lexical or LexicalEncoder()
         self._observer = observer
         self._clock = clock
-        self._live_sessions = live_sessions
-        self._checkpoint_steps = checkpoint_steps
         self._flush_steps = flush_steps
-        self._states: OrderedDict[tuple[str, str], IngestState] = OrderedDict()
-        self._inventories = TenantInventories()
-        self._lock = threading.RLock()
+        self._states = LiveStates(
+            journal=journal,
+            labeler=labeler,
+            notice=self._notice,
+            limit=live_sessions,
+            checkpoint_steps=checkpoint_steps,
+        )
+        self._lock = threading.Lock()
         self._flushing = threading.Lock()
         self._puts = 0
         self._closed = False
@@ -191,7 +160,7 @@ class Ingestor:
             embedder: The embedder of that store; the one of this memory if None.
         """
         count = 0
-        for chunk in _chunks(self.journal.every_entry(), BATCH_STEPS):
+        for chunk in chunks(self.journal.every_entry(), BATCH_STEPS):
             for tenant, group in groupby(sorted(chunk, key=lambda e: e.tenant), key=lambda e: e.tenant):
                 wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in group)}
                 held = {snippet.id: snippet for snippet in store.get(tenant, list(wanted))}
@@ -207,13 +176,7 @@ class Ingestor:
 
         Never waits for labels that are being made: while they are, the label space is the one before.
         """
-        if trajectory is not None:
-            return self._inventory(tenant, trajectory)
-        return self._inventories.union(
-            tenant,
-            trajectories=lambda: self.journal.trajectories(tenant),
-            part=lambda name: self._inventory(tenant, name),
-        )
+        return self._states.inventory(tenant, trajectory)
 
     def counts(self, tenant: str | None = None) -> IngestCounts:
         """How many steps of a tenant, or of all, have come how far."""
@@ -225,11 +188,7 @@ class Ingestor:
 
     def flush(self) -> None:
         """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added."""
-        with self._lock:
-            keys = list(self._states)
-        for tenant, trajectory in keys:
-            with self._held(tenant, trajectory) as state:
-                self._save(state)
+        self._states.save()
         self._flush_store()
 
     def close(self) -> None:
@@ -249,7 +208,7 @@ class Ingestor:
         self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool
     ) -> list[Receipt | StepRejectedError]:
         tenant, trajectory = _tenant_name(tenant), _trajectory_name(trajectory)
-        with self._held(tenant, trajectory) as state:
+        with self._states.held(tenant, trajectory) as state:
             results = self.journal.append_many(
                 steps, tenant=tenant, trajectory=trajectory, recorded=self._clock(), whole=whole
             )
@@ -271,7 +230,7 @@ class Ingestor:
     def _catch_up(self, state: IngestState, position: int) -> str:
         """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
         waiting = self.journal.entries(state.tenant, state.trajectory, start=state.position, stop=position)
-        for chunk in _chunks(waiting, BATCH_STEPS) if state.position < position else ():
+        for chunk in chunks(waiting, BATCH_STEPS) if state.position < position else ():
             try:
                 labeled = self._label(state, chunk)
             except ModelError as error:
@@ -281,7 +240,7 @@ class Ingestor:
 
     def _finish(self, tenant: str, trajectory: str) -> int:
         """Bring what is open of a trajectory as far as it can come; return how many steps that were."""
-        with self._held(tenant, trajectory) as state:
+        with self._states.held(tenant, trajectory) as state:
             count = sum(1 for _ in self._advance(state, self.journal.entries(tenant, trajectory, states=UNFINISHED)))
         self._flush_when_due()
         return count
@@ -294,7 +253,7 @@ class Ingestor:
             entries: In order.
             blocked: Why labels cannot be made now. Once they cannot, no later step is labeled: order is kept.
         """
-        for chunk in _chunks(entries, BATCH_STEPS):
+        for chunk in chunks(entries, BATCH_STEPS):
             ready = [entry for entry in chunk if entry.labels is not None]
             waiting = chunk[len(ready) :]
             if waiting and not blocked:
@@ -307,7 +266,7 @@ class Ingestor:
 
     def _label(self, state: IngestState, entries: Sequence[Entry]) -> list[Entry]:
         steps = [entry.step for entry in entries]
-        labels = self._session(state).label(steps)
+        labels = self._states.session(state).label(steps)
         if len(labels) != len(steps):
             state.session = None
             raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
@@ -349,104 +308,6 @@ class Ingestor:
             for snippet, vector in zip(snippets, vectors, strict=True)
         ]
 
-    def _session(self, state: IngestState) -> LabelSession:
-        """The labeling of a trajectory, where it stands; labels that were made are taken in, never made again."""
-        if state.session is None:
-            checkpoint = self.journal.checkpoint(state.tenant, state.trajectory)
-            if checkpoint and checkpoint.labeler == self.labeler.name:
-                session = self.labeler.begin(state.trajectory, checkpoint.session)
-                state.saved, state.inventory = checkpoint.position, checkpoint.inventory
-            else:
-                session = self.labeler.begin(state.trajectory)
-                state.saved, state.inventory = 0, LabelInventory()
-            state.inventoried, state.merges = state.saved, len(state.inventory.merges)
-            missed = self.journal.entries(state.tenant, state.trajectory, start=state.saved, stop=state.position)
-            for chunk in _chunks(missed, BATCH_STEPS):
-                session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
-            state.session = session
-        return state.session
-
-    def _inventory(self, tenant: str, trajectory: str) -> LabelInventory:
-        with self._lock:
-            live = (tenant, trajectory) in self._states
-        if not live:
-            labeled = self.journal.labeled(tenant, trajectory)
-            if not labeled:
-                return LabelInventory()
-            checkpoint = self.journal.checkpoint(tenant, trajectory)
-            if checkpoint and checkpoint.position == labeled:
-                return checkpoint.inventory
-        with self._pinned(tenant, trajectory) as state:
-            if not state.lock.acquire(blocking=False):
-                return state.inventory
-            try:
-                self._locate(state)
-                return self._inventory_now(state)
-            finally:
-                state.lock.release()
-
-    def _inventory_now(self, state: IngestState) -> LabelInventory:
-        if state.position and (state.session is None or state.inventoried != state.position):
-            state.inventory, state.inventoried = self._session(state).inventory(), state.position
-            for merge in state.inventory.merges[state.merges :]:
-                self._notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
-            state.merges = len(state.inventory.merges)
-        return state.inventory
-
-    def _save(self, state: IngestState) -> None:
-        if state.session is not None and state.position > state.saved:
-            inventory = self._inventory_now(state)
-            checkpoint = Checkpoint(self.labeler.name, state.position, state.session.save(), inventory)
-            self.journal.save_checkpoint(state.tenant, state.trajectory, checkpoint)
-            state.saved = state.position
-
-    @contextmanager
-    def _held(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
-        """A trajectory's state, for this thread alone."""
-        with self._pinned(tenant, trajectory) as state:
-            before = state.position
-            try:
-                with state.lock:
-                    self._locate(state)
-                    before = state.position
-                    try:
-                        yield state
-                        if state.position - state.saved >= self._checkpoint_steps:
-                            self._save(state)
-                    except BaseException:
-                        state.session, state.position = None, UNKNOWN  # whatever it was, the journal knows better
-                        raise
-            finally:
-                if state.position != before:  # after the lock is free: who asks now is given the new one
-                    self._inventories.changed(tenant, trajectory)
-
-    @contextmanager
-    def _pinned(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
-        """A trajectory's state, which stays the only one of it as long as somebody uses it."""
-        key = (tenant, trajectory)
-        with self._lock:
-            state = self._states.get(key)
-            if state is None:
-                self._make_room()
-                state = self._states[key] = IngestState(tenant, trajectory)
-            self._states.move_to_end(key)
-            state.users += 1
-        try:
-            yield state
-        finally:
-            with self._lock:
-                state.users -= 1
-
-    def _make_room(self) -> None:
-        excess = len(self._states) + 1 - self._live_sessions
-        for key in [key for key, state in self._states.items() if not state.users][: max(excess, 0)]:
-            self._save(self._states[key])
-            del self._states[key]
-
-    def _locate(self, state: IngestState) -> None:
-        if state.position == UNKNOWN:
-            state.position = self.journal.labeled(state.tenant, state.trajectory)
-
     def _flush_when_due(self) -> None:
         if self._puts >= self._flush_steps:
             try:
@@ -466,12 +327,6 @@ class Ingestor:
     def _notice(self, event: MemoryEvent) -> None:
         if self._observer is not None:
             self._observer.notice(event)
-
-
-def _chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def _reason(error: StitchError) -> str:

@@ -59,6 +59,8 @@ def unite(inventories: Iterable[LabelInventory]) -> LabelInventory:
 class _Tenant:
     parts: dict[str, LabelInventory] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held by whoever brings the union up to date; the others wait for it."""
     union: LabelInventory | None = None
 
 
@@ -93,21 +95,19 @@ class TenantInventories:
         with self._lock:
             kept = self._tenants.get(tenant)
             if kept is None:
-                kept = self._tenants[tenant] = _Tenant()
-                kept.stale.update(trajectories())
+                kept = self._tenants[tenant] = _Tenant(stale=set(trajectories()))
             self._tenants.move_to_end(tenant)
             while len(self._tenants) > self._limit:
                 self._tenants.popitem(last=False)
-            stale, kept.stale = kept.stale, set()
-            if kept.union is not None and not stale:
-                return kept.union
-        try:
-            fresh = {trajectory: part(trajectory) for trajectory in sorted(stale)}
-        except BaseException:
+        with kept.lock:
             with self._lock:
-                kept.stale |= stale
-            raise
-        with self._lock:
-            kept.parts.update(fresh)
-            kept.union = unite(kept.parts[name] for name in sorted(kept.parts))
+                stale, kept.stale = kept.stale, set()
+            try:
+                kept.parts.update({trajectory: part(trajectory) for trajectory in sorted(stale)})
+            except BaseException:
+                with self._lock:
+                    kept.stale |= stale
+                raise
+            if stale or kept.union is None:
+                kept.union = unite(kept.parts[name] for name in sorted(kept.parts))
             return kept.union

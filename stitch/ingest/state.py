@@ -1,0 +1,199 @@
+"""What is remembered between two steps: the labeling of the trajectories that are going on."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
+
+from stitch.core import Labeler, LabelInventory, LabelSession, LabelsMerged, MemoryEvent
+from stitch.ingest.entries import Checkpoint
+from stitch.ingest.inventories import TenantInventories
+from stitch.ingest.journal import Journal
+
+BATCH_STEPS = 512
+"""How many steps are labeled, embedded and put at a time, at most."""
+
+_UNKNOWN = -1
+
+_T = TypeVar("_T")
+
+
+@dataclass
+class IngestState:
+    """All that is remembered of a trajectory between two steps; the journal can give it again."""
+
+    tenant: str
+    trajectory: str
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    """Held by whoever adds to the trajectory: its steps are labeled one after the other."""
+    users: int = 0
+    session: LabelSession | None = None
+    """None until it is needed, and after anything that leaves it in doubt."""
+    position: int = -1
+    """How many steps are labeled, all of which the session has taken in; -1 if the journal has to be asked."""
+    saved: int = 0
+    """How many it had taken in at the last checkpoint."""
+    inventory: LabelInventory = field(default_factory=LabelInventory)
+    """The label space when it was last asked for."""
+    inventoried: int = 0
+    """How many steps `inventory` knows."""
+    merges: int = 0
+    """How many merges were announced."""
+
+
+class LiveStates:
+    """The trajectories that were used last, ready to go on; all others can be resumed from the journal.
+
+    Args:
+        journal: Holds checkpoints, steps and labels.
+        labeler: Begins and resumes sessions.
+        notice: Is told of merges.
+        limit: How many are kept. One that has to make room is saved; those in use stay.
+        checkpoint_steps: After how many steps a labeling is saved.
+    """
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        labeler: Labeler,
+        notice: Callable[[MemoryEvent], None],
+        limit: int,
+        checkpoint_steps: int,
+    ) -> None:
+        self._journal = journal
+        self._labeler = labeler
+        self._notice = notice
+        self._limit = limit
+        self._checkpoint_steps = checkpoint_steps
+        self._states: OrderedDict[tuple[str, str], IngestState] = OrderedDict()
+        self._inventories = TenantInventories()
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def held(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
+        """A trajectory's state, for this thread alone."""
+        with self._pinned(tenant, trajectory) as state:
+            before = state.position
+            try:
+                with state.lock:
+                    self._locate(state)
+                    before = state.position
+                    try:
+                        yield state
+                        if state.position - state.saved >= self._checkpoint_steps:
+                            self._save(state)
+                    except BaseException:
+                        state.session, state.position = None, _UNKNOWN  # whatever it was, the journal knows better
+                        raise
+            finally:
+                if state.position != before:  # after the lock is free: who asks now is given the new one
+                    self._inventories.changed(tenant, trajectory)
+
+    def session(self, state: IngestState) -> LabelSession:
+        """The labeling of a trajectory, where it stands; labels that were made are taken in, never made again."""
+        if state.session is None:
+            checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
+            if checkpoint and checkpoint.labeler == self._labeler.name:
+                session = self._labeler.begin(state.trajectory, checkpoint.session)
+                state.saved, state.inventory = checkpoint.position, checkpoint.inventory
+            else:
+                session = self._labeler.begin(state.trajectory)
+                state.saved, state.inventory = 0, LabelInventory()
+            state.inventoried, state.merges = state.saved, len(state.inventory.merges)
+            missed = self._journal.entries(state.tenant, state.trajectory, start=state.saved, stop=state.position)
+            for chunk in chunks(missed, BATCH_STEPS):
+                session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
+            state.session = session
+        return state.session
+
+    def inventory(self, tenant: str, trajectory: str | None) -> LabelInventory:
+        """The label space of a trajectory, or of a tenant; while labels are being made, the one before."""
+        if trajectory is not None:
+            return self._inventory(tenant, trajectory)
+        return self._inventories.union(
+            tenant,
+            trajectories=lambda: self._journal.trajectories(tenant),
+            part=lambda name: self._inventory(tenant, name),
+        )
+
+    def save(self) -> None:
+        """Make a checkpoint of every labeling; waits for those that are going on."""
+        with self._lock:
+            keys = list(self._states)
+        for tenant, trajectory in keys:
+            with self.held(tenant, trajectory) as state:
+                self._save(state)
+
+    @contextmanager
+    def _pinned(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
+        """A trajectory's state, which stays the only one of it as long as somebody uses it."""
+        key = (tenant, trajectory)
+        with self._lock:
+            state = self._states.get(key)
+            if state is None:
+                self._make_room()
+                state = self._states[key] = IngestState(tenant, trajectory)
+            self._states.move_to_end(key)
+            state.users += 1
+        try:
+            yield state
+        finally:
+            with self._lock:
+                state.users -= 1
+
+    def _make_room(self) -> None:
+        excess = len(self._states) + 1 - self._limit
+        for key in [key for key, state in self._states.items() if not state.users][: max(excess, 0)]:
+            self._save(self._states[key])
+            del self._states[key]
+
+    def _locate(self, state: IngestState) -> None:
+        if state.position == _UNKNOWN:
+            state.position = self._journal.labeled(state.tenant, state.trajectory)
+
+    def _inventory(self, tenant: str, trajectory: str) -> LabelInventory:
+        with self._lock:
+            live = (tenant, trajectory) in self._states
+        if not live:
+            labeled = self._journal.labeled(tenant, trajectory)
+            if not labeled:
+                return LabelInventory()
+            checkpoint = self._journal.checkpoint(tenant, trajectory)
+            if checkpoint and checkpoint.position == labeled:
+                return checkpoint.inventory
+        with self._pinned(tenant, trajectory) as state:
+            if not state.lock.acquire(blocking=False):
+                return state.inventory
+            try:
+                self._locate(state)
+                return self._inventory_now(state)
+            finally:
+                state.lock.release()
+
+    def _inventory_now(self, state: IngestState) -> LabelInventory:
+        if state.position and (state.session is None or state.inventoried != state.position):
+            state.inventory, state.inventoried = self.session(state).inventory(), state.position
+            for merge in state.inventory.merges[state.merges :]:
+                self._notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
+            state.merges = len(state.inventory.merges)
+        return state.inventory
+
+    def _save(self, state: IngestState) -> None:
+        if state.session is not None and state.position > state.saved:
+            inventory = self._inventory_now(state)
+            checkpoint = Checkpoint(self._labeler.name, state.position, state.session.save(), inventory)
+            self._journal.save_checkpoint(state.tenant, state.trajectory, checkpoint)
+            state.saved = state.position
+
+
+def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """Yield the items in lists of `size`, the last one shorter."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
