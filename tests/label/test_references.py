@@ -1,0 +1,178 @@
+"""References are replaced by what they stand for, and left alone where that is unsure."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import Step, apply_rewrites
+from stitch.label.local.references import MAX_CONTEXT_CHARS, ReferenceResolver, Resolution, rewrite_utterance
+
+
+def user(content: str) -> Step:
+    return Step(role="user", content=content)
+
+
+def agent(content: str) -> Step:
+    return Step(role="assistant", content=content)
+
+
+def read(*steps: Step, scope: str = "trip") -> list[str]:
+    resolver = ReferenceResolver()
+    return [apply_rewrites(step.content, resolver.resolve(step, scope=scope).references) for step in steps]
+
+
+def rewritten(*history: Step, last: str) -> str:
+    return rewrite_utterance(history, last)
+
+
+def test_a_pronoun_is_replaced_by_the_thing_that_was_just_presented() -> None:
+    assert (
+        rewritten(user("I need a place for dinner."), agent("Casa Verde is a small bistro."), last="Where is it?")
+        == "Where is Casa Verde?"
+    )
+
+
+def test_a_possessive_pronoun_keeps_its_possessive() -> None:
+    history = (user("Who is Grace Hopper?"), agent("Grace Hopper was an admiral."))
+    assert rewritten(*history, last="What was her rank?") == "What was Grace Hopper's rank?"
+    assert rewritten(*history, last="Who worked with her?") == "Who worked with Grace Hopper?"
+
+
+def test_a_heading_names_what_the_talk_is_about() -> None:
+    heading = Step(role="system", content="Ada Lovelace / Early years")
+    assert rewritten(heading, last="Where was she born?") == "Where was Ada Lovelace born?"
+
+
+def test_a_pronoun_with_its_antecedent_in_the_same_step_stays() -> None:
+    text = "Casa Verde is nice. It has a garden."
+    assert rewritten(user("What about Hotel Aurora?"), last=text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It is important to book early.", "It depends.", "It's worth noting that prices vary.", "What time is right?"],
+)
+def test_an_empty_subject_stays(text: str) -> None:
+    assert rewritten(user("Tell me about Hotel Aurora."), last=text) == text
+
+
+def test_nothing_is_replaced_when_nothing_was_named() -> None:
+    assert rewritten(user("hello"), agent("how can i help?"), last="is it open?") == "is it open?"
+
+
+def test_ordinals_count_what_this_speaker_raised_for_the_goal_and_the_slot() -> None:
+    texts = read(
+        user("Let's plan day 1."),
+        user("One idea for breakfast is the Sunrise Cafe."),
+        agent("Good choice. Have you heard of Pancake Palace?"),
+        user("One idea for dinner is Harbor Grill."),
+        user("Another idea for breakfast is Morning Bell."),
+        user("Let's plan day 2."),
+        user("One idea for breakfast is the Golden Spoon."),
+        user("What does the second restaurant I raised for day 1's breakfast cost?"),
+        user("Tell me about the 1th restaurant I raised before as the breakfast of Day 2's plan."),
+    )
+    assert texts[-2] == "What does Morning Bell for day 1's breakfast cost?"
+    assert texts[-1] == "Tell me about Golden Spoon as the breakfast of Day 2's plan."
+
+
+def test_the_answer_to_an_ordinal_question_is_about_the_thing_it_stood_for() -> None:
+    texts = read(
+        user("One idea for lunch is Harbor Grill."),
+        user("Another idea for lunch is Morning Bell."),
+        user("What does the first place I mentioned for lunch cost?"),
+        agent("It is priced at $12."),
+    )
+    assert texts[-1] == "Harbor Grill is priced at $12."
+
+
+def test_the_first_and_the_second_one_count_the_last_list() -> None:
+    texts = read(
+        user("Compare Harbor Grill with Morning Bell."),
+        agent("The first one is cheaper, the second one is quieter. I prefer the latter."),
+    )
+    assert texts[-1] == "Harbor Grill is cheaper, Morning Bell is quieter. I prefer Morning Bell."
+
+
+def test_an_attribute_without_owner_gets_the_thing_spoken_of() -> None:
+    history = (user("Find me a bistro."), agent("Casa Verde is a small bistro."))
+    assert rewritten(*history, last="What is the address and phone number?") == (
+        "What is the address and phone number of Casa Verde?"
+    )
+
+
+def test_indifference_names_what_was_asked() -> None:
+    history = (user("I want a room."), agent("What price range do you prefer?"))
+    assert rewritten(*history, last="I don't care.") == "I don't care about what price range."
+
+
+def test_the_context_of_an_answer_is_the_question() -> None:
+    resolver = ReferenceResolver()
+    resolver.resolve(user("What does Harbor Grill cost?"), scope="dinner")
+    result = resolver.resolve(agent("About $12."), scope="dinner")
+    assert "What does Harbor Grill cost?" in result.context
+
+
+def test_every_replacement_names_its_antecedent() -> None:
+    resolver = ReferenceResolver()
+    resolver.resolve(Step(id="s1", role="assistant", content="Casa Verde is a small bistro."), scope="")
+    (reference,) = resolver.resolve(user("Where is it?"), scope="").references
+    assert reference.antecedent == "s1"
+    assert 0.5 <= reference.confidence <= 1.0
+
+
+_TEXT = """it its they their he her the first second one I raised mentioned before Casa Verde Day 1 breakfast of is
+what? and . address don't care about Harbor Grill The last latter 2th restaurant, for"""
+_WORDS = st.sampled_from(_TEXT.split())
+_STEPS = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant", "system"]), st.lists(_WORDS, min_size=1, max_size=14)),
+    min_size=1,
+    max_size=8,
+)
+
+
+def _as_steps(raw: list[tuple[str, list[str]]]) -> list[Step]:
+    return [Step(id=str(i), role=role, content=" ".join(words) + " x") for i, (role, words) in enumerate(raw)]
+
+
+def _resolve_all(resolver: ReferenceResolver, steps: list[Step]) -> list[Resolution]:
+    return [resolver.resolve(step, scope="s") for step in steps]
+
+
+@settings(deadline=None, max_examples=80)
+@given(_STEPS)
+def test_replacements_lie_in_the_text_in_order_and_apart(raw: list[tuple[str, list[str]]]) -> None:
+    steps = _as_steps(raw)
+    for step, result in zip(steps, _resolve_all(ReferenceResolver(), steps), strict=True):
+        end = 0
+        for reference in result.references:
+            assert end <= reference.start <= reference.end <= len(step.content)
+            end = reference.end
+        assert len(result.context) <= MAX_CONTEXT_CHARS
+
+
+@settings(deadline=None, max_examples=60)
+@given(_STEPS, st.integers(min_value=0, max_value=8))
+def test_a_saved_resolver_continues_as_if_never_saved(raw: list[tuple[str, list[str]]], cut: int) -> None:
+    steps = _as_steps(raw)
+    whole = _resolve_all(ReferenceResolver(), steps)
+    first = ReferenceResolver()
+    results = _resolve_all(first, steps[:cut])
+    results += _resolve_all(ReferenceResolver.load(json.loads(json.dumps(first.save()))), steps[cut:])
+    assert results == whole
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    resolver = ReferenceResolver()
+    sizes = []
+    for i in range(1200):
+        letters = "".join(chr(ord("a") + int(digit)) for digit in str(i))
+        name = f"Hotel {letters.capitalize()}"
+        resolver.resolve(user(f"One idea is the {name}, what about it?"), scope=f"scope {i % 20}")
+        if i in (700, 1199):
+            sizes.append(len(json.dumps(resolver.save())))
+    assert sizes[1] < sizes[0] * 1.2
