@@ -16,7 +16,7 @@ from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store.index import IndexEntry, LabelIndex
 from stitch.store.owner import Ownership
-from stitch.store.payload import KEY_FIELDS, from_payload, intent_labels, labels_of, to_payload
+from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, labels_of, to_payload
 from stitch.store.similarity import Page, Similarity, check_words, most_similar, score
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ _BATCH = 2000
 
 _SPARE_BYTES = 128 * 2**20
 """What must be free before a write: the engine writes into mapped files, where a full disk kills the process."""
+
+_KEY = ("id", "tenant", "trajectory", "position", "step")
 
 _HINTS = (
     ("No space left", "free some disk space and run the command again"),
@@ -95,9 +97,11 @@ class EdgeStore:
                 row = index.row(snippet.tenant, snippet_id)
                 if row is None:
                     row, fresh = fresh, fresh + 1
-                words = EdgeSparse(indices=list(record.words), values=list(map(float, record.words.values())))
-                payload = to_payload(snippet, embedder_name=self._embedder_name)
-                points.append(Point(row, {_DENSE: vector, _WORDS: words}, payload))
+                named: dict[str, Any] = {_DENSE: vector}
+                if record.words:
+                    weights = list(map(float, record.words.values()))
+                    named[_WORDS] = EdgeSparse(indices=list(record.words), values=weights)
+                points.append(Point(row, named, to_payload(snippet, embedder_name=self._embedder_name)))
                 entries.append((row, _entry(snippet)))
             if not points:
                 return
@@ -161,7 +165,7 @@ class EdgeStore:
 
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
         """Delete a tenant's snippets; see `SnippetStore.delete`."""
-        from qdrant_edge import UpdateOperation
+        from qdrant_edge import Point, UpdateOperation
 
         with self._calls:
             index = self._index
@@ -169,6 +173,9 @@ class EdgeStore:
             if rows:
                 try:
                     with self._engine("delete from"):
+                        # A point deleted with its words would go on counting in the document frequencies.
+                        nothing = [Point(row, {_DENSE: [0.0] * self._dimension}) for row in rows.values()]
+                        self._shard.update(UpdateOperation.upsert_points(nothing))
                         self._shard.update(UpdateOperation.delete_points(list(rows.values())))
                 except StoreError:
                     self._labels = None
@@ -264,28 +271,26 @@ class EdgeStore:
                 )
 
     def _read_index(self) -> LabelIndex:
-        from qdrant_edge import ScrollRequest
+        from qdrant_edge import ScrollRequest, UpdateOperation
 
-        index, offset = LabelIndex(), None
+        index, offset, half_deleted = LabelIndex(), None, list[int]()
         while True:
             with self._engine("read"):
-                request = ScrollRequest(limit=_BATCH, offset=offset, with_payload=list(KEY_FIELDS), with_vector=False)
+                request = ScrollRequest(
+                    limit=_BATCH, offset=offset, with_payload=[*_KEY, *LABEL_FIELDS.values()], with_vector=False
+                )
                 records, offset = self._shard.scroll(request)
             for record in records:
-                payload = record.payload
-                index.add(
-                    record.id,
-                    IndexEntry(
-                        payload["id"],
-                        payload["tenant"],
-                        payload["trajectory"],
-                        payload["position"],
-                        payload["step"],
-                        tuple(labels_of(payload)),
-                    ),
-                )
+                if payload := record.payload:
+                    index.add(record.id, IndexEntry(*map(payload.__getitem__, _KEY), tuple(labels_of(payload))))
+                else:
+                    half_deleted.append(record.id)
             if offset is None:
-                return index
+                break
+        if half_deleted:
+            with self._engine("write to"):
+                self._shard.update(UpdateOperation.delete_points(half_deleted))
+        return index
 
     # What the rest stands on
 

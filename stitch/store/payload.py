@@ -23,9 +23,6 @@ LABEL_FIELDS: Mapping[LabelKind, str] = {
 }
 """Under which key the labels of each kind stand."""
 
-KEY_FIELDS = ("id", "tenant", "trajectory", "step", "position", *LABEL_FIELDS.values())
-"""What is needed of a payload to rank it."""
-
 _ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text", "resolved", "recorded")
 _IF_ANY = ("summary", "context", "session", "happened", "labeled_by")
 
@@ -101,6 +98,8 @@ def _check(payload: Payload, snippet: MemorySnippet) -> None:
         value = payload.get(name)
         if isinstance(value, float) and not math.isfinite(value):
             raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is {value!r}")
+    if not -(2**63) <= snippet.position < 2**63:
+        raise StoreError(f"step {snippet.step!r} cannot be stored: position {snippet.position!r} is out of range")
     for name, value in payload.items():
         if not _is_unicode(value):
             raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is not valid Unicode")

@@ -1,0 +1,512 @@
+"""What every `SnippetStore` must do: subclass `SnippetStoreContract`, give it a `make_store` fixture, run pytest."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from stitch.core import (
+    ContextualIntent,
+    DensityCount,
+    DensityQuery,
+    IntentFilter,
+    Label,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    MemorySnippet,
+    ReferenceRewrite,
+    ScoredSnippet,
+    SnippetRecord,
+    SnippetStore,
+    StoreHit,
+    rank_by_label_density,
+    snippet_id,
+)
+from stitch.errors import StoreError
+
+DIMENSION = 8
+"""The dimension of the stores that `make_store` makes."""
+
+EMBEDDER = "contract-8"
+"""The embedder of the stores that `make_store` makes."""
+
+TOLERANCE = 1e-6
+"""Similarities closer than this are a tie: engines count in single precision."""
+
+MakeStore = Callable[[], SnippetStore]
+
+_VALUES = {
+    LabelKind.SCOPE: [f"day {n}" for n in range(6)],
+    LabelKind.EVENT_TYPE: ["propose", "ask", "ask again", "answer", "book"],
+    LabelKind.ENTITY_TYPE: ["price", "cost", "time", "place", "rating", "duration"],
+    LabelKind.TARGET: ["hotel", "museum"],
+}
+_MERGES = (
+    LabelMerge(kind=LabelKind.EVENT_TYPE, alias="ask again", into="ask"),
+    LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="cost", into="price"),
+    LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="duration", into="cost"),
+)
+
+
+def make_record(
+    step: str,
+    *,
+    tenant: str = "t",
+    trajectory: str = "trip",
+    position: int = 0,
+    text: str = "text",
+    intent: ContextualIntent | None = None,
+    vector: Sequence[float] = (1.0, 0, 0, 0, 0, 0, 0, 0),
+    words: dict[int, float] | None = None,
+) -> SnippetRecord:
+    """A record with as little as a test has to say."""
+    snippet = MemorySnippet(
+        tenant=tenant,
+        trajectory=trajectory,
+        step=step,
+        position=position,
+        role="user",
+        text=text,
+        resolved=text,
+        intent=intent or ContextualIntent(),
+        recorded=1.0,
+    )
+    return SnippetRecord(snippet, np.array(vector, dtype=np.float32), words or {})
+
+
+def random_records(rng: random.Random, n: int, *, tenants: Sequence[str] = ("t", "u")) -> list[SnippetRecord]:
+    """Records with skewed labels, repeated vectors and words, so that there are ties of every kind."""
+    vectors = np.random.default_rng(rng.randrange(2**32)).standard_normal((max(4, n // 3), DIMENSION)).astype("float32")
+    vectors[0] = 0
+    records = []
+    for number in range(n):
+        intent = ContextualIntent(
+            scope=_skewed(rng, _VALUES[LabelKind.SCOPE]) if rng.random() < 0.8 else None,
+            event_types=tuple(_skewed(rng, _VALUES[LabelKind.EVENT_TYPE]) for _ in range(rng.randrange(3))),
+            entity_types=tuple(_skewed(rng, _VALUES[LabelKind.ENTITY_TYPE]) for _ in range(rng.randrange(4))),
+            targets=tuple(_skewed(rng, _VALUES[LabelKind.TARGET]) for _ in range(rng.randrange(2))),
+        )
+        words = {rng.randrange(12) * 300_000_000: rng.choice([0.5, 1.0, 1.7]) for _ in range(rng.randrange(6))}
+        records.append(
+            make_record(
+                str(number),
+                tenant=rng.choice(tenants),
+                trajectory=f"trip {rng.randrange(3)}",
+                position=number // 2,
+                intent=intent,
+                vector=vectors[rng.randrange(len(vectors))],
+                words=words,
+            )
+        )
+    return records
+
+
+def random_query(rng: random.Random, *, tenants: Sequence[str] = ("t", "u")) -> tuple[DensityQuery, LabelVocabulary]:
+    """A query over what `random_records` makes, and the merges it was made with."""
+    vocabulary = LabelVocabulary(_MERGES[: rng.randrange(4)])
+    labels = {}
+    for kind, values in _VALUES.items():
+        for value in rng.sample(values, rng.randrange(min(4, len(values)))):
+            canonical = vocabulary.canonical_label(Label(kind, value))
+            labels[canonical] = vocabulary.aliases(canonical)
+    weights = {label: rng.choice([0.1, 0.2, 0.3, 0.6, 2.0]) for label in labels if rng.random() < 0.7}
+    numbers = np.random.default_rng(rng.randrange(2**32))
+    query = DensityQuery(
+        tenant=rng.choice(tenants),
+        labels={} if rng.random() < 0.15 else labels,
+        trajectory=f"trip {rng.randrange(4)}" if rng.random() < 0.3 else None,
+        vector=None if rng.random() < 0.2 else numbers.standard_normal(DIMENSION).astype("float32"),
+        words=None if rng.random() < 0.3 else {rng.randrange(14) * 300_000_000: 1.0 for _ in range(rng.randrange(5))},
+        lexical_share=rng.choice([0.0, 0.3, 0.5, 1.0]),
+        count=DensityCount.KINDS if rng.random() < 0.2 else DensityCount.VALUES,
+        weights=weights if rng.random() < 0.2 else None,
+        k=rng.choice([1, 3, 10, 40, 1000]),
+    )
+    return query, vocabulary
+
+
+def expected_ranking(
+    records: Sequence[SnippetRecord], query: DensityQuery, vocabulary: LabelVocabulary | None = None
+) -> list[ScoredSnippet]:
+    """The ranking of all snippets a query may see, by definition: `rank_by_label_density` over their similarities."""
+    similarities = _similarities(records, query)
+    candidates = [
+        (record.snippet, similarity)
+        for record, similarity in zip(records, similarities, strict=True)
+        if record.snippet.tenant == query.tenant and query.trajectory in (None, record.snippet.trajectory)
+    ]
+    of_kind: dict[LabelKind, list[str]] = {kind: [] for kind in LabelKind}
+    for label in query.labels:
+        of_kind[label.kind].append(label.value)
+    return rank_by_label_density(
+        candidates,
+        IntentFilter(
+            scopes=tuple(of_kind[LabelKind.SCOPE]),
+            event_types=tuple(of_kind[LabelKind.EVENT_TYPE]),
+            entity_types=tuple(of_kind[LabelKind.ENTITY_TYPE]),
+            targets=tuple(of_kind[LabelKind.TARGET]),
+        ),
+        vocabulary=vocabulary or LabelVocabulary(),
+        count=query.count,
+        weights=query.weights,
+    )
+
+
+def assert_ranked(hits: Sequence[StoreHit], expected: Sequence[ScoredSnippet], *, k: int) -> None:
+    """Assert that `hits` are the first `k` of the whole expected ranking, up to ties of similarity."""
+    assert len(hits) == min(k, len(expected))
+    known = {scored.snippet.id: scored for scored in expected}
+    assert len({hit.snippet.id for hit in hits}) == len(hits)
+    for hit, there in zip(hits, expected, strict=False):
+        own = known[hit.snippet.id]
+        assert hit.snippet == own.snippet
+        assert hit.density == own.density == there.density
+        assert hit.similarity == pytest.approx(own.similarity, abs=TOLERANCE)
+        assert hit.similarity == pytest.approx(there.similarity, abs=TOLERANCE)
+
+
+class SnippetStoreContract:
+    """The tests every store passes.
+
+    A subclass gives a fixture `make_store`: a function that returns an empty store for vectors of dimension
+    `DIMENSION` of the embedder `EMBEDDER`.
+    """
+
+    worlds = 4
+    """How many random stores are asked."""
+    questions = 500
+    """How many random questions each is asked."""
+    snippets = 150
+    """How many snippets each of them holds."""
+
+    def test_the_ranking_is_the_one_by_definition(self, make_store: MakeStore) -> None:
+        for seed in range(self.worlds):
+            rng = random.Random(seed)
+            records = random_records(rng, self.snippets)
+            with _closing(make_store()) as store:
+                store.put(records)
+                for _ in range(self.questions):
+                    query, vocabulary = random_query(rng)
+                    assert_ranked(store.rank(query), expected_ranking(records, query, vocabulary), k=query.k)
+
+    def test_the_ranking_is_exact_after_replacing_and_deleting(self, make_store: MakeStore) -> None:
+        rng = random.Random(99)
+        with _closing(make_store()) as store:
+            current: dict[str, SnippetRecord] = {}
+            for _ in range(6):
+                batch = random_records(rng, 40)
+                store.put(batch)
+                # The same step may come again with another tenant: then it is another snippet.
+                current |= {record.snippet.id: record for record in batch}
+                doomed = rng.sample(sorted(current), 5)
+                for tenant in ("t", "u"):
+                    store.delete(tenant, doomed)
+                for snippet in doomed:
+                    del current[snippet]
+                for _ in range(self.questions // 20):
+                    query, vocabulary = random_query(rng)
+                    expected = expected_ranking(list(current.values()), query, vocabulary)
+                    assert_ranked(store.rank(query), expected, k=query.k)
+
+    def test_equal_snippets_keep_the_order_in_which_they_happened(self, make_store: MakeStore) -> None:
+        places = [(trajectory, position) for trajectory in ("a", "b") for position in range(150)]
+        random.Random(3).shuffle(places)
+        intent = ContextualIntent(scope="day 1")
+        records = [
+            make_record(f"{at}", trajectory=trip, position=at, intent=intent, words={1: 1.0}) for trip, at in places
+        ]
+        with _closing(make_store()) as store:
+            store.put(records)
+            for asked in (
+                {},
+                {"vector": records[0].vector},
+                {"words": {1: 1.0}},
+                {"words": {2: 1.0}},
+                {"vector": records[0].vector, "words": {1: 1.0}},
+                {"vector": np.zeros(DIMENSION, dtype=np.float32), "words": {2: 1.0}},
+            ):
+                for labels in ({}, _labels((LabelKind.SCOPE, "day 1"))):
+                    hits = store.rank(DensityQuery(tenant="t", k=170, labels=labels, **asked))
+                    places_found = [(hit.snippet.trajectory, hit.snippet.position) for hit in hits]
+                    assert places_found == sorted(places)[:170]
+
+    def test_two_steps_in_one_place_are_ordered_by_name(self, make_store: MakeStore) -> None:
+        with _closing(make_store()) as store:
+            store.put([make_record(name) for name in ("b", "c", "a")])
+            assert [hit.snippet.step for hit in store.rank(DensityQuery(tenant="t", k=2))] == ["a", "b"]
+
+    def test_snippets_without_a_matched_label_follow_those_with_one(self, make_store: MakeStore) -> None:
+        near = make_record("near", vector=[1.0, *[0] * 7])
+        far = make_record("far", vector=[-1.0, *[0] * 7], intent=ContextualIntent(scope="day 1"))
+        with _closing(make_store()) as store:
+            store.put([near, far])
+            labels = _labels((LabelKind.SCOPE, "day 1"))
+            hits = store.rank(DensityQuery(tenant="t", vector=near.vector, labels=labels))
+        assert [(hit.snippet.step, hit.density) for hit in hits] == [("far", 1.0), ("near", 0.0)]
+        assert [hit.similarity for hit in hits] == pytest.approx([-1.0, 1.0])
+
+    def test_two_aliases_of_one_label_count_once(self, make_store: MakeStore) -> None:
+        both = make_record("both", intent=ContextualIntent(entity_types=("price", "cost")))
+        with _closing(make_store()) as store:
+            store.put([both])
+            labels = {Label(LabelKind.ENTITY_TYPE, "price"): frozenset({"price", "cost", "fare"})}
+            assert [hit.density for hit in store.rank(DensityQuery(tenant="t", labels=labels))] == [1.0]
+
+    def test_the_same_value_of_another_kind_does_not_match(self, make_store: MakeStore) -> None:
+        with _closing(make_store()) as store:
+            store.put([make_record("1", intent=ContextualIntent(scope="price", event_types=("price",)))])
+            hits = store.rank(DensityQuery(tenant="t", labels=_labels((LabelKind.ENTITY_TYPE, "price"))))
+        assert [hit.density for hit in hits] == [0.0]
+
+    def test_labels_whose_hashes_collide_are_two_labels(self, make_store: MakeStore) -> None:
+        # CRC-32 of these two is equal, with and without the name of the kind before them.
+        asked, other = "plumless", "buckeroo"
+        with _closing(make_store()) as store:
+            store.put(
+                [
+                    make_record("other", position=0, intent=ContextualIntent(scope=other, event_types=("x",))),
+                    make_record("asked", position=1, intent=ContextualIntent(scope=asked)),
+                ]
+            )
+            hits = store.rank(DensityQuery(tenant="t", labels=_labels((LabelKind.SCOPE, asked)), k=1))
+        assert [(hit.snippet.step, hit.density) for hit in hits] == [("asked", 1.0)]
+
+    def test_one_part_of_the_similarity_alone_counts_in_full(self, make_store: MakeStore) -> None:
+        record = make_record("1", vector=[3.0, 4.0, *[0] * 6], words={7: 2.0})
+        asked = np.array([5.0, *[0] * 7], dtype=np.float32)
+        lexical = 2.0 * math.log(1 + 0.5 / 1.5)
+        with _closing(make_store()) as store:
+            store.put([record])
+
+            def similarity(**parts: object) -> float:
+                query = DensityQuery(tenant="t", lexical_share=0.25, **parts)  # type: ignore[arg-type]  # any parts
+                return store.rank(query)[0].similarity
+
+            assert similarity() == 0.0
+            assert similarity(vector=asked) == pytest.approx(0.6)
+            assert similarity(words={7: 1.0}) == pytest.approx(lexical / (lexical + 10))
+            both = similarity(vector=asked, words={7: 1.0})
+            assert both == pytest.approx(0.75 * 0.6 + 0.25 * lexical / (lexical + 10))
+            assert similarity(vector=asked, words={}) == pytest.approx(0.75 * 0.6)
+
+    def test_nothing_is_found_where_nothing_is(self, make_store: MakeStore) -> None:
+        with _closing(make_store()) as store:
+            assert store.rank(DensityQuery(tenant="t", labels=_labels((LabelKind.SCOPE, "x")))) == []
+            assert store.get("t", [snippet_id("t", "trip", "1")]) == []
+            assert list(store.scroll("t")) == []
+            assert store.delete("t", [snippet_id("t", "trip", "1")]) == 0
+            assert (store.count("t"), store.count()) == (0, 0)
+            store.put([])
+            store.put([make_record("1")])
+            assert store.rank(DensityQuery(tenant="t", trajectory="other")) == []
+            assert store.rank(DensityQuery(tenant="t", k=0)) == []
+
+    def test_tenants_do_not_see_each_other(self, make_store: MakeStore) -> None:
+        mine, theirs = make_record("1", tenant="mine"), make_record("1", tenant="theirs")
+        with _closing(make_store()) as store:
+            store.put([mine, theirs])
+            ids = [mine.snippet.id, theirs.snippet.id]
+            assert [hit.snippet for hit in store.rank(DensityQuery(tenant="mine", vector=mine.vector))] == [
+                mine.snippet
+            ]
+            assert store.get("mine", ids) == [mine.snippet]
+            assert list(store.scroll("mine")) == [mine.snippet]
+            assert (store.count("mine"), store.count("nobody"), store.count()) == (1, 0, 2)
+            assert store.delete("mine", ids) == 1
+            assert (store.count("mine"), store.count("theirs")) == (0, 1)
+            assert store.get("theirs", ids) == [theirs.snippet]
+
+    def test_putting_again_replaces(self, make_store: MakeStore) -> None:
+        waiting = make_record("1")
+        labeled = make_record("1", text="resolved", intent=ContextualIntent(scope="day 1"), words={3: 1.0})
+        labels = _labels((LabelKind.SCOPE, "day 1"))
+        with _closing(make_store()) as store:
+            store.put([waiting])
+            store.put([labeled])
+            store.put([waiting, labeled])
+            assert store.count("t") == 1
+            assert store.get("t", [waiting.snippet.id]) == [labeled.snippet]
+            assert [hit.density for hit in store.rank(DensityQuery(tenant="t", labels=labels))] == [1.0]
+            store.put([waiting])
+            hits = store.rank(DensityQuery(tenant="t", labels=labels, words={3: 1.0}))
+            assert [(hit.density, hit.similarity) for hit in hits] == [(0.0, 0.0)]
+
+    def test_get_returns_what_it_knows_in_the_order_asked(self, make_store: MakeStore) -> None:
+        records = [make_record(str(number), position=number) for number in range(5)]
+        ids = [record.snippet.id for record in records]
+        with _closing(make_store()) as store:
+            store.put(records)
+            found = store.get("t", [ids[3], snippet_id("t", "trip", "unknown"), ids[0]])
+        assert [snippet.step for snippet in found] == ["3", "0"]
+
+    def test_scroll_goes_by_trajectory_and_position(self, make_store: MakeStore) -> None:
+        records = [
+            make_record(f"{trip}{at}", trajectory=trip, position=at) for at in (10, 9, 2, 0) for trip in ("b", "a")
+        ]
+        with _closing(make_store()) as store:
+            store.put(records)
+            assert [s.step for s in store.scroll("t")] == ["a0", "a2", "a9", "a10", "b0", "b2", "b9", "b10"]
+            assert [s.step for s in store.scroll("t", "b")] == ["b0", "b2", "b9", "b10"]
+
+    def test_deleted_snippets_are_gone(self, make_store: MakeStore) -> None:
+        records = [make_record(str(number), position=number) for number in range(4)]
+        doomed = [records[0].snippet.id, records[2].snippet.id]
+        with _closing(make_store()) as store:
+            store.put(records)
+            assert store.delete("t", [*doomed, doomed[0]]) == 2
+            assert store.delete("t", doomed) == 0
+            assert [snippet.step for snippet in store.scroll("t")] == ["1", "3"]
+            assert [hit.snippet.step for hit in store.rank(DensityQuery(tenant="t"))] == ["1", "3"]
+
+    def test_every_field_of_a_snippet_comes_back(self, make_store: MakeStore) -> None:
+        full = MemorySnippet(
+            tenant="t",
+            trajectory="trip",
+            step="1",
+            position=3,
+            role="assistant",
+            text="It is priced at $76.22 \u2028 né ☃ \U0001f600",
+            resolved="The Olympus Summit is priced at $76.22",
+            summary="price",
+            context="how much is it",
+            intent=ContextualIntent(
+                scope="day 1", event_types=("answer", "inform"), entity_types=("price",), targets=("Olympus Summit",)
+            ),
+            references=(ReferenceRewrite(start=0, end=2, replacement="The Olympus Summit", antecedent="0"),),
+            session="s",
+            happened=1_700_000_000.123456,
+            recorded=1_700_000_001.987654,
+            labeled_by="local",
+            tools=("search", "book"),
+            metadata={"n": 2**80, "deep": [{"x": None, "y": [True, 1.5, "\ud800"]}], "": {}},
+        )
+        said = full.model_copy(update={"step": "2", "happened": "on Monday", "metadata": {}, "tools": ()})
+        records = [SnippetRecord(snippet, np.ones(DIMENSION, dtype=np.float32), {}) for snippet in (full, said)]
+        with _closing(make_store()) as store:
+            store.put(records)
+            assert store.get("t", [full.id, said.id]) == [full, said]
+            assert [hit.snippet for hit in store.rank(DensityQuery(tenant="t"))] == [full, said]
+
+    @pytest.mark.parametrize(
+        "name", ["../../etc", "a/b\\c", "'; DROP TABLE", "\x00\x1b[31m", "*", "null", "ü\u2028☃", "x" * 512]
+    )
+    def test_names_are_data(self, make_store: MakeStore, name: str) -> None:
+        odd = make_record(name, tenant=name, trajectory=name, text=name, intent=ContextualIntent(scope=name))
+        other = make_record(name, tenant="other")
+        with _closing(make_store()) as store:
+            store.put([odd, other])
+            assert store.get(name, [odd.snippet.id]) == [odd.snippet]
+            assert list(store.scroll(name, name)) == [odd.snippet]
+            labels = _labels((LabelKind.SCOPE, odd.snippet.intent.scope)) if odd.snippet.intent.scope else {}
+            hits = store.rank(DensityQuery(tenant=name, trajectory=name, labels=labels))
+            assert [(hit.snippet, hit.density) for hit in hits] == [(odd.snippet, float(len(labels)))]
+            assert store.delete(name, [odd.snippet.id]) == 1
+
+    @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+    def test_a_vector_that_is_not_finite_is_refused_before_anything_is_written(
+        self, make_store: MakeStore, bad: float
+    ) -> None:
+        with _closing(make_store()) as store:
+            with pytest.raises(StoreError, match="step 'bad' .* not a finite number"):
+                store.put([make_record("good"), make_record("bad", vector=[bad, *[0] * 7])])
+            assert store.count() == 0
+            with pytest.raises(StoreError, match="not a finite number"):
+                store.rank(DensityQuery(tenant="t", vector=np.full(DIMENSION, bad, dtype=np.float32)))
+
+    def test_a_vector_of_another_dimension_is_refused_before_anything_is_written(self, make_store: MakeStore) -> None:
+        with _closing(make_store()) as store:
+            with pytest.raises(StoreError, match="step 'bad'"):
+                store.put([make_record("good"), make_record("bad", vector=[1.0])])
+            assert store.count() == 0
+            with pytest.raises(StoreError, match="dimension"):
+                store.rank(DensityQuery(tenant="t", vector=np.ones(3, dtype=np.float32)))
+
+    @pytest.mark.parametrize("words", [{-1: 1.0}, {2**32: 1.0}, {1: math.nan}, {1: -1.0}])
+    def test_lexical_weights_that_cannot_be_are_refused(self, make_store: MakeStore, words: dict[int, float]) -> None:
+        with _closing(make_store()) as store:
+            with pytest.raises(StoreError, match="lexical weights"):
+                store.put([make_record("1", words=words)])
+            with pytest.raises(StoreError, match="lexical weights"):
+                store.rank(DensityQuery(tenant="t", words=words))
+            assert store.count() == 0
+
+    def test_a_snippet_that_json_cannot_hold_is_refused_before_anything_is_written(self, make_store: MakeStore) -> None:
+        good, bad = make_record("good"), make_record("bad")
+        with _closing(make_store()) as store:
+            for update in ({"happened": math.nan}, {"text": "\ud800"}, {"position": 2**63}):
+                broken = bad._replace(snippet=bad.snippet.model_copy(update=update))
+                with pytest.raises(StoreError, match=f"step 'bad' .*{next(iter(update))}"):
+                    store.put([good, broken])
+            assert store.count() == 0
+
+    @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
+    def test_a_share_outside_of_zero_to_one_is_refused(self, make_store: MakeStore, share: float) -> None:
+        with _closing(make_store()) as store, pytest.raises(StoreError, match="lexical share"):
+            store.rank(DensityQuery(tenant="t", lexical_share=share))
+
+    def test_closing_twice_is_harmless_and_a_closed_store_says_so(self, make_store: MakeStore) -> None:
+        store = make_store()
+        store.put([make_record("1")])
+        store.flush()
+        store.close()
+        store.close()
+        for use in (
+            store.count,
+            store.flush,
+            lambda: store.put([make_record("2")]),
+            lambda: store.rank(DensityQuery(tenant="t")),
+            lambda: store.get("t", []),
+            lambda: store.delete("t", []),
+            lambda: list(store.scroll("t")),
+        ):
+            with pytest.raises(StoreError, match="closed"):
+                use()
+
+
+def _labels(*labels: tuple[LabelKind, str]) -> dict[Label, frozenset[str]]:
+    return {Label(kind, value): frozenset({value}) for kind, value in labels}
+
+
+def _skewed(rng: random.Random, values: Sequence[str]) -> str:
+    return values[min(int(rng.expovariate(0.7)), len(values) - 1)]
+
+
+def _similarities(records: Sequence[SnippetRecord], query: DensityQuery) -> list[float]:
+    with_words = [record.words for record in records if record.words]
+    carrying = Counter(index for words in with_words for index in words)
+
+    def cosine(record: SnippetRecord) -> float:
+        ours, theirs = np.asarray(record.vector, dtype=np.float64), np.asarray(query.vector, dtype=np.float64)
+        norms = float(np.linalg.norm(ours) * np.linalg.norm(theirs))
+        return float(ours @ theirs) / norms if norms else 0.0
+
+    def lexical(record: SnippetRecord) -> float:
+        score = 0.0
+        for index, weight in (query.words or {}).items():
+            idf = math.log(1 + (len(with_words) - carrying[index] + 0.5) / (carrying[index] + 0.5))
+            score += weight * idf * record.words.get(index, 0.0)
+        return score / (score + 10)
+
+    if query.vector is None and query.words is None:
+        return [0.0] * len(records)
+    if query.words is None:
+        return [cosine(record) for record in records]
+    if query.vector is None:
+        return [lexical(record) for record in records]
+    share = query.lexical_share
+    return [(1 - share) * cosine(record) + share * lexical(record) for record in records]
+
+
+@contextmanager
+def _closing(store: SnippetStore) -> Iterator[SnippetStore]:
+    try:
+        yield store
+    finally:
+        store.close()
