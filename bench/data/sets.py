@@ -1,0 +1,133 @@
+"""Data sets in the generic format: trajectories with questions, with labels, and rewrites."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from stitch.bench.data.files import digest_of, read_records, required, set_name
+from stitch.bench.data.records import check_questions, gold_labels, read_trajectories
+from stitch.bench.data.types import DataSet, LabeledSet, Question, RewritePair, RewriteSet
+
+from stitch.core import Step, Trajectory
+from stitch.errors import InputError
+
+_ENDINGS = (".jsonl.gz", ".jsonl")
+
+
+def load_questions(folder: Path) -> DataSet:
+    """Load a folder with `trajectories.jsonl[.gz]` and `questions.jsonl[.gz]`.
+
+    Steps without content cannot be stored; they are left out, also where they are evidence, and counted in `notes`.
+
+    Raises:
+        InputError: The folder is no such data set, or a line of it cannot be used.
+    """
+    trajectories_file, questions_file = _find(folder, "trajectories"), _find(folder, "questions")
+    read = list(read_trajectories(trajectories_file))
+    questions = tuple(_question(record, where) for where, record in read_records(questions_file))
+    known = {r.trajectory.id: frozenset(str(s.id) for s in r.trajectory.steps) | r.empty for r in read}
+    check_questions(questions, known=known, where=str(questions_file))
+    if not questions:
+        raise InputError(f"{str(questions_file)!r} holds no question")
+    empty = {r.trajectory.id: r.empty for r in read}
+    left_out = sum(map(len, empty.values()))
+    return DataSet(
+        name=set_name(folder),
+        trajectories=tuple(r.trajectory for r in read),
+        questions=tuple(_without(question, empty[question.trajectory]) for question in questions),
+        digest=digest_of((trajectories_file, questions_file)),
+        gold={r.trajectory.id: r.gold for r in read if r.gold},
+        notes=(f"{left_out} steps without content were left out",) if left_out else (),
+    )
+
+
+def load_labels(path: Path) -> LabeledSet:
+    """Load a file of trajectories whose steps carry `gold`.
+
+    Raises:
+        InputError: The file cannot be used, or no step of it carries gold.
+    """
+    read = list(read_trajectories(_file(path)))
+    gold = {r.trajectory.id: r.gold for r in read}
+    if not any(gold.values()):
+        raise InputError(f"{str(path)!r} holds no labeled trajectory", hint="see `stitch bench labels --help`")
+    return LabeledSet(set_name(path), tuple(r.trajectory for r in read), gold, digest_of([path]))
+
+
+def load_rewrites(path: Path) -> RewriteSet:
+    """Load a file of utterances with rewrites.
+
+    Raises:
+        InputError: The file cannot be used.
+    """
+    pairs = tuple(_pair(record, where) for where, record in read_records(_file(path)))
+    if not pairs:
+        raise InputError(f"{str(path)!r} holds no rewrite")
+    return RewriteSet(set_name(path), pairs, digest_of([path]))
+
+
+def _find(folder: Path, stem: str) -> Path:
+    for ending in _ENDINGS:
+        if (path := folder / f"{stem}{ending}").is_file():
+            return path
+    raise InputError(
+        f"{str(folder)!r} is no data set: it has no {stem}.jsonl",
+        hint="name a folder with trajectories.jsonl and questions.jsonl, plain or gzip",
+    )
+
+
+def _file(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"{str(path)!r} is no file", hint="name a JSON-lines file, plain or gzip")
+    return path
+
+
+def _question(record: Mapping[str, Any], where: str) -> Question:
+    evidence = required(record, "evidence", where)
+    if not isinstance(evidence, list):
+        raise InputError(f"{where}: 'evidence' is no list of step ids")
+    text = required(record, "question", where)
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"{where} asks nothing")
+    answer = record.get("answer")
+    return Question(
+        id=str(required(record, "id", where)),
+        trajectory=str(required(record, "trajectory", where)),
+        type=str(record.get("type") or ""),
+        text=text,
+        answer=None if answer is None else str(answer),
+        evidence=tuple(dict.fromkeys(map(str, evidence))),
+        asked_at=record.get("asked_at"),
+        labels=gold_labels(record.get("gold")),
+        rewrite=record.get("rewrite"),
+    )
+
+
+def _without(question: Question, empty: frozenset[str]) -> Question:
+    if empty.isdisjoint(question.evidence):
+        return question
+    return replace(question, evidence=tuple(step for step in question.evidence if step not in empty))
+
+
+def _pair(record: Mapping[str, Any], where: str) -> RewritePair:
+    name = str(required(record, "id", where))
+    history = required(record, "history", where)
+    try:
+        steps = tuple(
+            Step(id=str(place), role=str(row["role"]), content=str(row["content"]))
+            for place, row in enumerate(history)
+            if str(row["content"]).strip()
+        )
+    except (KeyError, TypeError, ValidationError) as error:
+        raise InputError(f"{where}: 'history' is no list of messages with role and content") from error
+    return RewritePair(
+        id=name,
+        history=Trajectory(id=name, steps=steps),
+        utterance=str(required(record, "utterance", where)),
+        rewrite=str(required(record, "rewrite", where)),
+        kind=str(record.get("kind") or ""),
+    )

@@ -1,0 +1,147 @@
+"""What a data set consists of. What a memory may see and what it must not are different types.
+
+A `Trajectory` of `Step`s and an `Inquiry` are all that a method receives. Gold labels, evidence and answers are in
+`GoldLabels`, `GoldOperation` and `Question`, which neither a `Step` (it forbids unknown fields) nor any function of the
+ingest path can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from stitch.core import Trajectory
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A question as a memory is asked it."""
+
+    id: str
+    trajectory: str
+    text: str
+    asked_at: float | str | None = None
+
+
+@dataclass(frozen=True)
+class GoldLabels:
+    """What a person, or the plan behind a trajectory, says of a step or a question."""
+
+    scope: tuple[str, ...] = ()
+    event_types: tuple[str, ...] = ()
+    entity_types: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.scope or self.event_types or self.entity_types or self.targets)
+
+
+class GoldOperation(NamedTuple):
+    """One operation of the plan behind a trajectory: at this step, this entity was meant."""
+
+    step: str
+    action: str
+    entity: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with everything that only the benchmark knows."""
+
+    id: str
+    trajectory: str
+    type: str
+    text: str
+    answer: str | None
+    evidence: tuple[str, ...]
+    """Ids of the steps that answer it, in the order of the data set."""
+    asked_at: float | str | None = None
+    labels: GoldLabels = field(default_factory=GoldLabels)
+    rewrite: str | None = None
+    """The question as a person would ask it out of context."""
+    domain: str = ""
+    """`travel` or `debate` in CAME-Bench."""
+
+    @property
+    def inquiry(self) -> Inquiry:
+        """What a memory is asked."""
+        return Inquiry(self.id, self.trajectory, self.text, self.asked_at)
+
+
+StepGold = Mapping[str, GoldLabels]
+"""Gold labels by step id."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Trajectories with questions, gold apart."""
+
+    name: str
+    trajectories: tuple[Trajectory, ...]
+    questions: tuple[Question, ...]
+    digest: str
+    """SHA-256 of the files it was read from."""
+    gold: Mapping[str, StepGold] = field(default_factory=dict)
+    """Gold labels of steps, by trajectory; empty if the set has none."""
+    operations: Mapping[str, tuple[GoldOperation, ...]] = field(default_factory=dict)
+    """Operations of the plan, by trajectory."""
+    notes: tuple[str, ...] = ()
+    """What was left out or repaired while reading, in words."""
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of all trajectories."""
+        return sum(len(trajectory.steps) for trajectory in self.trajectories)
+
+    def limited(self, questions: int | None) -> DataSet:
+        """The first questions, with the trajectories that they ask about; everything if None."""
+        if questions is None:
+            return self
+        kept = self.questions[:questions]
+        asked = {question.trajectory for question in kept}
+        return DataSet(
+            self.name,
+            tuple(trajectory for trajectory in self.trajectories if trajectory.id in asked),
+            kept,
+            self.digest,
+            {trajectory: gold for trajectory, gold in self.gold.items() if trajectory in asked},
+            {trajectory: gold for trajectory, gold in self.operations.items() if trajectory in asked},
+            self.notes,
+        )
+
+
+@dataclass(frozen=True)
+class LabeledSet:
+    """Trajectories whose steps carry gold labels."""
+
+    name: str
+    trajectories: tuple[Trajectory, ...]
+    gold: Mapping[str, StepGold]
+    digest: str
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of all trajectories."""
+        return sum(len(trajectory.steps) for trajectory in self.trajectories)
+
+
+@dataclass(frozen=True)
+class RewritePair:
+    """An utterance in its dialogue; how a person rewrote it is gold."""
+
+    id: str
+    history: Trajectory
+    """What was said before; may have no steps."""
+    utterance: str
+    rewrite: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class RewriteSet:
+    """Utterances with a person's rewrites."""
+
+    name: str
+    pairs: tuple[RewritePair, ...]
+    digest: str

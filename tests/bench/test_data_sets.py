@@ -1,0 +1,240 @@
+"""Loading data sets in the generic format and the official files, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from stitch.bench.data.files import digest_of, read_json, read_records, required
+from stitch.bench.data.official import load_locomo, load_longmemeval
+from stitch.bench.data.sets import load_labels, load_questions, load_rewrites
+from stitch.bench.data.types import GoldLabels, Inquiry, Question
+
+from stitch.core import Step, StepLabels, Trajectory
+from stitch.errors import InputError
+from stitch.memory import Memory
+
+TRIP: dict[str, Any] = {
+    "id": "t1",
+    "steps": [
+        {"id": "a", "role": "user", "content": "Where to?", "timestamp": 5, "gold": {"scope": ["day 1"]}},
+        {"id": "b", "role": "assistant", "content": "To Delos.", "session": "s"},
+        {"id": "c", "role": "user", "content": " "},
+    ],
+}
+ASKED = {"id": "q1", "trajectory": "t1", "type": "S", "question": "Where?", "answer": 7, "evidence": ["b", "c"]}
+
+
+def write(path: Path, *records: Any, packed: bool = False) -> Path:
+    content = "\n".join(r if isinstance(r, str) else json.dumps(r) for r in records).encode()
+    path.write_bytes(gzip.compress(content) if packed else content)
+    return path
+
+
+def folder(root: Path, *, trajectories: list[Any], questions: list[Any], packed: bool = False) -> Path:
+    ending = ".jsonl.gz" if packed else ".jsonl"
+    write(root / f"trajectories{ending}", *trajectories, packed=packed)
+    write(root / f"questions{ending}", *questions, packed=packed)
+    return root
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_set_keeps_what_a_memory_sees_apart_from_gold(tmp_path: Path, packed: bool) -> None:
+    loaded = load_questions(folder(tmp_path, trajectories=[TRIP], questions=[ASKED], packed=packed))
+    assert loaded.trajectories == (
+        Trajectory(
+            id="t1",
+            steps=(
+                Step(id="a", role="user", content="Where to?", timestamp=5),
+                Step(id="b", role="assistant", content="To Delos.", session="s"),
+            ),
+        ),
+    )
+    assert loaded.questions == (Question("q1", "t1", "S", "Where?", "7", ("b",)),)
+    assert loaded.questions[0].inquiry == Inquiry("q1", "t1", "Where?")
+    assert loaded.gold == {"t1": {"a": GoldLabels(scope=("day 1",))}}
+    assert loaded.notes == ("1 steps without content were left out",)
+    assert loaded.steps == 2
+    assert loaded.name == tmp_path.name
+
+
+def test_the_digest_is_that_of_the_unpacked_content(tmp_path: Path) -> None:
+    plain, packed = write(tmp_path / "a", TRIP), write(tmp_path / "b", TRIP, packed=True)
+    assert digest_of([plain]) == digest_of([packed])
+    assert digest_of([plain]) != digest_of([plain, packed])
+
+
+def test_a_limit_keeps_the_first_questions_and_their_trajectories(tmp_path: Path) -> None:
+    other = {**TRIP, "id": "t2"}
+    asked = [ASKED, {**ASKED, "id": "q2", "trajectory": "t2"}]
+    loaded = load_questions(folder(tmp_path, trajectories=[TRIP, other], questions=asked))
+    assert [t.id for t in loaded.limited(1).trajectories] == ["t1"]
+    assert list(loaded.limited(1).gold) == ["t1"]
+    assert [q.id for q in loaded.limited(1).questions] == ["q1"]
+    assert loaded.limited(None) is loaded
+
+
+def _wrong(**changes: Any) -> dict[str, Any]:
+    return {name: value for name, value in {**ASKED, **changes}.items() if value != "gone"}
+
+
+@pytest.mark.parametrize(
+    ("trajectories", "questions", "message"),
+    [
+        ([TRIP], [_wrong(trajectory="t9")], "question 'q1' names an unknown trajectory 't9'"),
+        ([TRIP], [_wrong(evidence=["z"])], "evidence 'z' of question 'q1' is no step of 't1'"),
+        ([TRIP], [_wrong(evidence="b")], "'evidence' is no list"),
+        ([TRIP], [_wrong(evidence="gone")], "has no field 'evidence'"),
+        ([TRIP], [_wrong(question=" ")], "asks nothing"),
+        ([TRIP], [ASKED, ASKED], "repeats the question 'q1'"),
+        ([TRIP], [], "holds no question"),
+        ([TRIP, TRIP], [ASKED], "trajectories.jsonl:2 repeats the trajectory 't1'"),
+        ([{"id": "t1"}], [ASKED], "has no field 'steps'"),
+        ([{"id": "t1", "steps": {}}], [ASKED], "'steps' is no list"),
+        ([{"id": "t1", "steps": ["x"]}], [ASKED], "step 0, is no object but str"),
+        ([{"id": "t1", "steps": [{"id": "a", "role": "", "content": "x"}]}], [ASKED], "step 'a': role"),
+        ([{"id": "t1", "steps": TRIP["steps"][:1] * 2}], [ASKED], "repeats the step 'a'"),
+        (["nonsense"], [ASKED], "trajectories.jsonl:1 is no JSON"),
+        (["[]"], [ASKED], "is no object but list"),
+    ],
+)
+def test_what_is_wrong_with_a_set_is_said_before_any_work(
+    tmp_path: Path, trajectories: list[Any], questions: list[Any], message: str
+) -> None:
+    folder(tmp_path, trajectories=trajectories, questions=questions)
+    with pytest.raises(InputError, match=re.escape(message)) as raised:
+        load_questions(tmp_path)
+    assert "\n" not in raised.value.message
+
+
+def test_a_folder_without_the_files_is_no_data_set(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is no data set: it has no trajectories\.jsonl") as raised:
+        load_questions(tmp_path)
+    assert "questions.jsonl" in raised.value.hint
+    write(tmp_path / "trajectories.jsonl", TRIP)
+    with pytest.raises(InputError, match=r"it has no questions\.jsonl"):
+        load_questions(tmp_path)
+
+
+def test_unreadable_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x" * 999)[:20])
+    for path in (tmp_path / "cut.gz", tmp_path / "absent"):
+        with pytest.raises(InputError, match="cannot read"):
+            list(read_records(path))
+    with pytest.raises(InputError, match="is no JSON"):
+        read_json(write(tmp_path / "bad.json", "{"))
+    with pytest.raises(InputError, match="here has no field 'x'"):
+        required({}, "x", "here")
+
+
+def test_a_labeled_set_needs_gold(tmp_path: Path) -> None:
+    loaded = load_labels(write(tmp_path / "star.jsonl", TRIP))
+    assert (loaded.name, loaded.steps) == ("star", 2)
+    assert loaded.gold == {"t1": {"a": GoldLabels(scope=("day 1",))}}
+    with pytest.raises(InputError, match="holds no labeled trajectory"):
+        load_labels(write(tmp_path / "none.jsonl", {**TRIP, "steps": TRIP["steps"][1:]}))
+    with pytest.raises(InputError, match="is no file"):
+        load_labels(tmp_path)
+
+
+def test_rewrites_have_their_dialogue(tmp_path: Path) -> None:
+    record = {"id": "r", "history": [{"role": "user", "content": "Is X an album?"}, {"role": "user", "content": ""}]}
+    record |= {"utterance": "Is it?", "rewrite": "Is X?", "kind": "coreference"}
+    (pair,) = load_rewrites(write(tmp_path / "gecor.jsonl", record)).pairs
+    assert pair.history == Trajectory(id="r", steps=(Step(id="0", role="user", content="Is X an album?"),))
+    assert (pair.utterance, pair.rewrite, pair.kind) == ("Is it?", "Is X?", "coreference")
+    with pytest.raises(InputError, match="'history' is no list of messages"):
+        load_rewrites(write(tmp_path / "bad.jsonl", {**record, "history": ["x"]}))
+    with pytest.raises(InputError, match="holds no rewrite"):
+        load_rewrites(write(tmp_path / "empty.jsonl"))
+
+
+LOCOMO = [
+    {
+        "sample_id": "conv-1",
+        "conversation": {
+            "speaker_a": "Ann",
+            "session_2_date_time": "2 May",
+            "session_10": [{"speaker": "Ann", "dia_id": "D10:1", "text": "Bye"}],
+            "session_2": [{"speaker": "Bob", "dia_id": "D2:1", "text": "Look", "blip_caption": "a dog"}],
+        },
+        "qa": [
+            {"question": "Which pet?", "answer": 1, "evidence": ["D2:1; D:10:01", "D9:9"], "category": 1},
+            {"question": "When?", "adversarial_answer": "x", "evidence": [], "category": 5},
+        ],
+    }
+]
+
+
+def test_the_official_locomo_file_is_read_with_its_slips_repaired(tmp_path: Path) -> None:
+    loaded = load_locomo(write(tmp_path / "locomo10.json", LOCOMO))
+    (trajectory,) = loaded.trajectories
+    assert [(s.id, s.content, s.timestamp) for s in trajectory.steps] == [
+        ("D2:1", "Look [shares a picture: a dog]", "2 May"),
+        ("D10:1", "Bye", None),
+    ]
+    first, second = loaded.questions
+    assert (first.evidence, first.type, first.answer) == (("D2:1", "D10:1"), "multi-hop", "1")
+    assert (second.evidence, second.type, second.answer) == ((), "adversarial", None)
+    assert loaded.notes == ("1 evidence ids that name no turn were left out", "1 questions have no evidence")
+
+
+def test_the_official_longmemeval_file_marks_its_evidence(tmp_path: Path) -> None:
+    instance = {
+        "question_id": "q", "question_type": "multi-session", "question": "How many?", "answer": 3,
+        "question_date": "2023/05/30", "haystack_dates": ["2023/05/20"],
+        "haystack_sessions": [
+            [{"role": "user", "content": "I have two.", "has_answer": True}, {"role": "assistant", "content": "Nice."}],
+            [{"role": "user", "content": "And one.", "has_answer": True}],
+        ],
+    }  # fmt: skip
+    loaded = load_longmemeval(write(tmp_path / "longmemeval_s.json", [instance]))
+    assert loaded.questions == (
+        Question("q", "q", "multi-session", "How many?", "3", ("s0:0", "s1:0"), asked_at="2023/05/30"),
+    )
+    assert [(s.id, s.timestamp, s.session) for s in loaded.trajectories[0].steps] == [
+        ("s0:0", "2023/05/20", "0"),
+        ("s0:1", "2023/05/20", "0"),
+        ("s1:0", None, "1"),
+    ]
+
+
+@pytest.mark.parametrize("load", [load_locomo, load_longmemeval])
+def test_another_json_file_is_no_official_file(tmp_path: Path, load: Callable[[Path], Any]) -> None:
+    for content in ({"a": 1}, [{"a": 1}], ["x"]):
+        with pytest.raises(InputError, match=r"is no Lo(CoMo|ngMemEval) file"):
+            load(write(tmp_path / "x.json", content))
+
+
+def test_a_step_cannot_hold_gold() -> None:
+    for field in ("gold", "evidence", "scope", "partition", "action", "action_object"):
+        assert field not in Step.model_fields
+        with pytest.raises(ValidationError):
+            Step.model_validate({"role": "user", "content": "x", field: ["y"]})
+
+
+def test_the_ingest_path_takes_steps_and_names_and_nothing_else() -> None:
+    for method in (Memory.add, Memory.add_many, Memory.add_each):
+        parameters = set(inspect.signature(method).parameters) - {"self"}
+        assert parameters <= {"step", "steps", "trajectory"}
+    assert set(Trajectory.model_fields) == {"id", "steps"}
+    gold = {"labels", "evidence", "answer", "rewrite", "type"}
+    assert gold.isdisjoint(inspect.signature(Inquiry).parameters)
+    assert gold <= set(inspect.signature(Question).parameters)
+    assert not issubclass(GoldLabels, StepLabels)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "questions"), [("locomo", 5882, 1982), ("sgd_interleaved", 9176, 572), ("ikat", 363, 154)]
+)
+def test_the_shared_sets_load(shared_data: Callable[[str], Path], name: str, steps: int, questions: int) -> None:
+    loaded = load_questions(shared_data(f"memory_qa/{name}"))
+    assert (loaded.steps, len(loaded.questions)) == (steps, questions)
+    assert bool(loaded.gold) == (name == "sgd_interleaved")
