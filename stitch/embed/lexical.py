@@ -11,7 +11,6 @@ import threading
 import zlib
 from collections import Counter
 from functools import lru_cache
-from typing import Any
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
 _local = threading.local()
@@ -70,5 +69,4 @@ class LexicalEncoder:
 
     def query(self, text: str) -> dict[int, float]:
         """The weights of a question: how often each word is asked for."""
-        counts: Counter[Any] = Counter(map(index_of, stems(text)))
-        return {index: float(count) for index, count in counts.items()}
+        return {index: float(count) for index, count in Counter(map(index_of, stems(text))).items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from stitch.embed.lexical import words
@@ -12,6 +12,8 @@ from stitch.errors import EmbedderError
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
+_OPENAI = "https://api.openai.com/v1"
+
 
 class RemoteEmbedder:
     """Asks a server for vectors. Nothing is sent before the first use of `embed`.
@@ -19,8 +21,8 @@ class RemoteEmbedder:
     Args:
         model: The name under which the server knows the model.
         dimension: Length of the vectors the model makes; a reply of another length is refused.
-        base_url: Where the protocol is served, such as `http://localhost:8000/v1`.
-        api_key: The key; a server without keys takes any.
+        base_url: Where the protocol is served, such as `http://localhost:8000/v1`; OpenAI's own address if None.
+        api_key: The key; None for a server without keys. Environment variables are not looked at.
         shorten: Whether to ask the model for vectors of `dimension`, for models that can make them shorter.
         batch_size: Texts in one request.
         timeout_s: Seconds until a request is given up.
@@ -32,15 +34,15 @@ class RemoteEmbedder:
         model: str,
         *,
         dimension: int,
-        base_url: str = "https://api.openai.com/v1",
-        api_key: str = "none",
+        base_url: str | None = None,
+        api_key: str | None = None,
         shorten: bool = False,
         batch_size: int = 128,
         timeout_s: float = 30.0,
         retries: int = 2,
     ) -> None:
         self._model, self._dimension, self._shorten = model, dimension, shorten
-        self._base_url, self._api_key = base_url, api_key
+        self._base_url, self._api_key = base_url or _OPENAI, api_key or "none"
         self._batch_size, self._timeout_s, self._retries = batch_size, timeout_s, retries
         self._lock = threading.Lock()
         self._client: Any = None
@@ -79,7 +81,7 @@ class RemoteEmbedder:
                 self._client.close()
                 self._client = None
 
-    def _ask(self, texts: list[str]) -> list[Any]:
+    def _ask(self, texts: list[str]) -> dict[int, Any]:
         import openai
 
         try:
@@ -89,8 +91,7 @@ class RemoteEmbedder:
                 encoding_format="float",
                 dimensions=self._dimension if self._shorten else openai.omit,
             )
-            # The order of the reply is its indexes, not the place in the list.
-            return [entry.embedding for entry in sorted(reply.data, key=lambda entry: int(entry.index))]
+            return {int(entry.index): entry.embedding for entry in reply.data}
         except openai.OpenAIError as error:
             raise self._explained(error) from error
         except (ValueError, TypeError, AttributeError) as error:  # the client does not check what it parses
@@ -109,13 +110,14 @@ class RemoteEmbedder:
                 )
             return self._client
 
-    def _checked(self, entries: list[Any], *, count: int) -> Vectors:
+    def _checked(self, entries: dict[int, Any], *, count: int) -> Vectors:
         import numpy as np
 
-        if len(entries) != count:
-            raise self._unusable(f"{len(entries)} vectors for {count} texts")
+        # Which text a vector belongs to is what its index says; its place in the list means nothing.
+        if entries.keys() != set(range(count)):
+            raise self._unusable(f"vectors with the indexes {sorted(entries)[:9]} for {count} texts")
         try:
-            vectors: Vectors = np.asarray(entries, np.float32)
+            vectors: Vectors = np.asarray([entries[at] for at in range(count)], np.float32)
         except (ValueError, TypeError) as error:
             raise self._unusable("vectors of unequal length, or no numbers") from error
         if vectors.shape != (count, self._dimension):
@@ -123,7 +125,8 @@ class RemoteEmbedder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise self._unusable("a vector that is not finite, or zero")
-        return vectors / lengths
+        vectors /= lengths
+        return vectors
 
     def _unusable(self, what: str) -> EmbedderError:
         return EmbedderError(
@@ -132,29 +135,26 @@ class RemoteEmbedder:
         )
 
     def _explained(self, error: Exception) -> EmbedderError:
-        kind, hint = next(_explanations(error))
-        return EmbedderError(f"{self._base_url} {kind} (model {self._model!r}): {_first_line(error)}", hint=hint)
+        what, hint = _explain(error)
+        return EmbedderError(f"{self._base_url} {what} (model {self._model!r}): {_first_line(error)}", hint=hint)
 
 
-def _explanations(error: Exception) -> Iterator[tuple[str, str]]:
+def _explain(error: Exception) -> tuple[str, str]:
     import openai
 
-    # The more special first: a timeout is a connection error too.
-    if isinstance(error, openai.APITimeoutError):
-        yield "did not answer in time", "raise timeout_s, or lower batch_size"
+    if isinstance(error, openai.APITimeoutError):  # is a connection error too
+        return "did not answer in time", "raise timeout_s, or lower batch_size"
     if isinstance(error, openai.APIConnectionError):
-        yield "cannot be reached", "check base_url and that the server runs"
+        return "cannot be reached", "check base_url and that the server runs"
     if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
-        yield "refused the key", "set an api_key that may use this model"
+        return "refused the key", "set an api_key that may use this model"
     if isinstance(error, openai.NotFoundError):
-        yield "does not know the model", "check the model's name and that base_url ends where the protocol begins"
+        return "does not know the model", "check the model's name and that base_url ends where the protocol begins"
     if isinstance(error, openai.RateLimitError):
-        yield "refuses for load", "try again later; what was accepted is kept"
+        return "refuses for load", "try again later"
     if isinstance(error, openai.InternalServerError):
-        yield "failed", "try again later; what was accepted is kept"
-    if isinstance(error, openai.APIStatusError):
-        yield f"refused the request with status {error.status_code}", "a text may be too long for the model"
-    yield "sent what cannot be used", "check that base_url serves the OpenAI embeddings protocol"
+        return "failed", "try again later"
+    return "refused the request", "a text may be too long for the model"
 
 
 def _first_line(error: Exception) -> str:

@@ -21,21 +21,17 @@ INSTALL = 'pip install "stitch-memory[sentence-transformers]"'
 class SentenceTransformerEmbedder:
     """Runs a model of the library `sentence-transformers`.
 
-    A folder is read from disk alone. A name is looked up in the local cache of the hub, and fetched only if
-    `download` says so. Nothing is loaded before the first use of `dimension` or `embed`.
+    Nothing is fetched: a name on the hub is looked up in the local cache. Nothing is loaded before the first use of
+    `dimension` or `embed`.
 
     Args:
         model: A local folder, or a name on the hub.
         device: Where to compute (`cpu`, `cuda`, `mps`); what the library prefers if None.
         batch_size: Texts in one forward pass.
-        download: Whether the model may be fetched from the hub.
     """
 
-    def __init__(
-        self, model: str | Path, *, device: str | None = None, batch_size: int = 32, download: bool = False
-    ) -> None:
-        self._source, self._device = str(model), device
-        self._batch_size, self._download = batch_size, download
+    def __init__(self, model: str | Path, *, device: str | None = None, batch_size: int = 32) -> None:
+        self._source, self._device, self._batch_size = str(model), device, batch_size
         self._lock = threading.Lock()
         self._model: Any = None
 
@@ -90,13 +86,11 @@ class SentenceTransformerEmbedder:
                 except ImportError as error:
                     raise EmbedderError("the library sentence-transformers is not installed", hint=INSTALL) from error
                 try:
-                    self._model = SentenceTransformer(
-                        self._source, device=self._device, local_files_only=not self._download
-                    )
+                    self._model = SentenceTransformer(self._source, device=self._device, local_files_only=True)
                 except (OSError, RuntimeError, ValueError) as error:
                     raise EmbedderError(
                         f"cannot load model {self._source!r}: {_first_line(error)}",
-                        hint="give the folder of a model, or allow its download",
+                        hint=f"fetch it once with `hf download {self._source}`, or give the folder of a model",
                     ) from error
             return self._model
 

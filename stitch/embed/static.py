@@ -73,7 +73,7 @@ class StaticEmbedder:
     def _loaded(self) -> Any:
         with self._lock:
             if self._model is None:
-                self._model = _load(self._folder)
+                self._model = _load(self._folder, dimension=self._dimension)
             return self._model
 
 
@@ -83,7 +83,7 @@ _BATCH = 1024
 _HINT = "reinstall stitch-memory, or make a table with `python -m stitch.pipelines.distill --out FOLDER`"
 
 
-def _load(folder: Path) -> Any:
+def _load(folder: Path, *, dimension: int) -> Any:
     # `StaticModel.from_pretrained` brings in a client of a model hub, and asks the hub when a file is not found.
     from model2vec import StaticModel
     from safetensors import SafetensorError
@@ -93,6 +93,8 @@ def _load(folder: Path) -> Any:
     try:
         vectors = load_file(folder / "model.safetensors")["embeddings"]
         tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
+        if vectors.shape[1] != dimension:
+            raise ValueError(f"vectors of length {vectors.shape[1]}, expected {dimension}")
         return StaticModel(vectors, tokenizer, normalize=True, max_length=None)
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error

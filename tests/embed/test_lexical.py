@@ -1,0 +1,107 @@
+"""The lexical encoder: BM25 weights as sparse vectors."""
+
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.embed import LexicalEncoder
+from stitch.embed.lexical import index_of, stem, stems, words
+
+texts = st.text(alphabet=st.sampled_from("abcdeé ’'.,5\n-_中"), max_size=80)
+few = settings(deadline=None, max_examples=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It costs $76.22, don't wait!", ["it", "costs", "76.22", "don't", "wait"]),
+        ("Ann’s ice-cream at 9:15", ["ann's", "ice", "cream", "at", "9", "15"]),
+        ("snake_case and CamelCase", ["snake", "case", "and", "camelcase"]),
+        ("Größe 中文", ["größe", "中文"]),
+        ("... --- _ 😀", []),
+        ("", []),
+    ],
+)
+def test_words_are_folded_and_numbers_stay_whole(text, expected):
+    assert words(text) == expected
+
+
+def test_inflections_and_the_possessive_share_a_stem():
+    assert stems("Hotels hotel's HOTEL") == ["hotel"] * 3
+    assert stem("booked") == stem("booking")
+
+
+def test_stems_are_the_same_on_every_thread():
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(stems("running two restaurants"))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [["run", "two", "restaur"]] * 3
+
+
+@few
+@given(texts, texts)
+def test_weights_are_positive_and_bounded_by_saturation(text, context):
+    encoder = LexicalEncoder(k1=1.2)
+    weights = encoder.document(text, context=context)
+    assert all(0 < weight < encoder.k1 + 1 for weight in weights.values())
+
+
+@few
+@given(texts, texts)
+def test_indexes_fit_in_32_bits_and_are_those_of_the_stems(text, context):
+    weights = LexicalEncoder().document(text, context=context)
+    assert set(weights) == {index_of(term) for term in [*stems(text), *stems(context)]}
+    assert all(0 <= index < 2**32 for index in weights)
+
+
+@few
+@given(texts)
+def test_a_text_asks_for_exactly_the_places_it_is_found_at(text):
+    encoder = LexicalEncoder()
+    assert set(encoder.query(text)) == set(encoder.document(text))
+
+
+@few
+@given(texts, st.integers(1, 30))
+def test_a_longer_text_gives_its_words_lower_weights(text, more):
+    encoder = LexicalEncoder()
+    short = encoder.document(text)
+    long = encoder.document(text + " zz" * more)
+    other = index_of("zz")
+    assert all(long[index] < weight for index, weight in short.items() if index != other)
+
+
+@few
+@given(texts.filter(words))
+def test_a_word_of_the_context_weighs_less_than_one_of_the_text(text):
+    encoder = LexicalEncoder()
+    inside = encoder.document(f"{text} zz")[index_of("zz")]
+    beside = encoder.document(text, context="zz")[index_of("zz")]
+    assert 0 < beside < inside
+
+
+def test_the_weight_is_the_second_factor_of_bm25():
+    encoder = LexicalEncoder(k1=1.2, b=0.75, average_length=4)
+    weights = encoder.document("red red wine")
+    norm = 1.2 * (1 - 0.75 + 0.75 * 3 / 4)
+    assert weights[index_of("red")] == pytest.approx(2 * 2.2 / (2 + norm))
+    assert weights[index_of("wine")] == pytest.approx(1 * 2.2 / (1 + norm))
+
+
+def test_a_question_counts_how_often_a_word_is_asked_for():
+    assert LexicalEncoder().query("Day one or day two?") == {
+        index_of("day"): 2,
+        index_of("one"): 1,
+        index_of("or"): 1,
+        index_of("two"): 1,
+    }
+
+
+def test_nothing_is_found_in_a_text_without_words():
+    assert LexicalEncoder().document("?!") == {}
+    assert LexicalEncoder().query("") == {}

@@ -1,0 +1,217 @@
+"""The remote embedder, against a server on this machine that speaks the OpenAI embeddings protocol."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from stitch.embed import HashingEmbedder, RemoteEmbedder
+from stitch.errors import EmbedderError
+from stitch.testing.contracts.embedder import EmbedderContract
+from stitch.testing.embedding import EmbeddingServer
+from stitch.testing.servers import LoopbackServer, Reply, Silence
+
+AT_ONCE = {"retry-after-ms": "1"}
+BUSY = Reply({"error": {"message": "slow down"}}, status=429, headers=AT_ONCE)
+BROKEN = Reply({"error": {"message": "oops"}}, status=500, headers=AT_ONCE)
+TEXTS = ["a room", "a price", "breakfast"]
+
+
+def remote(server, **settings):
+    return RemoteEmbedder("small", dimension=256, base_url=server.url, **settings)
+
+
+def reply_of(*vectors, indexes=None):
+    places = indexes or range(len(vectors))
+    return Reply({"data": [{"index": at, "embedding": vector} for at, vector in zip(places, vectors, strict=True)]})
+
+
+@pytest.fixture
+def server():
+    with EmbeddingServer() as running:
+        yield running
+
+
+class TestRemoteEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, server):
+        embedder = remote(server, batch_size=2)
+        yield embedder
+        embedder.close()
+
+
+def failing(*replies, **settings):
+    """The error of an embedder whose server gives these replies, and how many requests it took."""
+    with EmbeddingServer(first=replies) as server:
+        embedder = remote(server, **settings)
+        with pytest.raises(EmbedderError) as raised:
+            embedder.embed(TEXTS)
+        embedder.close()
+        return raised.value, len(server.requests)
+
+
+def test_the_name_says_model_and_dimension_but_not_the_server():
+    one = RemoteEmbedder("small", dimension=256, base_url="http://a/v1")
+    other = RemoteEmbedder("small", dimension=256, base_url="http://b/v1")
+    assert one.name == other.name == "remote:small-256"
+
+
+def test_nothing_is_sent_before_use(server):
+    remote(server).close()
+    assert server.requests == []
+
+
+def test_making_one_does_not_import_the_client():
+    code = (
+        "from stitch.embed import RemoteEmbedder; import sys; RemoteEmbedder('m', dimension=2)\n"
+        "assert 'openai' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_request_carries_model_texts_and_key(server):
+    remote(server, api_key="secret").embed(TEXTS)
+    [request] = server.requests
+    assert request.path == "/embeddings"
+    assert request.headers["authorization"] == "Bearer secret"
+    assert request.body == {"model": "small", "input": TEXTS, "encoding_format": "float"}
+
+
+def test_a_key_in_the_environment_is_not_sent(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "of somebody else")
+    remote(server).embed(TEXTS)
+    assert server.requests[0].headers["authorization"] == "Bearer none"
+
+
+def test_shorter_vectors_are_asked_for_only_on_request(server):
+    remote(server, shorten=True).embed(TEXTS)
+    assert server.requests[0].body["dimensions"] == 256
+
+
+def test_texts_go_out_in_batches_and_come_back_in_order(server):
+    texts = [f"room {at}" for at in range(7)]
+    vectors = remote(server, batch_size=3).embed(texts)
+    assert [len(request.body["input"]) for request in server.requests] == [3, 3, 1]
+    assert np.allclose(vectors, HashingEmbedder(256).embed(texts), atol=1e-6)
+
+
+def test_texts_without_words_are_never_sent(server):
+    assert not remote(server).embed(["", "..."]).any()
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("first", [BUSY, BROKEN])
+def test_a_passing_failure_is_retried(first):
+    with EmbeddingServer(first=[first]) as server:
+        vectors = remote(server, retries=1).embed(TEXTS)
+        assert len(server.requests) == 2
+    assert np.allclose(vectors, HashingEmbedder(256).embed(TEXTS), atol=1e-6)
+
+
+@pytest.mark.parametrize(("reply", "message"), [(BUSY, "refuses for load"), (BROKEN, "failed")])
+def test_a_lasting_failure_is_an_error_after_the_retries(reply, message):
+    error, requests = failing(reply, reply, reply, retries=2)
+    assert requests == 3
+    assert message in error.message
+    assert "try again later" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "hint"),
+    [
+        (400, "refused the request", "too long"),
+        (401, "refused the key", "api_key"),
+        (403, "refused the key", "api_key"),
+        (404, "does not know the model", "base_url"),
+    ],
+)
+def test_a_refusal_is_not_retried_and_says_what_to_do(status, message, hint):
+    error, requests = failing(Reply({"error": {"message": "no\nno"}}, status=status))
+    assert requests == 1
+    assert message in error.message
+    assert "'small'" in error.message
+    assert "\n" not in error.message
+    assert hint in error.hint
+
+
+def test_silence_ends_with_the_timeout():
+    error, _ = failing(Silence(), timeout_s=0.05, retries=0)
+    assert "did not answer in time" in error.message
+    assert "timeout_s" in error.hint
+
+
+def test_a_server_that_is_not_there_is_named():
+    with LoopbackServer(lambda _: Reply()) as gone:
+        url = gone.url
+    embedder = RemoteEmbedder("small", dimension=256, base_url=url, retries=0)
+    with pytest.raises(EmbedderError, match="cannot be reached") as raised:
+        embedder.embed(TEXTS)
+    embedder.close()
+    assert url in raised.value.message
+    assert "base_url" in raised.value.hint
+
+
+@pytest.mark.parametrize("base_url", ["nonsense", "http://[bad", "ftp://127.0.0.1/v1", "http://127.0.0.1:99999"])
+def test_an_address_that_is_none_is_an_error_at_first_use(base_url):
+    embedder = RemoteEmbedder("small", dimension=256, base_url=base_url, retries=0)
+    with pytest.raises(EmbedderError) as raised:
+        embedder.embed(TEXTS)
+    assert base_url in raised.value.message
+
+
+ONES = [1.0] * 256
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (reply_of(ONES, ONES), "the indexes [0, 1] for 3 texts"),
+        (reply_of(ONES, ONES, ONES, ONES), "the indexes [0, 1, 2, 3] for 3 texts"),
+        (reply_of(ONES[1:], ONES[1:], ONES[1:]), "shape"),
+        (reply_of(ONES, ONES, ONES[1:]), "unequal length"),
+        (reply_of(ONES, ONES, ["a"] * 256), "no numbers"),
+        (reply_of(ONES, ONES, [None] * 256), "not finite"),
+        (reply_of(ONES, ONES, [float("nan")] * 256), "not finite"),
+        (reply_of(ONES, ONES, [float("inf")] * 256), "not finite"),
+        (reply_of(ONES, ONES, [0.0] * 256), "zero"),
+        (reply_of(ONES, ONES, ONES, indexes=[0, 1, 1]), "the indexes [0, 1] for"),
+        (reply_of(ONES, ONES, ONES, indexes=[1, 2, 3]), "the indexes [1, 2, 3] for"),
+        (reply_of(ONES, ONES, ONES, indexes=[0, 1, "x"]), "no list of vectors"),
+        (Reply({"data": []}), "cannot be used"),
+        (Reply({"data": None}), "cannot be used"),
+        (Reply({"data": [1, 2, 3]}), "cannot be used"),
+        (Reply({}), "cannot be used"),
+        (Reply([]), "cannot be used"),
+        (Reply(b"<html>login</html>", headers={"content-type": "text/html"}), "cannot be used"),
+        (Reply(b"{", headers={"content-type": "application/json"}), "cannot be used"),
+    ],
+)
+def test_a_reply_that_cannot_be_used_is_refused(reply, message):
+    error, requests = failing(reply, retries=0)
+    assert message in error.message
+    assert error.hint
+    assert requests == 1
+
+
+def test_a_cut_body_is_an_error():
+    error, _ = failing(Reply({"data": [{"index": 0, "embedding": ONES}]}, cut=20), retries=0)
+    assert "cannot be reached" in error.message or "cannot be used" in error.message
+
+
+def test_a_failure_in_a_later_batch_gives_no_vectors_and_asking_again_does():
+    with EmbeddingServer(first=[None, Reply(status=400)]) as server:
+        embedder = remote(server, batch_size=2, retries=0)
+        with pytest.raises(EmbedderError):
+            embedder.embed(TEXTS)
+        assert np.allclose(embedder.embed(TEXTS), HashingEmbedder(256).embed(TEXTS), atol=1e-6)
+        embedder.close()
+
+
+def test_a_closed_embedder_opens_again(server):
+    embedder = remote(server)
+    first = embedder.embed(TEXTS)
+    embedder.close()
+    embedder.close()
+    assert np.array_equal(embedder.embed(TEXTS), first)
+    embedder.close()

@@ -1,0 +1,75 @@
+"""The loopback server."""
+
+import http.client
+import json
+import threading
+
+import pytest
+
+from stitch.testing.servers import LoopbackServer, Reply, Silence
+
+
+@pytest.fixture
+def ask():
+    """Sends requests to a server and returns status and body; closes all connections at the end."""
+    opened = []
+
+    def send(server, path="/", body=None, method="POST"):
+        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=5)
+        opened.append(connection)
+        connection.request(method, path, body=json.dumps(body) if body is not None else None)
+        response = connection.getresponse()
+        return response.status, response.headers, response.read()
+
+    yield send
+    for connection in opened:
+        connection.close()
+
+
+def test_it_answers_on_this_machine_only_and_remembers_what_was_asked(ask):
+    with LoopbackServer(lambda request: Reply({"twice": 2 * request.body["n"]})) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        assert json.loads(ask(server, "/double", {"n": 4})[2]) == {"twice": 8}
+        [request] = server.requests
+    assert (request.path, request.body) == ("/double", {"n": 4})
+    assert "host" in request.headers
+
+
+def test_a_question_without_a_body_is_answered_too(ask):
+    with LoopbackServer(lambda request: Reply({"body": request.body})) as server:
+        assert json.loads(ask(server, method="GET")[2]) == {"body": None}
+
+
+def test_status_headers_and_bytes_are_sent_as_given(ask):
+    with LoopbackServer(lambda _: Reply(b"<p>", status=418, headers={"content-type": "text/html"})) as server:
+        status, headers, body = ask(server)
+    assert (status, headers["content-type"], body) == (418, "text/html", b"<p>")
+
+
+def test_a_cut_reply_announces_more_than_it_sends(ask):
+    with LoopbackServer(lambda _: Reply({"long": "text"}, cut=3)) as server, pytest.raises(http.client.IncompleteRead):
+        ask(server)
+
+
+def test_a_silent_server_lets_go_when_it_stops(ask):
+    failures = []
+
+    def wait(server):
+        try:
+            ask(server)
+        except (http.client.HTTPException, OSError) as error:
+            failures.append(error)
+
+    asked = threading.Event()
+
+    def answer(_):
+        asked.set()
+        return Silence()
+
+    with LoopbackServer(answer) as server:
+        client = threading.Thread(target=wait, args=(server,))
+        client.start()
+        assert asked.wait(5)
+        assert failures == []
+    client.join(5)
+    assert len(failures) == 1
