@@ -18,6 +18,13 @@ def listed(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def cue(pattern: str) -> re.Pattern[str]:
+    """A pattern of whole words in any case, written over several lines; line breaks and indentation do not count."""
+    return re.compile(r"(?<!\w)(?:" + _LINE_BREAK.sub("", pattern) + r")(?!\w)", re.IGNORECASE)
+
+
+_LINE_BREAK = re.compile(r"\s*\n\s*")
+
 FUNCTION_WORDS = listed(
     """a about above across actually after again against ago ah all almost along alright already also although always
     am among an and another any anybody anyone anything anyway anywhere are aren't around as at away awesome back
@@ -241,12 +248,14 @@ def noun_phrases(text: str) -> list[NounPhrase]:
     phrases: list[NounPhrase] = []
     run: list[str] = []
     start = 0
-    after_determiner = False
+    after_determiner = determined = False
     for token in _TOKEN.finditer(text[:MAX_READ_CHARS]):
         word = token.group().lower().replace("’", "'")
         named = word[0].isalnum() and word not in FUNCTION_WORDS
         if named and is_verb(word):
-            named = after_determiner or (bool(run) and word.endswith(("ing", "er", "ion")))
+            named = after_determiner or (
+                bool(run) and (word.endswith(("ing", "er", "ion")) or (determined and is_verb(word, base=True)))
+            )
         if named and word.endswith("ly") and not run:
             named = False
         if not named:
@@ -256,6 +265,7 @@ def noun_phrases(text: str) -> list[NounPhrase]:
             continue
         if not run:
             start = token.start()
+            determined = after_determiner
         run.append(word)
         after_determiner = False
     _close(phrases, run, start)

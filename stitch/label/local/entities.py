@@ -1,0 +1,184 @@
+"""Key entity types (§2.2.3): which classes of things matter in a step, never the things themselves.
+
+Neutral classes come from the shape of values; further ones are induced from what a question asks for, from phrases
+that say what a value is, and from the keys of tool calls and results. Their number is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from stitch.core.intent import LabelKind, LabelMerge
+from stitch.core.snippets import EntityMention, EntityTypeSummary
+from stitch.label.curation import Vocabulary
+from stitch.label.local.language import FUNCTION_WORDS, cue, is_verb, listed, sentence_spans, singular
+from stitch.label.local.mentions import MAX_MENTIONS, MAX_VALUE_CHARS, slot_name, slots
+from stitch.label.local.reading import Reading
+
+MAX_ENTITY_TYPES = 8
+_MAX_VALUES_KEPT = 24
+_MAX_INDUCED = 256
+
+NEUTRAL = (
+    "price", "rating", "date", "day", "time", "place", "person", "organization", "name", "quantity", "number",
+    "identifier", "file", "function", "error", "citation", "url", "email", "phone", "percentage", "address",
+)  # fmt: skip
+_SYNONYMS = {
+    "cost": "price", "fee": "price", "fare": "price", "charge": "price", "expense": "price", "amount": "quantity",
+    "score": "rating", "review": "rating", "star": "rating", "phone number": "phone", "telephone number": "phone",
+    "telephone": "phone", "contact number": "phone", "street address": "address", "website": "url", "link": "url",
+    "email address": "email", "exception": "error", "filename": "file", "file name": "file", "path": "file",
+    "location": "place", "source": "citation", "reference": "citation", "id": "identifier",
+}  # fmt: skip
+_ASKED_BY = (
+    (cue("how much|price|cost|costs|expensive|fare|fee"), "price"),
+    (cue("rate|rating|rated|ratings|reviewed|reviews?|stars"), "rating"),
+    (cue("when|what time"), "time"),
+    (cue("where"), "place"),
+    (cue("whom?"), "person"),
+    (cue("how many"), "quantity"),
+)
+_ASKED = cue(
+    r"""(?:what|which)(?:'s| is| are| was| were| will be| would be)? (?:the |your |my |its |their |a |an )?
+    (?P<what>(?:[a-z][a-z-]+ ){0,3}?(?:(?:of|for) (?:the )?)?[a-z][a-z-]+)
+    (?= (?:is|are|was|were|do|does|did|will|would|should|can|could|to|for|in|at|on|you|i|we|they|has|have|like)\b
+    |\s*[?.,;]|$)
+    |how many (?P<many>[a-z][a-z-]+(?: [a-z][a-z-]+)?)
+    |(?:tell me|know|need|have|provide|give me|share|confirm|specify|check|get|find out) (?:the |your |its |their )
+    (?P<told>[a-z][a-z-]+(?: (?:of |for )?[a-z][a-z-]+)?)(?=\s*[?.,;]|$| of\b| for\b| and\b)"""
+)
+_NOT_ASKED = listed(
+    "kind type sort thing way one else problem matter idea help lot time day more anything something first second third"
+)
+
+
+class Kinds(NamedTuple):
+    """What a step speaks of."""
+
+    types: list[str]
+    """Canonical entity types, the most telling first."""
+    mentions: tuple[EntityMention, ...]
+
+
+class EntityTyper:
+    """Finds the entity types of each step of one trajectory, at most `MAX_ENTITY_TYPES`."""
+
+    def __init__(self) -> None:
+        self.vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=NEUTRAL, most=_MAX_INDUCED)
+        self._values: dict[str, dict[str, int]] = {}
+        self._asked: list[str] = []
+        self._asked_by = ""
+
+    def type(self, reading: Reading) -> Kinds:
+        """The entity types of a step, with the values it names."""
+        mentions: dict[tuple[str, str], None] = {}
+        types: dict[str, None] = {}
+        asked = self._asked_types(reading)
+        for kind in asked:
+            types[kind] = None
+        for key, value in reading.data.pairs:
+            kind = _key_type(key)
+            if kind:
+                types[kind] = None
+                if value:
+                    mentions[kind, value] = None
+        for slot in slots(reading.text, reading.found):
+            types[_neutral(slot.name)] = None
+            mentions[_neutral(slot.name), slot.value] = None
+        answered = self._asked if self._asked_by and self._asked_by != reading.role and not asked else []
+        for kind in answered[:3]:
+            if len(reading.stems) <= 40:
+                types[kind] = None
+        for found in reading.found:
+            if found.entity_type != "number":
+                types[found.entity_type] = None
+            mentions[found.entity_type, found.value] = None
+            if answered and len(reading.found) == 1 and len(reading.stems) <= 12:
+                mentions[answered[0], found.value] = None
+        admitted = self.vocabulary.admit(filter(None, types))[:MAX_ENTITY_TYPES]
+        kept = tuple(
+            EntityMention(entity_type=kind, value=value[:MAX_VALUE_CHARS])
+            for kind, value in list(mentions)[:MAX_MENTIONS]
+        )
+        return Kinds(admitted, kept)
+
+    def take(self, reading: Reading, types: Sequence[str], mentions: Iterable[EntityMention]) -> None:
+        """Take in what a step speaks of."""
+        self.vocabulary.count(types)
+        for mention in mentions:
+            values = self._values.setdefault(mention.entity_type, {})
+            folded = mention.value.lower()
+            values.pop(folded, None)
+            values[folded] = 1
+            if len(values) > _MAX_VALUES_KEPT:
+                del values[next(iter(values))]
+        asked = self._asked_types(reading)
+        if asked:
+            self._asked, self._asked_by = asked, reading.role
+        elif self._asked_by and self._asked_by != reading.role:
+            self._asked, self._asked_by = [], ""
+
+    def curate(self, position: int) -> list[LabelMerge]:
+        """Merge types that mean the same; return the new merges."""
+        return self.vocabulary.curate(position)
+
+    def summaries(self) -> dict[str, EntityTypeSummary]:
+        """What is known of each canonical type."""
+        values: dict[str, dict[str, int]] = {}
+        canonical = {merge.alias: merge.into for merge in self.vocabulary.merges}
+        for kind, kept in self._values.items():
+            values.setdefault(canonical.get(kind, kind), {}).update(kept)
+        return {
+            kind: EntityTypeSummary(steps=count, values=tuple(values.get(kind, ())))
+            for kind, count in self.vocabulary.canonical_counts().items()
+        }
+
+    def _asked_types(self, reading: Reading) -> list[str]:
+        text = reading.text[:1_000]
+        if reading.data.results or reading.data.calls or not reading.forms:
+            return []
+        asked: dict[str, None] = {}
+        for (start, end), form in zip(sentence_spans(text), reading.forms, strict=False):
+            if form.value not in ("question", "request"):
+                continue
+            part = text[start:end]
+            for match in _ASKED.finditer(part):
+                name = slot_name(next(filter(None, match.groups()), ""))
+                if name and not set(name.split()) & _NOT_ASKED and not is_verb(name.split()[-1], base=True):
+                    asked[_neutral(name)] = None
+            for pattern, kind in _ASKED_BY:
+                if pattern.search(part):
+                    asked[kind] = None
+        return list(asked)[:4]
+
+    def save(self) -> dict[str, Any]:
+        """Everything remembered, as JSON values."""
+        return {
+            "vocabulary": self.vocabulary.save(),
+            "values": {kind: list(values) for kind, values in self._values.items()},
+            "asked": self._asked,
+            "asked_by": self._asked_by,
+        }
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> EntityTyper:
+        """Continue from what `save` returned."""
+        typer = cls()
+        typer.vocabulary.restore(data["vocabulary"])
+        typer._values = {kind: dict.fromkeys(values, 1) for kind, values in data["values"].items()}
+        typer._asked, typer._asked_by = list(data["asked"]), data["asked_by"]
+        return typer
+
+
+def _neutral(name: str) -> str:
+    return _SYNONYMS.get(name, name)
+
+
+def _key_type(key: str) -> str:
+    """The type that a key of a call or result names: the last words of a path, singular."""
+    parts = [part for part in key.split(" ") if part and not part.isdigit()][-4:]
+    if not parts or all(part in FUNCTION_WORDS for part in parts):
+        return ""
+    parts[-1] = singular(parts[-1])
+    return _neutral(" ".join(parts))

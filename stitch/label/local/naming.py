@@ -1,0 +1,220 @@
+"""Names of scopes: short, readable, distinct, and stable; a name that the text gives explicitly wins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from typing import NamedTuple
+
+from stitch.core.intent import clean_label
+from stitch.label.local.language import (
+    FUNCTION_WORDS,
+    NounPhrase,
+    SentenceForm,
+    content_stems,
+    cue,
+    listed,
+    sentence_form,
+    sentence_spans,
+)
+from stitch.label.local.reading import Reading
+
+MAX_NAME_WORDS = 6
+
+_UNITS = (
+    "day|week|phase|stage|part|chapter|section|milestone|sprint|task|issue|bug|ticket|pr|project|experiment|leg|module"
+    "|episode|scenario|case|act"
+)
+_UNIT = re.compile(rf"\b({_UNITS}) ?#?(\d{{1,6}}|one|two|three|four|five|six|seven|eight|nine|ten)\b", re.IGNORECASE)
+_NUMBERS = {
+    word: str(n)
+    for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)
+}
+_TURN = cue(
+    """(?:let'?s|let us|we should|(?:i(?:'d| would) like|i want|i'll|i will)(?: us)? to|can we|shall we|time to
+    |going to)[ ](?:now |also |first |then |just )?(?:focus on|work on|talk about|talk through|move on to|move to
+    |discuss|address|(?:switch|turn|go|come|get) (?:back )?to|return to|look (?:at|into)|tackle|fix
+    |(?:start|begin|continue|go on) with|plan|debug|investigate|review|consider|handle)
+    |i (?:return|turn|come back|go back) to|(?:back|over|on|now) to|moving on to|turning to|switching (?:back )?to
+    |focus(?:ing)? on|work(?:ing)? on|(?:now|next)(?:,| up:?| is| for| on to)|regarding|as for|on to
+    |(?:first|second|third|then|next|finally),? (?:there (?:is|are)|comes?|the|to)"""
+)
+_ACTS = listed(
+    "planning plan organizing organize discussing discuss fixing fix debugging debug finding find booking book working"
+    " investigating looking checking check reviewing review scheduling schedule the a an our my your"
+)
+_VAGUE = listed(
+    "idea option options way ways help thing things stuff question questions lot bit kind sort type information info"
+    " details detail moment minute second time day today tomorrow tonight morning afternoon evening number name list"
+    " person people someone man guy guys something anything one two three"
+)
+_LINK = re.compile(
+    r"\s(to|from|in|for|of|at|with|near|about|between)\s(?:(?:the|a|an|my|our|your|this|that)\s)?", re.IGNORECASE
+)
+
+EXPLICIT, ASKED, SPOKEN, MADE_UP = 3, 2, 1, 0
+"""How good a name is: said in so many words, the object of a request, a phrase of the text, none of these."""
+
+
+class ScopeName(NamedTuple):
+    """A proposed name with how good it is."""
+
+    text: str
+    quality: int
+
+
+def turned_to(reading: Reading) -> str:
+    """The unit a step turns to ("day 2"): the only one it names, in a request, question or cue; else empty."""
+    if reading.answers_tool or reading.data.results:
+        return ""
+    found = {_unit(match) for match in _UNIT.finditer(reading.text[:600])}
+    if len(found) != 1:
+        return ""
+    directs = reading.switches or reading.returns or reading.form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
+    return found.pop() if directs else ""
+
+
+def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
+    """The number of the scope that a step says it turns to, by name: "back to the login timeout"; None if none.
+
+    Args:
+        reading: The step.
+        names: Names of the scopes, by number.
+    """
+    if reading.answers_tool or not (reading.switches or reading.returns or _TURN.search(reading.text[:300])):
+        return None
+    best: tuple[float, int] | None = None
+    for start, end in sentence_spans(reading.text[:300]):
+        turn = _TURN.search(reading.text, start, end)
+        if turn is None:
+            continue
+        said = set(content_stems(reading.text[turn.end() : end]))
+        for number, name in enumerate(names):
+            wanted = set(content_stems(name))
+            shared = len(wanted & said)
+            if shared < 2 and shared < len(wanted):
+                continue
+            share = shared / len(wanted) if wanted else 0.0
+            if share > 0.5 and (best is None or share >= best[0]):
+                best = (share, number)
+    return best[1] if best else None
+
+
+def _unit(match: re.Match[str]) -> str:
+    number = match[2].lower()
+    return f"{match[1].lower()} {_NUMBERS.get(number, number)}"
+
+
+def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = ()) -> ScopeName:
+    """The best name that a step gives the scope it opens.
+
+    Args:
+        reading: The step.
+        unit: The unit the step turns to; the name begins with it.
+        siblings: Names of earlier scopes: one for another unit of the same kind lends its other words.
+    """
+    if unit:
+        return ScopeName(_unit_name(reading, unit, siblings), EXPLICIT)
+    for quality, phrase in _proposals(reading):
+        name = _shorten(phrase)
+        if name:
+            return ScopeName(name, quality)
+    for call in reading.data.calls:
+        return ScopeName(_shorten(call.name), SPOKEN)
+    return ScopeName("", MADE_UP)
+
+
+def _unit_name(reading: Reading, unit: str, siblings: Sequence[str]) -> str:
+    kind = unit.split(" ")[0]
+    for sibling in siblings:
+        match = _UNIT.match(sibling)
+        if match and match[1].lower() == kind and sibling[match.end() :].strip():
+            return unit + sibling[match.end() :]
+    for start, end in sentence_spans(reading.text[:600]):
+        if not _UNIT.search(reading.text, start, end):
+            continue
+        for phrase in reading.phrases:
+            words = [word for word in phrase.text.split() if word not in _ACTS and word not in _VAGUE]
+            if start <= phrase.start < end and words and kind not in words:
+                return f"{unit} {' '.join(words[-2:])}"
+        break
+    return unit
+
+
+def _proposals(reading: Reading) -> Iterator[tuple[int, str]]:
+    text = reading.text[:1_200]
+    if reading.data.results or (reading.data.calls and not reading.step.content.strip()):
+        return
+    later: list[tuple[int, str]] = []
+    for start, end in sentence_spans(text):
+        turn = _TURN.search(text, start, end)
+        if turn:
+            for phrase in _chains(reading, turn.end(), end):
+                yield EXPLICIT, phrase
+                break
+        form = sentence_form(text[start:end])
+        if form in (SentenceForm.GREETING, SentenceForm.THANKS, SentenceForm.FAREWELL) and end - start < 30:
+            continue
+        asked = form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
+        later.extend((ASKED if asked else SPOKEN, phrase) for phrase in _chains(reading, start, end))
+    yield from sorted(later, key=lambda item: -item[0])
+
+
+def _chains(reading: Reading, start: int, end: int) -> Iterator[str]:
+    """Noun phrases of a stretch with what hangs on them: "flight from Pittsburgh to Chicago"."""
+    phrases = [phrase for phrase in reading.phrases if start <= phrase.start < end]
+    for index, phrase in enumerate(phrases):
+        words = [word for word in phrase.text.split() if word not in _ACTS]
+        if not words or phrase.head in _VAGUE or all(word in _VAGUE for word in words):
+            continue
+        parts = [_in_case(reading.text, phrase, words)]
+        at = phrase.start + len(phrase.text)
+        for following in phrases[index + 1 : index + 3]:
+            link = _LINK.match(reading.text, at)
+            if not link or link.end() != following.start or following.head in _VAGUE:
+                break
+            parts += [link[1].lower(), _in_case(reading.text, following, following.text.split())]
+            at = following.start + len(following.text)
+        yield " ".join(parts)
+
+
+def _in_case(text: str, phrase: NounPhrase, words: Sequence[str]) -> str:
+    """The phrase in lower case, names in it as they are written."""
+    written = text[phrase.start : phrase.start + len(phrase.text)].split()
+    start = len(written) - len(words)
+    if start < 0:
+        return " ".join(words)
+    opens = phrase.start == 0 or text[: phrase.start].rstrip()[-1:] in {".", "!", "?", "\n", ""}
+    kept = []
+    for place, word in enumerate(written[start:]):
+        capital = word[:1].isupper() and not (opens and place + start == 0 and len(written) == 1)
+        kept.append(word if capital else word.lower())
+    return " ".join(kept)
+
+
+def _shorten(phrase: str) -> str:
+    words = [word for word in phrase.split() if word]
+    while len(words) > MAX_NAME_WORDS or (words and words[-1].lower() in FUNCTION_WORDS):
+        words.pop()
+    return clean_label(" ".join(words))
+
+
+def distinct_name(name: str, *, taken: Container[str], values: Sequence[str]) -> str:
+    """`name`, made different from all names in `taken` by a value that tells it apart, or by a number.
+
+    Args:
+        name: The name wished for.
+        taken: Names in use, folded.
+        values: Values named in the scope, the most telling first.
+    """
+    name = name or "conversation"
+    if name.lower() not in taken:
+        return name
+    for value in values:
+        longer = clean_label(f"{name}, {value}")
+        if value.lower() not in name.lower() and len(value) <= 40 and longer.lower() not in taken:
+            return longer
+    number = 2
+    while f"{name} {number}".lower() in taken:
+        number += 1
+    return f"{name} {number}"

@@ -1,0 +1,188 @@
+"""One step as the labelers read it: taken apart once, used by all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from stitch.core.steps import Step
+from stitch.embed.lexical import stem, words
+from stitch.label.local.language import (
+    FUNCTION_WORDS,
+    MAX_READ_CHARS,
+    NounPhrase,
+    SentenceForm,
+    cue,
+    listed,
+    noun_phrases,
+    sentence_form,
+    sentences,
+)
+from stitch.label.local.mentions import FoundMention, StructuredContent, find_mentions, structured
+
+MAX_READ_SENTENCES = 40
+
+_NOTICE = re.compile(r"\s*(?:[^\w\s]{2,}|\[[^\]]*\]$)")
+_SWITCH = cue(
+    """another (?:thing|question|task|topic|one)|one more (?:thing|question)|something else|by the way|btw|next up
+    |moving on|move on|let's (?:switch|move|turn|talk|discuss|focus|plan|work|look|start)
+    |switch(?:ing)? (?:to|over|gears)
+    |turn(?:ing)? to|on to|i also|also,? (?:can|could|i|please|what|is|do)|can you also|could you also|new topic
+    |different (?:topic|question|note|matter)|unrelated|meanwhile|separately|as for|regarding|speaking of|what about
+    |how about|now (?:i|let|can|could|for|that|please|on)
+    |(?:the )?next (?:task|bug|issue|item|topic|question|thing|step|part|phase)"""
+)
+_RETURN = cue(
+    """(?:back|return(?:ing)?|go(?:ing)? back|get(?:ting)? back|come back|circle back|coming back) (?:to|on)|again
+    |resum(?:e|ing)|earlier|previous(?:ly)?|before|as (?:i|we|you) (?:said|mentioned|discussed)|once more
+    |still (?:need|want|open|have)|continu(?:e|ing) (?:with|on)|pick(?:ing)? up where|where were we|we were"""
+)
+_CLOSING = cue(
+    """anything else|something else|any(?:thing)? (?:other|more) (?:help|questions?|assistance)|else i can
+    |(?:that'?s|that is|that will be|that'd be) (?:all|everything|it)|help you with anything|you'?re (?:very )?welcome
+    |my pleasure|glad (?:to|i)"""
+)
+_ANAPHORA = listed(
+    "it it's its that that's this these those they they're them their he he's she she's his her him there"
+)
+_TOOL_ROLES = listed("tool function environment observation api ipython execution")
+_CLOCK = re.compile(r"^(\d{1,2}):(\d\d)(?::(\d\d))?$")
+
+
+@dataclass
+class Reading:
+    """What stands in a step."""
+
+    step: Step
+    role: str
+    """Lower case."""
+    text: str
+    """What is read of the content; of data, the values."""
+    data: StructuredContent
+    forms: list[SentenceForm]
+    stems: list[str]
+    """Of words that carry subject matter, in order."""
+    values: dict[str, str]
+    """Values named, folded to lower case, with their classes."""
+    found: list[FoundMention]
+    time_s: float | None
+    addressees: tuple[str, ...]
+    """Speakers of this trajectory whom the step names, folded; the one it opens with comes first."""
+    opens_with_name: bool
+    """Whether it begins with the name of another speaker ("ann: yes")."""
+    is_notice: bool
+    """Whether it is a line of the medium itself ("=== ann has joined")."""
+    switches: bool
+    """Whether it has a cue for leaving the subject."""
+    returns: bool
+    """Whether it has a cue for coming back to an earlier subject."""
+    closes: bool
+    """Whether it winds a subject up."""
+    anaphoric: bool
+    """Whether it opens with a word that stands for something said before."""
+    answers_tool: bool
+    """Whether it is the result of a tool."""
+    stem_set: frozenset[str] = field(init=False)
+    _phrases: list[NounPhrase] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.stem_set = frozenset(self.stems)
+
+    @property
+    def form(self) -> SentenceForm:
+        """The form of the sentence that carries the step: a question or request, else the first that says something."""
+        for wanted in (SentenceForm.REQUEST, SentenceForm.QUESTION):
+            if wanted in self.forms:
+                return wanted
+        for form in self.forms:
+            if form is not SentenceForm.GREETING:
+                return form
+        return self.forms[0] if self.forms else SentenceForm.STATEMENT
+
+    @property
+    def phrases(self) -> list[NounPhrase]:
+        """The noun phrases of the text."""
+        if self._phrases is None:
+            self._phrases = noun_phrases(self.text)
+        return self._phrases
+
+
+_NOBODY: Mapping[str, object] = {}
+
+
+def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Reading:
+    """Take a step apart.
+
+    Args:
+        step: The step.
+        speakers: The roles seen so far, folded, so that a step's addressee can be found.
+    """
+    data = structured(step)
+    is_data = bool(data.results or (data.calls and not step.tool_calls))
+    if is_data or not step.content.strip():
+        text = " . ".join(value for _, value in data.pairs if value)[:MAX_READ_CHARS]
+        forms: list[SentenceForm] = []
+        parts: list[str] = []
+    else:
+        text = step.content[:MAX_READ_CHARS]
+        parts = sentences(text)[:MAX_READ_SENTENCES]
+        forms = [sentence_form(part) for part in parts]
+    all_words = words(text)
+    stems = [stem(word) for word in all_words if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
+    found = [] if is_data else find_mentions(text)
+    values = {mention.value.lower(): mention.entity_type for mention in found}
+    for key, value in data.pairs:
+        if value:
+            values[value.lower()] = key
+    role = step.role.lower()
+    addressees, opens = _addressees(text, role, speakers) if speakers else ((), False)
+    return Reading(
+        step=step,
+        role=role,
+        text=text,
+        data=data,
+        forms=forms,
+        stems=stems,
+        values=values,
+        found=found,
+        time_s=_seconds(step.timestamp),
+        addressees=addressees,
+        opens_with_name=opens,
+        is_notice=bool(_NOTICE.match(text)) and not is_data,
+        switches=bool(_SWITCH.search(text)),
+        returns=bool(_RETURN.search(text)),
+        closes=bool(_CLOSING.search(text)) or SentenceForm.FAREWELL in forms,
+        anaphoric=bool(all_words) and (all_words[0] in _ANAPHORA or " ".join(all_words[:2]) == "the one"),
+        answers_tool=bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls),
+    )
+
+
+_NICK = re.compile(r"[^\s:,;]+")
+
+
+def _addressees(text: str, role: str, speakers: Mapping[str, object]) -> tuple[tuple[str, ...], bool]:
+    named: list[str] = []
+    opens = False
+    for match in _NICK.finditer(text[:400]):
+        word = match.group().lower().strip(".?!()@\"'")
+        if len(word) > 1 and word != role and word not in FUNCTION_WORDS and word in speakers and word not in named:
+            if match.start() == 0 and text[match.end() : match.end() + 1] in ":,;":
+                opens = True
+            named.append(word)
+    return tuple(named), opens
+
+
+def _seconds(timestamp: float | str | None) -> float | None:
+    if timestamp is None or isinstance(timestamp, int | float):
+        return timestamp
+    text = timestamp.strip()
+    if clock := _CLOCK.match(text):
+        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + int(clock[3] or 0)
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    # Times without a zone are only compared with each other, so the machine's own zone must not come in.
+    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
