@@ -1,0 +1,144 @@
+"""Steps that cannot be labeled, embedded or put: they are kept, found where they can be, and tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from stitch.core import StepState, snippet_id
+from stitch.errors import EmbedderError, ModelUnavailableError, StoreError
+from stitch.testing.labeling import ScriptedLabeler
+
+Make = Callable[..., Any]
+
+NO_MODEL = ModelUnavailableError("no answer from the provider", hint="try again later")
+NO_STORE = StoreError("the disk is full")
+
+
+def states(receipts: Sequence[Any]) -> list[str]:
+    return [receipt.state.value for receipt in receipts]
+
+
+def test_steps_that_cannot_be_labeled_are_found_by_their_words_and_labeled_later(world: Any, steps: Make) -> None:
+    world.add(*steps(3))
+    world.labeler.fail_next(NO_MODEL)
+    receipts = world.add(*steps(2, start=3))
+    assert states(receipts) == ["failed", "failed"]
+    assert receipts[0].reason == "no answer from the provider (try again later)"
+    (unlabeled,) = world.store.get("a", [snippet_id("a", "t", "s3")])
+    assert unlabeled.labeled_by is None
+    assert not unlabeled.intent.labels()
+    assert unlabeled.resolved == unlabeled.text
+    assert world.ingestor.counts("a") == (5, 3, 3, 2, 1)
+    assert [r.step for r in world.ingestor.receipts("a", state=StepState.FAILED)] == ["s3", "s4"]
+    assert world.ingestor.retry("a") == 2
+    assert world.ingestor.counts("a") == (5, 5, 5, 0, 1)
+    assert [r.reason for r in world.ingestor.receipts("a")] == [""] * 5
+
+
+def test_what_was_labeled_late_is_as_if_nothing_had_failed(worlds: Make, steps: Make) -> None:
+    calm, troubled = worlds(), worlds()
+    for batch in (steps(3), steps(2, start=3), steps(4, start=5)):
+        calm.add(*batch)
+    troubled.add(*steps(3))
+    troubled.labeler.fail_next(NO_MODEL, NO_MODEL)
+    troubled.add(*steps(2, start=3))
+    troubled.add(*steps(4, start=5))
+    assert troubled.ingestor.counts("a").failed == 6
+    troubled.ingestor.retry()
+    assert troubled.snippets() == calm.snippets()
+    assert troubled.truth() == calm.truth()
+    assert troubled.inventory() == calm.inventory()
+
+
+def test_the_next_step_labels_those_that_wait_first(world: Any, steps: Make) -> None:
+    world.labeler.fail_next(NO_MODEL)
+    world.add(*steps(2))
+    world.add(*steps(1, start=2))
+    assert [ids for _, ids in world.labeler.calls] == [("s0", "s1"), ("s0", "s1"), ("s2",)]
+    assert world.ingestor.counts("a").stored == 3
+    assert [snippet.summary for snippet in world.store.scroll("a")] == ["step 0", "step 1", "step 2"]
+
+
+def test_while_labels_cannot_be_made_only_new_steps_are_put(world: Any, steps: Make) -> None:
+    world.labeler.fail_next(NO_MODEL, NO_MODEL)
+    world.add(*steps(2))
+    world.add(*steps(1, start=2))
+    assert world.store.puts == [("s0", "s1"), ("s2",)]
+    assert [ids for _, ids in world.labeler.calls] == [("s0", "s1"), ("s0", "s1")]
+
+
+def test_once_labels_fail_no_later_step_of_the_batch_is_labeled(world: Any, steps: Make) -> None:
+    world.labeler.fail_next(NO_MODEL)
+    receipts = world.add(*steps(600))
+    assert states(receipts) == ["failed"] * 600
+    assert len(world.labeler.calls) == 1
+    assert world.store.count("a") == 600
+
+
+def test_the_wrong_number_of_labels_fails_the_steps(worlds: Make, steps: Make) -> None:
+    class Short(ScriptedLabeler):
+        def begin(self, trajectory: str, saved: bytes | None = None) -> Any:
+            session = super().begin(trajectory, saved)
+            label = session.label
+            session.label = lambda steps: label(steps)[:1]  # type: ignore[method-assign]
+            return session
+
+    world = worlds(labeler=Short())
+    receipts = world.add(*steps(2))
+    assert states(receipts) == ["failed", "failed"]
+    assert receipts[0].reason == "labeler 'scripted' gave 1 labels for 2 steps"
+    assert states(world.add(*steps(1, start=2))) == ["failed"]
+
+
+def test_steps_that_cannot_be_put_keep_their_labels(world: Any, steps: Make) -> None:
+    world.store.fail_next(NO_STORE)
+    receipts = world.add(*steps(2))
+    assert states(receipts) == ["failed", "failed"]
+    assert receipts[1].reason == "the disk is full"
+    assert world.ingestor.counts("a") == (2, 2, 0, 2, 1)
+    assert states(world.add(*steps(1, start=2))) == ["stored"]
+    assert world.ingestor.retry("a") == 2
+    assert len(world.labeler.calls) == 2, "labels are never made twice"
+    assert world.store.count("a") == 3
+
+
+def test_steps_that_cannot_be_embedded_fail_likewise(worlds: Make, steps: Make) -> None:
+    class Broken:
+        name, dimension = "broken", 16
+
+        def embed(self, texts: Sequence[str]) -> Any:
+            raise EmbedderError("no answer from the embedder")
+
+    world = worlds(embedder=Broken())
+    (receipt,) = world.add(*steps(1))
+    assert (receipt.state, receipt.reason) == (StepState.FAILED, "no answer from the embedder")
+
+
+def test_a_retry_that_fails_again_says_so(world: Any, steps: Make) -> None:
+    world.labeler.fail_next(NO_MODEL, ModelUnavailableError("still no answer"))
+    world.add(*steps(2))
+    assert world.ingestor.retry() == 0
+    assert {r.reason for r in world.ingestor.receipts("a")} == {"still no answer"}
+
+
+def test_a_retry_is_for_one_tenant_or_for_all(world: Any, steps: Make) -> None:
+    world.labeler.fail_next(NO_MODEL, NO_MODEL, NO_MODEL)
+    for tenant in ("a", "b", "c"):
+        world.add(*steps(1), tenant=tenant)
+    assert world.ingestor.retry("b") == 1
+    assert world.ingestor.counts("a").failed == 1
+    assert world.ingestor.retry() == 2
+
+
+def test_an_error_in_the_labeler_leaves_steps_accepted_and_the_next_add_goes_on(world: Any, steps: Make) -> None:
+    world.add(*steps(1))
+    world.labeler.fail_next(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        world.add(*steps(2, start=1))
+    assert world.ingestor.counts("a") == (3, 1, 1, 0, 1)
+    assert states(world.add(*steps(1, start=3))) == ["stored"]
+    assert world.ingestor.counts("a").stored == 4
+    assert world.labeler.replayed == [("t", ("s0",))]

@@ -1,0 +1,280 @@
+"""The way of a step from acceptance to the store, and what happens when a part of it fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch.core import (
+    DensityQuery,
+    Label,
+    LabelKind,
+    LabelMerge,
+    LabelsMerged,
+    ReferenceRewrite,
+    Step,
+    StepLabels,
+    StepsAccepted,
+    StepsFailed,
+    StepsStored,
+    StepState,
+    ToolCall,
+    snippet_id,
+)
+from stitch.embed.lexical import LexicalEncoder
+from stitch.errors import (
+    InputError,
+    JournalError,
+    ModelUnavailableError,
+    ScopeError,
+    StepRejectedError,
+    StoreError,
+)
+from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
+from stitch.testing.observing import RecordingObserver
+from stitch.testing.storing import ListStore
+
+Make = Callable[..., Any]
+
+NO_MODEL = ModelUnavailableError("no answer from the provider", hint="try again later")
+NO_STORE = StoreError("the disk is full")
+
+
+def states(receipts: Sequence[Any]) -> list[str]:
+    return [receipt.state.value for receipt in receipts]
+
+
+def test_a_step_is_labeled_resolved_embedded_and_found(world: Any) -> None:
+    world.add(Step(role="user", content="Olympus has 3 rooms", id="s0", session="1", timestamp="9:00"))
+    receipt = world.ingestor.add(Step(role="assistant", content="It is full", id="s1"), tenant="a", trajectory="t")
+    assert (receipt.step, receipt.position, receipt.state, receipt.repeated) == ("s1", 1, StepState.STORED, False)
+    record = world.store.records[snippet_id("a", "t", "s1")]
+    snippet = record.snippet
+    assert (snippet.text, snippet.resolved) == ("It is full", "Olympus is full")
+    assert snippet.intent.event_types == ("it",)
+    assert (snippet.summary, snippet.context, snippet.labeled_by) == ("step 1", "Olympus has 3 rooms", "scripted")
+    assert snippet.recorded == 1000.0
+    assert record.vector.tobytes() == world.ingestor.embedder.embed(["Olympus is full"])[0].tobytes()
+    assert record.words == LexicalEncoder().document("Olympus is full", context="Olympus has 3 rooms")
+    (first,) = world.store.get("a", [snippet_id("a", "t", "s0")])
+    assert (first.session, first.happened, first.resolved) == ("1", "9:00", first.text)
+    query = DensityQuery(tenant="a", labels={Label(LabelKind.EVENT_TYPE, "it"): frozenset({"it"})}, k=1)
+    assert [hit.snippet.step for hit in world.store.rank(query)] == ["s1"]
+
+
+def test_calls_of_tools_can_be_found_and_read(world: Any) -> None:
+    calls = (ToolCall(name="book", arguments={"day": 1, "name": "Olympus"}), ToolCall(name="pay"), ToolCall(name="pay"))
+    world.add(
+        Step(role="assistant", content="", id="s0", tool_calls=calls),
+        Step(role="assistant", content="It is done", id="s1", tool_calls=calls[1:2]),
+        Step(role="tool", content="ok", id="s2", tool_name="book", metadata={"code": 0}),
+    )
+    one, two, three = world.store.scroll("a")
+    assert one.text == 'book(day=1, name="Olympus")\npay()\npay()'
+    assert one.tools == ("book", "pay")
+    assert (two.text, two.resolved) == ("It is done\npay()", "call is done\npay()".replace("call", "that"))
+    assert (three.text, three.tools, dict(three.metadata)) == ("ok", ("book",), {"code": 0})
+
+
+def test_a_batch_is_labeled_embedded_and_put_at_once(world: Any, steps: Make) -> None:
+    receipts = world.add(*steps(20))
+    assert states(receipts) == ["stored"] * 20
+    assert [receipt.position for receipt in receipts] == list(range(20))
+    ids = tuple(f"s{n}" for n in range(20))
+    assert world.labeler.calls == [("t", ids)]
+    assert world.store.puts == [ids]
+
+
+def test_a_large_batch_is_worked_on_in_parts(world: Any, steps: Make) -> None:
+    receipts = world.add(*steps(1100))
+    assert states(receipts) == ["stored"] * 1100
+    assert [len(put) for put in world.store.puts] == [512, 512, 76]
+
+
+def test_nothing_is_done_for_no_steps(world: Any) -> None:
+    assert world.add() == []
+    assert world.labeler.calls == []
+
+
+def test_the_same_steps_twice_change_nothing(world: Any, steps: Make) -> None:
+    world.add(*steps(5))
+    before, truth = world.snippets(), world.truth()
+    receipts = world.add(*steps(7))
+    assert [receipt.repeated for receipt in receipts] == [True] * 5 + [False] * 2
+    assert states(receipts) == ["stored"] * 7
+    assert world.truth()[:5] == truth
+    assert {name: world.snippets()[name] for name in before} == before
+    assert world.store.puts == [("s0", "s1", "s2", "s3", "s4"), ("s5", "s6")]
+
+
+def test_a_step_given_twice_in_a_batch_has_two_equal_receipts(world: Any, steps: Make) -> None:
+    (step,) = steps(1)
+    first, second = world.add(step, step)
+    assert (first.state, first.repeated) == (StepState.STORED, False)
+    assert second == first.model_copy(update={"repeated": True})
+
+
+def test_a_rejected_step_stops_a_batch_before_anything_is_written(world: Any, steps: Make) -> None:
+    world.add(*steps(2))
+    bad = Step(role="user", content="something else", id="s1")
+    with pytest.raises(StepRejectedError, match="known with other content"):
+        world.add(*steps(1, start=2), bad)
+    assert world.ingestor.counts("a").accepted == 2
+    assert world.store.count("a") == 2
+
+
+def test_a_rejected_step_can_be_handed_back_while_the_rest_is_stored(world: Any, steps: Make) -> None:
+    world.add(*steps(2))
+    bad = Step(role="user", content="something else", id="s1")
+    taken, rejected, also = world.ingestor.add_each(
+        [*steps(1, start=2), bad, *steps(1, start=3)], tenant="a", trajectory="t"
+    )
+    assert isinstance(rejected, StepRejectedError)
+    assert (taken.position, also.position, also.state) == (2, 3, StepState.STORED)
+    assert world.store.count("a") == 4
+
+
+@pytest.mark.parametrize("tenant", ["", "  ", "\x00", "x" * 600, "\ud800"])
+def test_a_step_without_a_tenant_is_refused(world: Any, steps: Make, tenant: str) -> None:
+    with pytest.raises(ScopeError, match=r"tenant|surrogates"):
+        world.add(*steps(1), tenant=tenant)
+
+
+@pytest.mark.parametrize("trajectory", ["", "x" * 600, "\ud800"])
+def test_a_step_without_a_trajectory_is_refused(world: Any, steps: Make, trajectory: str) -> None:
+    with pytest.raises(InputError):
+        world.add(*steps(1), trajectory=trajectory)
+
+
+def test_names_are_cleaned(world: Any, steps: Make) -> None:
+    (receipt,) = world.add(*steps(1), tenant=" a\x00 ", trajectory="t\n")
+    assert (receipt.tenant, receipt.trajectory) == ("a", "t")
+
+
+def test_a_closed_memory_accepts_nothing(world: Any, steps: Make) -> None:
+    world.ingestor.close()
+    world.ingestor.close()
+    assert world.store.closed
+    with pytest.raises(JournalError, match="it is closed"):
+        world.add(*steps(1))
+
+
+def test_a_failing_flush_still_closes_store_and_journal(world: Any, steps: Make) -> None:
+    world.add(*steps(1))
+    world.store.fail_next(NO_STORE)
+    with pytest.raises(StoreError):
+        world.ingestor.close()
+    assert world.store.closed
+    with pytest.raises(JournalError):
+        world.journal.counts()
+
+
+def test_the_store_is_flushed_after_so_many_puts(worlds: Make, steps: Make) -> None:
+    world = worlds(flush_steps=4)
+    world.add(*steps(3))
+    assert (world.store.flushes, world.journal.last_put()) == (0, 3)
+    world.add(*steps(3, start=3))
+    assert (world.store.flushes, world.journal.last_put()) == (1, 0)
+
+
+def test_a_flush_that_fails_on_the_way_is_logged_and_tried_again(
+    worlds: Make, steps: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Stubborn(ListStore):
+        def flush(self) -> None:
+            if self.flushes == 0:
+                self.flushes += 1
+                raise NO_STORE
+            super().flush()
+
+    world = worlds(flush_steps=2, store=Stubborn())
+    with caplog.at_level(logging.WARNING):
+        assert states(world.add(*steps(2))) == ["stored", "stored"]
+    assert "could not be flushed: the disk is full" in caplog.text
+    assert world.journal.last_put() == 2
+    world.add(*steps(2, start=2))
+    assert world.journal.last_put() == 0
+
+
+def test_events_tell_what_happened(worlds: Make, steps: Make) -> None:
+    def two_makers(step: Step, past: Sequence[Step]) -> StepLabels:
+        made_by = "local" if len(past) == 1 else "gpt"
+        return label_from_the_past(step, past).model_copy(update={"made_by": made_by})
+
+    observer = RecordingObserver()
+    world = worlds(observer=observer, labeler=ScriptedLabeler(two_makers))
+    world.add(*steps(3))
+    world.labeler.fail_next(NO_MODEL)
+    world.add(*steps(1, start=3))
+    of = {"tenant": "a", "trajectory": "t"}
+    assert observer.events == [
+        StepsAccepted(**of, steps=("s0", "s1", "s2")),
+        StepsStored(**of, steps=("s0",), made_by="gpt"),
+        StepsStored(**of, steps=("s1",), made_by="local"),
+        StepsStored(**of, steps=("s2",), made_by="gpt"),
+        StepsAccepted(**of, steps=("s3",)),
+        StepsFailed(**of, steps=("s3",), reason="no answer from the provider (try again later)"),
+    ]
+
+
+def test_merges_are_told_once(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    merges = [
+        LabelMerge(kind=LabelKind.EVENT_TYPE, alias="it", into="book", position=position, made_by="local")
+        for position in (1,)
+    ]
+    observer = RecordingObserver()
+    world = worlds(tmp_path / "j", observer=observer, labeler=ScriptedLabeler(merges=merges), checkpoint_steps=2)
+    world.add(*steps(1))
+    world.add(*steps(3, start=1))
+    world.inventory()
+    told = [event for event in observer.events if isinstance(event, LabelsMerged)]
+    assert told == [LabelsMerged(tenant="a", trajectory="t", merge=merges[0])]
+    world.ingestor.close()
+    again = RecordingObserver()
+    reopened = worlds(tmp_path / "j", observer=again, labeler=ScriptedLabeler(merges=merges))
+    reopened.add(*steps(1, start=4))
+    assert reopened.inventory().merges == tuple(merges)
+    assert not [event for event in again.events if isinstance(event, LabelsMerged)]
+
+
+def test_reindexing_fills_another_store_and_leaves_alone_what_it_has(worlds: Make, steps: Make) -> None:
+    world = worlds()
+    world.add(*steps(5))
+    world.add(*steps(3), trajectory="u")
+    world.add(*steps(2), tenant="b")
+    other = ListStore()
+    assert world.ingestor.reindex(other) == 10
+    assert other.records.keys() == world.store.records.keys()
+    assert other.flushes == 1
+    lost = snippet_id("a", "t", "s3")
+    del other.records[lost]
+    assert world.ingestor.reindex(other) == 1
+    assert other.puts[-1] == ("s3",)
+    stale = other.records[lost]
+    other.records[lost] = stale._replace(snippet=stale.snippet.model_copy(update={"summary": "old"}))
+    assert world.ingestor.reindex(other) == 1
+    assert other.records[lost].snippet == world.store.records[lost].snippet
+
+
+def test_reindexing_with_another_embedder_uses_it(world: Any, steps: Make) -> None:
+    from stitch.embed.hashing import HashingEmbedder
+
+    world.add(*steps(2))
+    other = ListStore()
+    world.ingestor.reindex(other, embedder=HashingEmbedder(8))
+    assert {len(record.vector) for record in other.records.values()} == {8}
+
+
+def test_rewrites_are_applied_where_they_stand(worlds: Make) -> None:
+    def script(step: Step, past: Sequence[Step]) -> StepLabels:
+        made = label_from_the_past(step, past)
+        rewrite = ReferenceRewrite(start=9, end=11, replacement="the hotel")
+        return made.model_copy(update={"references": (rewrite,)})
+
+    world = worlds(labeler=ScriptedLabeler(script))
+    world.add(Step(role="user", content="How much it costs", id="x"))
+    assert world.store.get("a", [snippet_id("a", "t", "x")])[0].resolved == "How much the hotel costs"

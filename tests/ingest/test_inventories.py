@@ -1,0 +1,237 @@
+"""The label space of a trajectory and of a tenant, up to date and never waiting for a model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import (
+    EntityTypeSummary,
+    Label,
+    LabelInventory,
+    LabelKind,
+    LabelMerge,
+    ScopeSummary,
+    Step,
+    StepLabels,
+)
+from stitch.ingest import unite
+from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
+
+Make = Callable[..., Any]
+
+
+def merge(alias: str, into: str, *, kind: LabelKind = LabelKind.EVENT_TYPE) -> LabelMerge:
+    return LabelMerge(kind=kind, alias=alias, into=into)
+
+
+def scope(name: str, trajectory: str) -> ScopeSummary:
+    return ScopeSummary(name=name, trajectory=trajectory, spans=((0, 1),), steps=2)
+
+
+def test_an_unknown_trajectory_or_tenant_has_no_labels(world: Any) -> None:
+    assert world.inventory("a", "t") == LabelInventory()
+    assert world.inventory("a") == LabelInventory()
+
+
+def test_the_labels_of_a_step_are_there_when_it_is_added(world: Any, steps: Make) -> None:
+    world.add(*steps(1))
+    assert world.inventory("a", "t").event_types == {"book": 1}
+    assert world.inventory().event_types == {"book": 1}
+    world.add(*steps(1), trajectory="u")
+    assert world.inventory().event_types == {"book": 2}
+    world.add(*steps(1, start=1))
+    assert world.inventory("a", "t").event_types == {"book": 1, "it": 1}
+    assert world.inventory().event_types == {"book": 2, "it": 1}
+    assert {(s.name, s.trajectory) for s in world.inventory().scopes} == {("scope 0", "t"), ("scope 0", "u")}
+    assert world.inventory().steps == 3
+
+
+def test_tenants_do_not_share_labels(world: Any, steps: Make) -> None:
+    world.add(*steps(3), tenant="a")
+    assert world.inventory("b") == LabelInventory()
+    world.add(*steps(1, start=6), tenant="b")
+    assert world.inventory("b").event_types == {"cancel": 1}
+    assert "cancel" not in world.inventory("a").event_types
+
+
+def test_a_reopened_memory_knows_its_labels_without_a_session(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j")
+    first.add(*steps(5))
+    first.add(*steps(4), trajectory="u")
+    expected = [first.inventory(), first.inventory("a", "t")]
+    first.ingestor.close()
+    second = worlds(tmp_path / "j")
+    assert [second.inventory(), second.inventory("a", "t")] == expected
+    assert second.labeler.replayed == []
+
+
+def test_without_a_last_checkpoint_labels_are_replayed_and_never_made_again(
+    worlds: Make, steps: Make, tmp_path: Path
+) -> None:
+    first = worlds(tmp_path / "j", checkpoint_steps=4)
+    for step in steps(6):
+        first.add(step)
+    expected = first.inventory("a", "t")
+    first.journal.close()
+    second = worlds(tmp_path / "j")
+    assert second.inventory("a", "t") == expected
+    assert second.labeler.replayed == [("t", ("s4", "s5"))]
+    assert second.labeler.calls == []
+
+
+def test_the_session_of_another_labeler_is_not_used(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j")
+    first.add(*steps(3))
+    first.ingestor.close()
+    second = worlds(tmp_path / "j", labeler=ScriptedLabeler(name="other"))
+    second.add(*steps(1, start=3))
+    assert second.labeler.replayed == [("t", ("s0", "s1", "s2"))]
+    assert second.labeler.calls == [("t", ("s3",))]
+    assert second.inventory().steps == 4
+
+
+def test_only_so_many_sessions_are_live_and_the_others_are_resumed(worlds: Make, steps: Make) -> None:
+    few, many = worlds(live_sessions=2), worlds()
+    for world in (few, many):
+        for start in range(0, 6, 2):
+            for name in "tuvw":
+                world.add(*steps(2, start=start), trajectory=name)
+    assert few.snippets() == many.snippets()
+    assert few.inventory() == many.inventory()
+    assert few.labeler.replayed == [], "who makes room is saved"
+    assert few.journal.checkpoint("a", "t").position == 6
+
+
+def test_nobody_waits_for_labels_that_are_being_made(worlds: Make, steps: Make) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(step: Step, past: Sequence[Step]) -> StepLabels:
+        if past:
+            begun.set()
+            assert go_on.wait(10)
+        return label_from_the_past(step, past)
+
+    world = worlds(labeler=ScriptedLabeler(slow))
+    world.add(*steps(1))
+    before = world.inventory("a", "t")
+    thread = threading.Thread(target=world.add, args=steps(1, start=1))
+    thread.start()
+    assert begun.wait(10)
+    assert world.inventory("a", "t") == before
+    assert world.inventory() == before
+    go_on.set()
+    thread.join()
+    assert world.inventory().steps == 2
+    assert world.inventory("a", "t").steps == 2
+
+
+def test_a_failing_trajectory_is_asked_again(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j")
+    first.add(*steps(2))
+    first.journal.close()
+
+    class Once(ScriptedLabeler):
+        broken = True
+
+        def begin(self, trajectory: str, saved: bytes | None = None) -> Any:
+            if self.broken:
+                raise KeyboardInterrupt
+            return super().begin(trajectory, saved)
+
+    labeler = Once()
+    second = worlds(tmp_path / "j", labeler=labeler)
+    try:
+        second.inventory()
+    except KeyboardInterrupt:
+        labeler.broken = False
+    assert second.inventory().steps == 2
+
+
+def test_many_tenants_are_each_given_their_own(world: Any, steps: Make) -> None:
+    for n in range(70):
+        world.add(*steps(1 + n % 3), tenant=f"tenant {n}")
+        world.inventory(f"tenant {n}")
+    assert [world.inventory(f"tenant {n}").steps for n in range(70)] == [1 + n % 3 for n in range(70)]
+
+
+def test_a_union_adds_counts_and_keeps_scopes_apart() -> None:
+    one = LabelInventory(
+        scopes=(scope("day 1", "t"),),
+        event_types={"ask": 2},
+        entity_types={"price": EntityTypeSummary(steps=2, values=("3", "4"))},
+        steps=2,
+    )
+    two = LabelInventory(
+        scopes=(scope("day 1", "u"),),
+        event_types={"ask": 1, "answer": 1},
+        entity_types={"price": EntityTypeSummary(steps=1, values=("4", "5"))},
+        steps=2,
+    )
+    union = unite([one, two])
+    assert union.scopes == (scope("day 1", "t"), scope("day 1", "u"))
+    assert union.event_types == {"ask": 3, "answer": 1}
+    assert union.entity_types == {"price": EntityTypeSummary(steps=3, values=("3", "4", "5"))}
+    assert union.steps == 4
+    assert unite([one]) is one
+    assert unite([]) == LabelInventory()
+
+
+def test_a_union_keeps_the_last_values_of_an_entity_type() -> None:
+    parts = [
+        LabelInventory(entity_types={"price": EntityTypeSummary(steps=1, values=tuple(f"{n}-{i}" for i in range(40)))})
+        for n in range(3)
+    ]
+    values = unite(parts).entity_types["price"].values
+    assert len(values) == 64
+    assert values[-40:] == parts[-1].entity_types["price"].values
+
+
+def test_merges_of_one_trajectory_hold_for_the_labels_of_another() -> None:
+    one = LabelInventory(event_types={"ask": 1}, merges=(merge("query", "ask"),), steps=1)
+    two = LabelInventory(
+        scopes=(scope("query", "u"), scope("trip", "u")),
+        event_types={"query": 2},
+        merges=(merge("tour", "trip", kind=LabelKind.SCOPE),),
+    )
+    three = LabelInventory(
+        scopes=(scope("tour", "v"),),
+        entity_types={"cost": EntityTypeSummary(steps=1), "price": EntityTypeSummary(steps=1)},
+        merges=(merge("price", "cost", kind=LabelKind.ENTITY_TYPE),),
+    )
+    union = unite([one, two, three])
+    assert union.event_types == {"ask": 3}
+    assert [s.name for s in union.scopes] == ["query", "trip", "trip"]
+    assert union.entity_types["cost"].steps == 2
+    assert union.count(Label(LabelKind.SCOPE, "trip")) == 4
+    assert len(union.merges) == 3
+
+
+def test_merges_that_contradict_each_other_do_no_harm() -> None:
+    one = LabelInventory(event_types={"cost": 1}, merges=(merge("price", "cost"),))
+    two = LabelInventory(event_types={"price": 2}, merges=(merge("cost", "price"), merge("price", "fee")))
+    union = unite([one, two])
+    assert union.merges == one.merges
+    assert union.event_types == {"cost": 3}
+
+
+values = st.sampled_from("abcdef")
+inventories = st.builds(
+    lambda events, merges: LabelInventory(event_types=events, merges=merges, steps=sum(events.values())),
+    st.dictionaries(values, st.integers(1, 5), max_size=4),
+    st.lists(st.builds(merge, values, values), max_size=4).map(tuple),
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(inventories, min_size=2, max_size=4))
+def test_a_union_loses_no_step_and_its_labels_are_canonical(parts: list[LabelInventory]) -> None:
+    union = unite(parts)
+    vocabulary = union.vocabulary()
+    assert sum(union.event_types.values()) == sum(part.steps for part in parts) == union.steps
+    assert all(vocabulary.canonical(LabelKind.EVENT_TYPE, value) == value for value in union.event_types)

@@ -1,0 +1,239 @@
+"""A run that is interrupted anywhere and taken up again ends as one that was not."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from stitch.core import StepState
+from stitch.embed.hashing import HashingEmbedder
+from stitch.errors import ModelUnavailableError, StoreError
+from stitch.ingest import Journal
+from stitch.testing.labeling import ScriptedLabeler
+from stitch.testing.observing import RecordingObserver
+from stitch.testing.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
+
+Make = Callable[..., Any]
+
+JOURNAL_CALLS = (
+    "append_many", "record_labels", "record_stored", "record_failed", "save_checkpoint", "record_flushed", "sync",
+)  # fmt: skip
+
+
+class Run:
+    """A run of a fixed work that crashes where a plan says, in a folder of its own."""
+
+    def __init__(self, world_type: Any, steps: Make, folder: Path) -> None:
+        self.world_type, self.steps, self.folder = world_type, steps, folder
+        self.copies = 0
+
+    def work(self, world: Any) -> None:
+        """Two trajectories and two tenants, several batches, checkpoints, flushes, and a repetition."""
+        for start, count in ((0, 3), (3, 1), (4, 4)):
+            world.add(*self.steps(count, start=start), trajectory="t")
+            world.add(*self.steps(2, start=start), trajectory="u", tenant="b")
+        world.add(*self.steps(3), trajectory="t")
+        world.ingestor.close()
+
+    def world(self, path: Path, *, plan: FaultPlan | None = None, store: Any = None, **options: Any) -> Any:
+        plan = plan or FaultPlan()
+        store = store if store is not None else ListStore()
+        journal = Journal(path)
+        world = self.world_type(
+            journal=with_faults(journal, plan, *JOURNAL_CALLS),
+            store=with_faults(store, plan, "put", "flush"),
+            labeler=options.pop("labeler", None),
+            embedder=with_faults(HashingEmbedder(16), plan, "embed"),
+            observer=with_faults(RecordingObserver(), plan, "notice"),
+            checkpoint_steps=3,
+            flush_steps=6,
+            live_sessions=1,
+            **options,
+        )
+        world.disk = journal
+        return world
+
+    def crash(self, world: Any, doing: Callable[[Any], object]) -> Path:
+        """Do something until it crashes; return the journal as it lies on the disk then."""
+        with pytest.raises(SimulatedCrash):
+            doing(world)
+        self.copies += 1
+        left = self.folder / f"left{self.copies}"
+        for suffix in ("", "-wal"):
+            if (there := Path(f"{world.disk.path}{suffix}")).exists():
+                shutil.copy(there, f"{left}{suffix}")
+        world.disk.close()
+        return left
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+
+@pytest.fixture
+def run(world_type: Any, steps: Make) -> Iterator[Run]:
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # these runs sync a lot, and no power will be lost
+    with TemporaryDirectory(dir=memory) as folder:
+        yield Run(world_type, steps, Path(folder))
+
+
+def outcome(run: Run, world: Any, path: Path) -> Any:
+    """All that a run leaves behind."""
+    with closing(Journal(path)) as journal:
+        left = run.world_type(journal=journal)
+        inventories = [left.inventory(tenant) for tenant in ("a", "b")]
+        return world.snippets(), left.truth(), inventories, journal.counts(), journal.last_put()
+
+
+def uninterrupted(run: Run) -> tuple[Any, list[str]]:
+    plan = FaultPlan()
+    world = run.world(run.path("calm"), plan=plan)
+    run.work(world)
+    return outcome(run, world, run.path("calm")), plan.crossed
+
+
+def check_recovered(world: Any) -> None:
+    counts = world.ingestor.counts()
+    assert counts.stored == counts.accepted == world.store.count()
+
+
+def test_a_crash_at_any_boundary_leaves_what_an_uninterrupted_run_leaves(run: Run) -> None:
+    expected, boundaries = uninterrupted(run)
+    assert {name.split()[1] for name in boundaries} == {
+        *JOURNAL_CALLS, "put", "flush", "embed", "notice",
+    } - {"record_failed"}  # fmt: skip
+    for number in range(len(boundaries)):
+        store, path = ListStore(), run.path(f"crash{number}")
+        left = run.crash(run.world(path, plan=FaultPlan(number), store=store), run.work)
+        world = run.world(left, store=store)
+        world.ingestor.recover()
+        check_recovered(world)
+        assert world.ingestor.recover() == 0, "recovering again finds nothing to do"
+        run.work(world)
+        assert outcome(run, world, left) == expected, f"boundary {number}: {boundaries[number]}"
+
+
+def test_a_crash_while_recovering_is_recovered_from(run: Run) -> None:
+    expected, boundaries = uninterrupted(run)
+    for number in range(3, len(boundaries), 7):
+        store = ListStore()
+        left = run.crash(run.world(run.path(f"crash{number}"), plan=FaultPlan(number), store=store), run.work)
+        crash_at = 0
+        while True:  # each recovery gets a little further than the one before
+            plan = FaultPlan(crash_at)
+            world = run.world(left, plan=plan, store=store)
+            try:
+                world.ingestor.recover()
+            except SimulatedCrash:
+                left = run.crash(world, lambda world: world.ingestor.recover())
+                crash_at += 2
+            else:
+                break
+        check_recovered(world)
+        world.disk.close()
+        world = run.world(left, store=store)
+        run.work(world)
+        assert outcome(run, world, left) == expected
+
+
+def test_a_loss_of_power_in_the_store_is_made_good(run: Run) -> None:
+    expected, boundaries = uninterrupted(run)
+    for number in range(len(boundaries)):
+        store = ListStore()
+        left = run.crash(run.world(run.path(f"crash{number}"), plan=FaultPlan(number), store=store), run.work)
+        store.lose_power()
+        world = run.world(left, store=store)
+        world.ingestor.recover()
+        check_recovered(world)
+        run.work(world)
+        assert outcome(run, world, left) == expected, f"boundary {number}: {boundaries[number]}"
+
+
+def test_a_crash_among_failures_is_recovered_from(run: Run) -> None:
+    def failing() -> ScriptedLabeler:
+        labeler = ScriptedLabeler()
+        labeler.fail_next(*[ModelUnavailableError("no answer")] * 4)
+        return labeler
+
+    plan, store = FaultPlan(), ListStore()
+    run.work(run.world(run.path("calm"), plan=plan, store=store, labeler=failing()))
+    reopened = run.world(run.path("calm"), store=store)
+    reopened.ingestor.retry()
+    reopened.ingestor.close()
+    expected = outcome(run, reopened, run.path("calm"))
+    assert "before record_failed" in plan.crossed
+    for number in range(len(plan.crossed)):
+        store = ListStore()
+        crashed = run.world(run.path(f"crash{number}"), plan=FaultPlan(number), store=store, labeler=failing())
+        left = run.crash(crashed, run.work)
+        world = run.world(left, store=store, labeler=failing())
+        world.ingestor.recover()
+        counts = world.ingestor.counts()
+        assert counts.stored + counts.failed == counts.accepted == store.count()
+        run.work(world)
+        world = run.world(left, store=store)
+        world.ingestor.retry()
+        world.ingestor.close()
+        assert outcome(run, world, left) == expected, f"boundary {number}: {plan.crossed[number]}"
+
+
+def test_when_a_step_was_recorded_comes_from_the_journal(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j", clock=lambda: 7.0)
+    first.labeler.fail_next(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        first.add(*steps(2))
+    first.journal.close()
+    second = worlds(tmp_path / "j", clock=lambda: 8.0, store=first.store)
+    assert second.ingestor.recover() == 2
+    assert {snippet.recorded for snippet in second.store.scroll("a")} == {7.0}
+
+
+def test_recovering_labels_those_that_failed_before_an_accepted_one(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j")
+    first.labeler.fail_next(ModelUnavailableError("no answer"), KeyboardInterrupt())
+    first.add(*steps(2))
+    with pytest.raises(KeyboardInterrupt):
+        first.add(*steps(1, start=2))
+    first.add(*steps(1), trajectory="u")
+    first.journal.close()
+    second = worlds(tmp_path / "j", store=first.store)
+    second.ingestor.recover()
+    assert second.labeler.calls == [("t", ("s0", "s1", "s2"))]
+    assert second.ingestor.counts().stored == 4
+
+
+def test_what_failed_alone_waits_for_a_retry(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j")
+    first.labeler.fail_next(ModelUnavailableError("no answer"))
+    first.add(*steps(2))
+    first.ingestor.close()
+    second = worlds(tmp_path / "j", store=first.store)
+    assert second.ingestor.recover() == 0
+    assert second.labeler.calls == []
+    assert [r.state for r in second.ingestor.receipts("a")] == [StepState.FAILED] * 2
+
+
+def test_a_store_that_cannot_take_back_what_it_lost_is_reported(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j")
+    first.add(*steps(2))
+    first.journal.close()
+    second = worlds(tmp_path / "j")
+    second.store.fail_next(StoreError("the disk is full"))
+    with pytest.raises(StoreError, match="the disk is full"):
+        second.ingestor.recover()
+    assert second.ingestor.recover() == 2
+
+
+def test_many_unflushed_steps_are_put_again_in_parts(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j")
+    first.add(*steps(1100))
+    first.journal.close()
+    second = worlds(tmp_path / "j")
+    assert second.ingestor.recover() == 1100
+    assert [len(put) for put in second.store.puts] == [512, 512, 76]
+    assert second.snippets() == first.snippets()
