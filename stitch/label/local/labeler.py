@@ -64,7 +64,7 @@ class LocalLabelSession:
         for step, known in zip(steps, labels, strict=True):
             reading = read_step(step, speakers=self._scopes.speakers)
             name = known.intent.scope or ""
-            number = next((n for n, mine in enumerate(self._names) if mine == name), None)
+            number = self._taken.get(name.lower())
             scope = None if number is None else self._scopes.scopes[number]
             self._take(reading, scope, name=name, known=known)
 
