@@ -8,6 +8,7 @@ import shutil
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,12 +138,13 @@ class EdgeStore:
                 unlike = cut.tier[~np.isin(rows[cut.tier], list(scores))]
                 scores |= dict.fromkeys(rows[labels.ordered(unlike, first=need)].tolist(), 0.0)
             found = labels.ordered(slot_of[list(scores)])
-            key = {slot: (-cut.density[slot], -scores[int(rows[slot])]) for slot in found.tolist()}
-            best = sorted(key, key=key.__getitem__)[: query.k]  # the sort is stable: ties stay in their order
-            snippets = self._read(query.tenant, [int(rows[slot]) for slot in best])
+            found_rows, densities = rows[found].tolist(), cut.densities[cut.level[found]].tolist()
+            ranked = [(-density, -scores[row], row) for density, row in zip(densities, found_rows, strict=True)]
+            ranked = sorted(ranked, key=itemgetter(0, 1))[: query.k]  # the sort is stable: ties stay in their order
+            snippets = self._read(query.tenant, [row for _, _, row in ranked])
         return [
-            StoreHit(snippet, float(-key[slot][0]), float(-key[slot][1]))
-            for slot, snippet in zip(best, snippets, strict=True)
+            StoreHit(snippet, -density, -similar)
+            for snippet, (density, similar, _) in zip(snippets, ranked, strict=True)
         ]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
@@ -232,13 +234,23 @@ class EdgeStore:
             raise
 
     def _create(self, shard: Path, made_with: Path) -> None:
-        from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Modifier
+        from qdrant_edge import (
+            Distance,
+            EdgeConfig,
+            EdgeShard,
+            EdgeSparseVectorParams,
+            EdgeVectorParams,
+            Memory,
+            Modifier,
+        )
 
         if shard.exists():  # the description is written last: whoever made this died before anything was stored
             shutil.rmtree(shard)
         shard.mkdir()
+        # Cold: the engine maps vectors twice, and would otherwise read both maps into memory when it opens.
+        dense = EdgeVectorParams(size=self._dimension, distance=Distance.Cosine, memory=Memory.Cold)
         config = EdgeConfig(
-            vectors={_DENSE: EdgeVectorParams(size=self._dimension, distance=Distance.Cosine)},
+            vectors={_DENSE: dense},
             sparse_vectors={_WORDS: EdgeSparseVectorParams(modifier=Modifier.Idf)},
         )
         self._shard = EdgeShard.create(str(shard), config)
@@ -273,7 +285,7 @@ class EdgeStore:
     def _read_index(self) -> LabelIndex:
         from qdrant_edge import ScrollRequest, UpdateOperation
 
-        index, offset, half_deleted = LabelIndex(), None, list[int]()
+        index, offset, half_deleted = LabelIndex(), None, list[Any]()
         while True:
             with self._engine("read"):
                 request = ScrollRequest(
@@ -282,7 +294,9 @@ class EdgeStore:
                 records, offset = self._shard.scroll(request)
             for record in records:
                 if payload := record.payload:
-                    index.add(record.id, IndexEntry(*map(payload.__getitem__, _KEY), tuple(labels_of(payload))))
+                    snippet, tenant, trajectory, position, step = map(payload.__getitem__, _KEY)
+                    labels = tuple(labels_of(payload))
+                    index.add(record.id, IndexEntry(snippet, tenant, trajectory, position, step, labels))
                 else:
                     half_deleted.append(record.id)
             if offset is None:
@@ -325,11 +339,13 @@ class EdgeStore:
             return {}
         if len(rows) <= max(_SCORE_ALL, 2 * need):
             return score(similarity, _EdgeScorer(self._shard, similarity), rows.tolist())
+        # Where both parts count, who is good in one is seldom good in the other, and the lists must be read further.
+        first = need * (10 if similarity.vector and similarity.words else 2)
         if len(rows) <= _BY_ID_ROWS:
-            scorer, limit = _EdgeScorer(self._shard, similarity, among=rows.tolist()), 2 * need
+            scorer, limit = _EdgeScorer(self._shard, similarity, among=rows.tolist()), first
         else:  # scan all: if labels say nothing of similarity, the tier's share of the best is its share of the whole
             scorer = _EdgeScorer(self._shard, similarity, slot_of=slot_of)
-            limit = 2 * need * len(slot_of) // len(rows)
+            limit = first * len(slot_of) // len(rows)
         return most_similar(similarity, scorer, need=need, limit=limit)
 
     def _read(self, tenant: str, rows: Sequence[int]) -> list[MemorySnippet]:
@@ -402,14 +418,10 @@ class _EdgeScorer:
             self._words_query = Query.Nearest(words, using=_WORDS)
 
     def dense(self, limit: int) -> Page[int]:
-        return self._page(self._ask(self._dense_query, limit, self._among), limit)
+        return self._page(self._dense_query, limit)
 
     def lexical(self, limit: int) -> Page[int]:
-        return self._page(self._ask(self._words_query, limit, self._among), limit)
-
-    def lexical_above(self, at_least: float) -> dict[int, float]:
-        limit = self._shard.info().points_count if self._among is None else len(self._among)
-        return self._page(self._ask(self._words_query, limit, self._among, at_least=at_least), limit).scores
+        return self._page(self._words_query, limit)
 
     def cosines(self, keys: Collection[int]) -> dict[int, float]:
         return {point.id: point.score for point in self._ask(self._dense_query, len(keys), keys)}
@@ -417,21 +429,20 @@ class _EdgeScorer:
     def lexicals(self, keys: Collection[int]) -> dict[int, float]:
         return {point.id: point.score for point in self._ask(self._words_query, len(keys), keys)}
 
-    def _page(self, points: list[Any], limit: int) -> Page[int]:
+    def _page(self, query: Any, limit: int) -> Page[int]:
+        points = self._ask(query, limit, self._among)
         scores = {point.id: point.score for point in points}
         if self._slot_of is not None:
             scores = {row: value for row, value in scores.items() if self._slot_of[row] >= 0}
         return Page(scores, points[-1].score if len(points) == limit else None)
 
-    def _ask(
-        self, query: Any, limit: int, among: Collection[int] | None, *, at_least: float | None = None
-    ) -> list[Any]:
+    def _ask(self, query: Any, limit: int, among: Collection[int] | None) -> list[Any]:
         from qdrant_edge import Filter, HasIdCondition, QueryRequest, SearchParams
 
         condition = None if among is None else Filter(must=[HasIdCondition(set(among))])
         exact = SearchParams(exact=True)
         return self._shard.query(  # type: ignore[no-any-return]  # the engine ships no types
-            QueryRequest(limit=limit, query=query, filter=condition, score_threshold=at_least, params=exact)
+            QueryRequest(limit=limit, query=query, filter=condition, params=exact)
         )
 
 

@@ -35,11 +35,13 @@ class Cut(NamedTuple):
     """Where a ranking is decided by labels, and where similarity has to decide."""
 
     certain: Slots
-    """Slots whose density alone puts them among the first k; fewer than k."""
+    """Slots whose density alone puts them among the first k."""
     tier: Slots
-    """Slots of equal density below those; similarity chooses among them."""
-    density: NDArray[np.float64]
-    """The density of every slot of the tenant."""
+    """Slots of equal density below those, too many for the places that are left: similarity chooses among them."""
+    level: NDArray[np.int64]
+    """For every slot of the tenant, the place of its density in `densities`."""
+    densities: NDArray[np.float64]
+    """The distinct densities, ascending."""
 
 
 class TenantLabels:
@@ -133,23 +135,25 @@ class TenantLabels:
         import numpy as np
 
         slots = self.slots(query.trajectory)
-        density = self._density(query)
-        if len(slots) <= query.k:
-            return Cut(slots[:0], slots, density) if not density[slots].any() else Cut(slots, slots[:0], density)
-        own = density[slots]
-        lowest = np.partition(own, len(own) - query.k)[len(own) - query.k]
-        return Cut(slots[own > lowest], slots[own == lowest], density)
+        level, densities = self._density(query)
+        own = level[slots]
+        at_least = np.cumsum(np.bincount(own, minlength=len(densities))[::-1])[::-1]
+        if at_least[0] <= query.k:
+            return Cut(slots, slots[:0], level, densities)
+        lowest = int(np.flatnonzero(at_least >= query.k)[-1])
+        return Cut(slots[own > lowest], slots[own == lowest], level, densities)
 
-    def _density(self, query: DensityQuery) -> NDArray[np.float64]:
+    def _density(self, query: DensityQuery) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         import numpy as np
 
         size = len(self.rows)
         carried = {label: self._carrying(label, aliases) for label, aliases in query.labels.items()}
         carried = {label: slots for label, slots in carried.items() if len(slots)}
         if not carried:
-            return np.zeros(size)
+            return np.zeros(size, dtype=np.int64), np.zeros(1)
         if query.count is DensityCount.VALUES and not query.weights:
-            return np.bincount(np.concatenate(list(carried.values())), minlength=size).astype(np.float64)
+            matches = np.bincount(np.concatenate(list(carried.values())), minlength=size)
+            return matches, np.arange(len(carried) + 1, dtype=np.float64)
         # One number per distinct set of matched labels, so that `density` itself says what each set counts.
         pattern = np.zeros(size, dtype=np.int64)
         matched: list[tuple[Label, ...]] = [()]
@@ -159,7 +163,8 @@ class TenantLabels:
             kept, pattern = np.unique(pattern, return_inverse=True)
             matched = [matched[code] for code in kept]
         counts = [density(labels, count=query.count, weights=query.weights) for labels in map(frozenset, matched)]
-        return np.array(counts)[pattern]
+        densities, place = np.unique(np.array(counts), return_inverse=True)
+        return place[pattern], densities
 
     def _carrying(self, label: Label, aliases: frozenset[str]) -> NDArray[np.uint32]:
         import numpy as np

@@ -23,12 +23,12 @@ LABEL_FIELDS: Mapping[LabelKind, str] = {
 }
 """Under which key the labels of each kind stand."""
 
-_ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text", "resolved", "recorded")
+_ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text", "recorded")
 _IF_ANY = ("summary", "context", "session", "happened", "labeled_by")
 
 
 def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
-    """Return the payload of a snippet; what is empty is left out.
+    """Return the payload of a snippet; what is empty is left out, and the resolved text if it is the text.
 
     `metadata` is kept as JSON text: it is returned and never searched, and so it survives whatever Qdrant would change
     (large integers, lone surrogates).
@@ -45,6 +45,8 @@ def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
     for name in _IF_ANY:
         if (value := getattr(snippet, name)) not in (None, ""):
             payload[name] = value
+    if snippet.resolved != snippet.text:
+        payload["resolved"] = snippet.resolved
     intent = snippet.intent
     for kind, name in LABEL_FIELDS.items():
         if values := intent.of(kind):
@@ -68,11 +70,15 @@ def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
     if payload.get("schema_version") != SCHEMA_VERSION:
         raise StoreError(f"a stored snippet has schema version {payload.get('schema_version')!r}, not {SCHEMA_VERSION}")
     fields = {name: payload[name] for name in (*_ALWAYS, *_IF_ANY, "references", "tools") if name in payload}
+    fields["resolved"] = payload.get("resolved", payload.get("text"))
     scope = payload.get(LABEL_FIELDS[LabelKind.SCOPE])
-    fields["intent"] = {
-        "scope": scope[0] if scope else None,
-        **{name: payload.get(name, ()) for kind, name in LABEL_FIELDS.items() if kind is not LabelKind.SCOPE},
-    }
+    # Labels were cleaned when they were made; doing it again is half the cost of reading a snippet.
+    fields["intent"] = ContextualIntent.model_construct(
+        scope=scope[0] if scope else None,
+        event_types=tuple(payload.get("event_types", ())),
+        entity_types=tuple(payload.get("entity_types", ())),
+        targets=tuple(payload.get("targets", ())),
+    )
     if metadata := payload.get("metadata"):
         fields["metadata"] = json.loads(metadata)
     try:

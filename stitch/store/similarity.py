@@ -59,11 +59,6 @@ class Similarity:
         """The similarity of a snippet with this cosine and this BM25 score."""
         return self.dense_share * cosine + self.lexical_share * lexical / (lexical + LEXICAL_HALF)
 
-    def lexical_for(self, similarity: float, cosine: float) -> float:
-        """The BM25 score with which a snippet of this cosine reaches `similarity`; infinite if none is enough."""
-        half = (similarity - self.dense_share * cosine) / self.lexical_share
-        return LEXICAL_HALF * half / (1.0 - half) if half < 1.0 else math.inf
-
 
 class Page(NamedTuple, Generic[K]):
     """The best snippets of one part of the similarity."""
@@ -83,10 +78,6 @@ class Scorer(Protocol[K]):
 
     def lexical(self, limit: int) -> Page[K]:
         """Return the best `limit` by BM25 score; who shares no word has no score."""
-        ...
-
-    def lexical_above(self, at_least: float) -> dict[K, float]:
-        """Return all BM25 scores of at least so much."""
         ...
 
     def cosines(self, keys: Collection[K]) -> dict[K, float]:
@@ -109,8 +100,8 @@ def most_similar(similarity: Similarity, scorer: Scorer[K], *, need: int, limit:
     """Return similarities of some snippets, the `need` most similar and all that tie with them included.
 
     Whoever is not returned has a lower similarity than `need` of those that are; or there are fewer than `need`, and
-    the rest has similarity 0. Fagin's threshold algorithm with one difference: the lexical list is cheap to read, so
-    it is read once, down to the score below which nothing can matter.
+    the rest has similarity 0. This is Fagin's threshold algorithm: read the list by cosine and the list by BM25 score,
+    look up for whoever stands in one what the other says, and stop when nobody further down can be better.
 
     Args:
         similarity: What is similar to the query.
@@ -123,32 +114,25 @@ def most_similar(similarity: Similarity, scorer: Scorer[K], *, need: int, limit:
     while True:
         dense = scorer.dense(limit) if similarity.vector else Page[K]({}, None)
         lexical = scorer.lexical(limit) if similarity.words else Page[K]({}, None)
-        keys = {**dense.scores, **lexical.scores}
-        cosines, lexicals = dense.scores, lexical.scores
-        if similarity.vector and similarity.words:
-            if only_words := lexicals.keys() - cosines.keys():
-                cosines = {**cosines, **scorer.cosines(only_words)}
-            if lexical.floor is not None and (only_dense := cosines.keys() - lexicals.keys()):
-                lexicals = {**lexicals, **scorer.lexicals(only_dense)}
-        found = {key: similarity.combine(cosines.get(key, 0.0), lexicals.get(key, 0.0)) for key in keys}
-        if similarity.vector and dense.floor is None:
-            return found
-        if not similarity.vector and lexical.floor is None:
+        found = _combined(similarity, scorer, dense.scores, lexical.scores, complete=lexical.floor is None)
+        if (dense if similarity.vector else lexical).floor is None:
             return found
         worst = heapq.nlargest(need, found.values())[-1] if len(found) >= need else -math.inf
         # Nothing that was not fetched can be better than this.
         if worst > similarity.combine(dense.floor or 0.0, lexical.floor or 0.0):
-            return found
-        if similarity.words and dense.floor is not None and worst > similarity.combine(dense.floor, 0.0):
-            at_least = similarity.lexical_for(worst, dense.floor)
-            if math.isfinite(at_least):
-                # A little lower, because the engine counts in single precision.
-                more = scorer.lexical_above(at_least * (1 - 1e-6))
-                more = {key: value for key, value in more.items() if key not in found}
-                cosines = scorer.cosines(more) if more else {}
-                found.update({key: similarity.combine(cosines.get(key, 0.0), more[key]) for key in more})
-            return found
+            return {key: value for key, value in found.items() if value >= worst}
         limit *= _GROWTH
+
+
+def _combined(
+    similarity: Similarity, scorer: Scorer[K], cosines: dict[K, float], lexicals: dict[K, float], *, complete: bool
+) -> dict[K, float]:
+    if similarity.vector and (only_words := lexicals.keys() - cosines.keys()):
+        cosines = {**cosines, **scorer.cosines(only_words)}
+    if similarity.words and not complete and (only_dense := cosines.keys() - lexicals.keys()):
+        lexicals = {**lexicals, **scorer.lexicals(only_dense)}
+    keys = cosines if similarity.vector else lexicals
+    return {key: similarity.combine(cosines.get(key, 0.0), lexicals.get(key, 0.0)) for key in keys}
 
 
 def check_vector(vector: Collection[float], *, dimension: int, what: str) -> None:

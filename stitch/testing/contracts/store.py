@@ -414,7 +414,7 @@ class SnippetStoreContract:
         self, make_store: MakeStore, bad: float
     ) -> None:
         with _closing(make_store()) as store:
-            with pytest.raises(StoreError, match="step 'bad' .* not a finite number"):
+            with pytest.raises(StoreError, match=r"step 'bad' .* not a finite number"):
                 store.put([make_record("good"), make_record("bad", vector=[bad, *[0] * 7])])
             assert store.count() == 0
             with pytest.raises(StoreError, match="not a finite number"):
