@@ -14,7 +14,7 @@ def bleu_1(answer: str, gold: str) -> float:
 
 
 def corpus_bleu(answers: Sequence[str], gold: Sequence[str]) -> float:
-    """Corpus BLEU-4, from 0 to 100, case ignored, with sacrebleu's 13a words and no smoothing beyond its default.
+    """Corpus BLEU-4, from 0 to 100, with sacrebleu's defaults (13a words, case kept).
 
     Raises:
         ValueError: The two differ in length, or there is nothing to score.
@@ -23,4 +23,4 @@ def corpus_bleu(answers: Sequence[str], gold: Sequence[str]) -> float:
         raise ValueError(f"{len(answers)} answers for {len(gold)} references")
     from sacrebleu.metrics.bleu import BLEU
 
-    return float(BLEU(lowercase=True).corpus_score(list(answers), [list(gold)]).score)
+    return float(BLEU().corpus_score(list(answers), [list(gold)]).score)

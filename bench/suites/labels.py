@@ -1,0 +1,183 @@
+"""`stitch bench labels`: how well a labeler's scopes, event types and entity types meet a person's, beside baselines.
+
+All measures are taken over the steps that carry gold of the kind; the gold values of a step together are one class.
+Names never count. Scope: B-cubed per trajectory, then the mean; switches pooled; Pk and WindowDiff per trajectory, then
+the mean. Event types: V-measure and adjusted Rand index over all steps of the set, by name. Entity types: see
+`metrics/entity_types.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from stitch.bench.data.sets import load_labels
+from stitch.bench.data.types import LabeledSet
+from stitch.bench.labelers import LABELERS, labeler_named
+from stitch.bench.metrics.bcubed import macro_bcubed
+from stitch.bench.metrics.entity_types import entity_type_f1
+from stitch.bench.metrics.pk import pk
+from stitch.bench.metrics.rand_index import adjusted_rand_index
+from stitch.bench.metrics.scores import Unscored, mean
+from stitch.bench.metrics.switches import switch_f1
+from stitch.bench.metrics.v_measure import v_measure
+from stitch.bench.metrics.window_diff import window_diff
+from stitch.bench.suites.output import Figures, print_json, print_table
+from stitch.bench.texttiling import texttiling
+
+from stitch.core import ContextualIntent, Labeler, LabelKind, Trajectory
+
+Intents = Sequence[ContextualIntent]
+"""The intent of each step of a trajectory, in order."""
+
+_NO_LABELS = Unscored("no labels of this kind")
+
+
+def measure_labels(labeled: LabeledSet, labeler: Labeler) -> dict[str, Any]:
+    """Label a set and measure the labels, with the trivial baselines."""
+    started = time.perf_counter()
+    intents = [label_trajectory(labeler, trajectory) for trajectory in labeled.trajectories]
+    seconds = time.perf_counter() - started
+    return {
+        "set": labeled.name,
+        "labels": labeler.name,
+        "steps": labeled.steps,
+        **score_intents(labeled, intents),
+        "steps_per_s": round(labeled.steps / seconds, 1) if seconds else None,
+        "baselines": {
+            name: score_intents(labeled, [make(trajectory) for trajectory in labeled.trajectories])
+            for name, make in BASELINES.items()
+        },
+    }
+
+
+def label_trajectory(labeler: Labeler, trajectory: Trajectory) -> Intents:
+    """The intents that a labeler gives the steps of a trajectory, all in one batch.
+
+    Merges that were recorded on the way are applied, as they are when a memory is searched.
+    """
+    session = labeler.begin(trajectory.id)
+    labels = session.label(trajectory.steps) if trajectory.steps else []
+    vocabulary = session.inventory().vocabulary()
+    return [_canonical(label.intent, vocabulary.canonical) for label in labels]
+
+
+def _canonical(intent: ContextualIntent, canonical: Callable[[LabelKind, str], str]) -> ContextualIntent:
+    return ContextualIntent(
+        scope=canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
+        event_types=tuple(canonical(LabelKind.EVENT_TYPE, value) for value in intent.event_types),
+        entity_types=tuple(canonical(LabelKind.ENTITY_TYPE, value) for value in intent.entity_types),
+    )
+
+
+def score_intents(labeled: LabeledSet, intents: Sequence[Intents]) -> dict[str, Any]:
+    """Measure intents against the gold of a set; a kind without gold is None."""
+    each = list(zip(labeled.trajectories, intents, strict=True))
+    return {
+        "scope": _score_scopes([_steps(labeled, own, "scope") for own in each]),
+        "event_type": _score_events([step for own in each for step in _steps(labeled, own, "event_types")]),
+        "entity_type": _score_types([_steps(labeled, own, "entity_types") for own in each]),
+    }
+
+
+class _Step(NamedTuple):
+    """A step that carries gold of a kind."""
+
+    intent: ContextualIntent
+    gold: tuple[str, ...]
+
+
+def _steps(labeled: LabeledSet, own: tuple[Trajectory, Intents], kind: str) -> list[_Step]:
+    gold = labeled.gold.get(own[0].id, {})
+    pairs = [(intent, gold.get(str(step.id))) for step, intent in zip(own[0].steps, own[1], strict=True)]
+    return [_Step(intent, getattr(labels, kind)) for intent, labels in pairs if labels and getattr(labels, kind)]
+
+
+def _score_scopes(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
+    pairs = [([s.intent.scope for s in steps], [tuple(sorted(s.gold)) for s in steps]) for steps in trajectories]
+    agreement, switches = macro_bcubed(pairs), switch_f1(pairs)
+    if isinstance(agreement, Unscored) or isinstance(switches, Unscored):
+        return None
+    return Figures(
+        bcubed_f1=agreement.f1,
+        bcubed_precision=agreement.precision,
+        bcubed_recall=agreement.recall,
+        switch_f1=switches.f1,
+        switch_rate=switches.rate,
+        gold_switch_rate=switches.gold_rate,
+        pk=mean(pk(own, gold) for own, gold in pairs),
+        window_diff=mean(window_diff(own, gold) for own, gold in pairs),
+    )
+
+
+def _score_events(steps: Sequence[_Step]) -> Figures | None:
+    if not steps:
+        return None
+    own = [tuple(sorted(step.intent.event_types)) for step in steps]
+    gold = [tuple(sorted(step.gold)) for step in steps]
+    if not any(own):
+        return Figures(v_measure=_NO_LABELS, ari=_NO_LABELS)
+    return Figures(v_measure=v_measure(own, gold), ari=adjusted_rand_index(own, gold))
+
+
+def _score_types(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
+    if not any(trajectories):
+        return None
+    if not any(step.intent.entity_types for steps in trajectories for step in steps):
+        return Figures(f1=_NO_LABELS)
+    return Figures(f1=entity_type_f1([[(s.intent.entity_types, s.gold) for s in steps] for steps in trajectories]))
+
+
+def _one_scope(trajectory: Trajectory) -> Intents:
+    return [ContextualIntent(scope="all")] * len(trajectory.steps)
+
+
+def _every_step(trajectory: Trajectory) -> Intents:
+    return [ContextualIntent(scope=f"step {place}") for place in range(len(trajectory.steps))]
+
+
+def _speaker(trajectory: Trajectory) -> Intents:
+    return [ContextualIntent(scope=step.role, event_types=(step.role,)) for step in trajectory.steps]
+
+
+def _texttiling(trajectory: Trajectory) -> Intents:
+    return [ContextualIntent(scope=f"segment {n}") for n in texttiling([step.content for step in trajectory.steps])]
+
+
+BASELINES: Mapping[str, Callable[[Trajectory], Intents]] = {
+    "one-scope": _one_scope,
+    "every-step": _every_step,
+    "speaker": _speaker,
+    "texttiling": _texttiling,
+}
+"""What any labeler has to beat, by name."""
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="A file of labeled trajectories.")
+@click.option("--labels", type=click.Choice(LABELERS), default="local", show_default=True, help="Who labels.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first trajectories.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(data: Path, labels: str, limit: int | None, as_json: bool) -> None:
+    """Measure labels against gold.
+
+    \b
+    Example:
+      stitch bench labels --data star.jsonl.gz
+    """
+    labeled = load_labels(data)
+    if limit is not None:
+        labeled = replace(labeled, trajectories=labeled.trajectories[:limit])
+    figures = measure_labels(labeled, labeler_named(labels))
+    if as_json:
+        print_json(figures)
+        return
+    rows = {figures["labels"]: figures, **figures["baselines"]}
+    click.echo(f"{figures['set']}: {figures['steps']} steps, {figures['steps_per_s']} steps/s")
+    for kind in ("scope", "event_type", "entity_type"):
+        if figures[kind] is not None:
+            print_table({name: row[kind] for name, row in rows.items()}, title=kind)

@@ -1,0 +1,259 @@
+"""The suites of labels, rewrites and density orders, and the group that holds the commands."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stitch.bench.commands import COMMANDS, group
+from stitch.bench.data.sets import load_labels
+from stitch.bench.data.types import RewritePair, RewriteSet
+from stitch.bench.labelers import labeler_named
+from stitch.bench.metrics.scores import Unscored, mean
+from stitch.bench.suites.density_replay import replay
+from stitch.bench.suites.labels import measure_labels
+from stitch.bench.suites.output import Figures, shown
+from stitch.bench.suites.rewrites import measure_rewrites
+from stitch.bench.texttiling import texttiling
+
+from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
+from stitch.errors import InputError, SettingsError
+from stitch.testing.labeling import ScriptedLabeler
+
+
+def trajectory(name: str, *steps: tuple[str, dict[str, list[str]]]) -> dict[str, Any]:
+    return {
+        "id": name,
+        "steps": [
+            {"id": str(i), "role": ("user", "assistant")[i % 2], "content": content, "gold": gold}
+            for i, (content, gold) in enumerate(steps)
+        ],
+    }
+
+
+def write(path: Path, *records: Any) -> Path:
+    path.write_text("\n".join(map(json.dumps, records)))
+    return path
+
+
+FULL = trajectory(
+    "t",
+    ("hotel price", {"scope": ["A"], "event_types": ["ask"], "entity_types": ["cost"]}),
+    ("hotel rating", {"scope": ["A"], "event_types": ["ask"], "entity_types": ["stars"]}),
+    ("flight price", {"scope": ["B"], "event_types": ["tell"], "entity_types": ["cost"]}),
+    ("small talk", {}),
+)
+
+
+def first_word(step: Step, past: Sequence[Step]) -> StepLabels:
+    del past
+    scope, entity = step.content.split()
+    intent = ContextualIntent(scope=scope, event_types=(f"about {scope}",), entity_types=(entity,))
+    return StepLabels(intent=intent, made_by="scripted")
+
+
+def test_perfect_labels_score_perfectly_whatever_their_names(tmp_path: Path) -> None:
+    labeled = load_labels(write(tmp_path / "toy.jsonl", FULL, {**FULL, "id": "u"}))
+    figures = measure_labels(labeled, ScriptedLabeler(first_word))
+    assert figures["set"] == "toy"
+    assert figures["steps"] == 8
+    assert figures["scope"] == {
+        "bcubed_f1": 1.0, "bcubed_precision": 1.0, "bcubed_recall": 1.0, "switch_f1": 1.0, "switch_rate": 0.5,
+        "gold_switch_rate": 0.5, "pk": 0.0, "window_diff": 0.0,
+    }  # fmt: skip
+    assert figures["event_type"] == {"v_measure": 1.0, "ari": 1.0}
+    assert figures["entity_type"] == {"f1": 1.0}
+    assert figures["steps_per_s"] > 0
+
+
+def test_baselines_are_measured_in_the_same_run(tmp_path: Path) -> None:
+    labeled = load_labels(write(tmp_path / "toy.jsonl", FULL, {**FULL, "id": "u"}))
+    baselines = measure_labels(labeled, ScriptedLabeler(first_word))["baselines"]
+    assert list(baselines) == ["one-scope", "every-step", "speaker", "texttiling"]
+    assert baselines["one-scope"]["scope"]["bcubed_recall"] == 1.0
+    assert baselines["every-step"]["scope"]["bcubed_precision"] == 1.0
+    assert baselines["every-step"]["scope"]["switch_rate"] == 1.0
+    assert baselines["one-scope"]["event_type"] == {"v_measure": None, "ari": None}
+    assert baselines["speaker"]["event_type"]["v_measure"] < 1.0
+    assert baselines["one-scope"]["entity_type"] == {"f1": None}
+
+
+def test_a_kind_without_gold_is_null(tmp_path: Path) -> None:
+    bare = trajectory("t", ("a b", {"scope": ["A"]}), ("c d", {"scope": ["B"]}))
+    figures = measure_labels(load_labels(write(tmp_path / "x.jsonl", bare)), ScriptedLabeler(first_word))
+    assert figures["event_type"] is None
+    assert figures["entity_type"] is None
+    types = trajectory("t", ("a b", {"event_types": ["ask"]}), ("c d", {"event_types": ["tell"]}))
+    assert measure_labels(load_labels(write(tmp_path / "y.jsonl", types)), ScriptedLabeler(first_word))["scope"] is None
+
+
+def test_merges_are_applied_before_labels_are_compared(tmp_path: Path) -> None:
+    merge = LabelMerge(kind=LabelKind.SCOPE, alias="flight", into="hotel")
+    figures = measure_labels(
+        load_labels(write(tmp_path / "toy.jsonl", FULL)), ScriptedLabeler(first_word, merges=[merge])
+    )
+    assert figures["scope"]["bcubed_recall"] == 1.0
+    assert figures["scope"]["bcubed_precision"] < 1.0
+
+
+def test_texttiling_cuts_where_the_words_change() -> None:
+    hotel, plane = "hotel room price breakfast", "plane seat luggage gate"
+    assert texttiling([hotel] * 5 + [plane] * 5) == [0] * 5 + [1] * 5
+    assert texttiling([]) == []
+    assert texttiling(["one"]) == [0]
+
+
+@given(st.lists(st.text("ab ", max_size=6), max_size=12))
+@settings(deadline=None, max_examples=40)
+def test_segments_are_numbered_in_order(texts: list[str]) -> None:
+    labels = texttiling(texts)
+    assert len(labels) == len(texts)
+    assert all(after - before in (0, 1) for before, after in itertools.pairwise(labels))
+
+
+def test_models_are_not_pretended(tmp_path: Path) -> None:
+    assert labeler_named("local").name.startswith("local")
+    with pytest.raises(SettingsError, match="need a language model"):
+        labeler_named("model")
+
+
+def test_rewrites_are_compared_with_copying() -> None:
+    history = Trajectory(id="r", steps=(Step(role="user", content="I like the Styx Inn in Delos town"),))
+    pairs = [
+        RewritePair("1", history, "is it cheap or not there", "is the Styx Inn cheap or not there", "coreference"),
+        RewritePair("2", history, "what about food in the evening", "what about food in the evening", "ellipsis"),
+    ]
+    figures = measure_rewrites(
+        RewriteSet("toy", tuple(pairs), "0"),
+        lambda past, text: text.replace("is it", "IS the Styx Inn") if past == history.steps else "",
+    )
+    assert figures["pairs"] == 2
+    assert figures["exact"] == 1.0
+    assert figures["changed"] == 0.5
+    assert figures["copy_bleu"] < figures["bleu"] < 100
+    assert figures["by_kind"]["ellipsis"] == {
+        "pairs": 1, "bleu": 100.0, "copy_bleu": 100.0, "exact": 1.0, "changed": 0.0,
+    }  # fmt: skip
+
+
+RECORDED: dict[str, Any] = {
+    "turns": [
+        {"turn": 1, "role": "pro", "scope": "s", "events": ["a", "b"], "target": "t", "functional": []},
+        {"turn": 2, "role": "con", "scope": "s", "events": ["a"], "target": None, "functional": ["f"]},
+        {"turn": 3, "role": "con", "scope": "x", "events": [], "functional": []},
+    ],
+    "questions": [
+        {
+            "id": "q",
+            "selected": {"scope": ["s"], "event": ["a", "b"], "target": [], "functional": []},
+            "role_filter_inferred": ["con"],
+            "expected": {
+                "value_count_all": [[1, 3], [2, 2]],
+                "type_count_all": [[1, 2], [2, 2]],
+                "type_count_role": [[2, 2]],
+            },
+        }
+    ],
+}
+
+
+def test_recorded_orders_are_reproduced() -> None:
+    assert replay(RECORDED) == {"questions": 1, "orders": 3, "exact": 3, "different": []}
+
+
+def test_an_order_that_differs_is_named_with_its_first_difference() -> None:
+    question = {**RECORDED["questions"][0], "expected": {"value_count_all": [[1, 3], [2, 1]]}}
+    assert replay({**RECORDED, "questions": [question]}) == {
+        "questions": 1,
+        "orders": 1,
+        "exact": 0,
+        "different": [{"question": "q", "order": "value_count_all", "first_difference": 1}],
+    }
+
+
+@pytest.mark.parametrize("broken", [{}, {"turns": []}, {**RECORDED, "questions": [{"id": "q"}]}])
+def test_a_recording_must_be_complete(broken: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="has no field"):
+        replay(broken)
+
+
+def test_an_unknown_order_is_refused() -> None:
+    question = {**RECORDED["questions"][0], "expected": {"colour_all": []}}
+    with pytest.raises(InputError, match="order 'colour_all' of question 'q' is not known"):
+        replay({**RECORDED, "questions": [question]})
+
+
+def test_every_order_of_the_authors_code_is_reproduced(shared_data: Callable[[str], Path]) -> None:
+    figures = replay(json.loads(shared_data("came/density_replay.json").read_text(encoding="utf-8")))
+    assert (figures["orders"], figures["exact"]) == (24, 24)
+
+
+@pytest.mark.parametrize(
+    ("name", "one_scope", "speaker"),
+    [("star", 0.683, 0.387), ("sgd", 0.742, 0.550), ("tiage", 0.516, 0.419), ("irc", 0.148, 0.524)],
+)
+def test_published_baselines_of_scopes_are_met(
+    shared_data: Callable[[str], Path], name: str, one_scope: float, speaker: float
+) -> None:
+    baselines = measure_labels(load_labels(shared_data(f"labels/{name}.jsonl.gz")), ScriptedLabeler(_same))["baselines"]
+    assert baselines["one-scope"]["scope"]["bcubed_f1"] == pytest.approx(one_scope, abs=6e-4)
+    assert baselines["speaker"]["scope"]["bcubed_f1"] == pytest.approx(speaker, abs=6e-4)
+
+
+def _same(step: Step, past: Sequence[Step]) -> StepLabels:
+    del step, past
+    return StepLabels(intent=ContextualIntent(scope="all"), made_by="scripted")
+
+
+def test_published_bleu_of_copies_is_met(shared_data: Callable[[str], Path]) -> None:
+    from stitch.bench.data.sets import load_rewrites
+
+    figures = measure_rewrites(load_rewrites(shared_data("rewrites/canard.jsonl.gz")), lambda past, text: text)
+    assert figures["copy_bleu"] == pytest.approx(34.5, abs=0.05)
+    assert figures["bleu"] == figures["copy_bleu"]
+
+
+def test_figures_keep_reasons_beside_nulls() -> None:
+    row = Figures(a=1 / 3, b=Unscored("no judge"), c=mean([]), d=mean([Unscored("x")]), e=3, f=None, g=mean([1.0]))
+    assert row == {"a": 0.333333, "b": None, "c": None, "d": None, "e": 3, "f": None, "g": 1.0}
+    assert row.reasons == {"b": "no judge", "c": "nothing was scored", "d": "x"}
+    assert [shown(value) for value in (0.5, 1234.5, None, 3, "x")] == ["0.500", "1,234", "-", "3", "x"]
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_the_commands_print_figures_and_nothing_else(tmp_path: Path, as_json: bool) -> None:
+    labels = write(tmp_path / "toy.jsonl", FULL, {**FULL, "id": "u"})
+    pair = {"id": "1", "history": [], "utterance": "a b c d", "rewrite": "a b c d", "kind": "x"}
+    rewrites, recording = write(tmp_path / "r.jsonl", pair, pair), write(tmp_path / "d.json", RECORDED)
+    for arguments, expected in (
+        (["labels", "--data", str(labels), "--limit", "1"], ("bcubed_f1", "one-scope")),
+        (["rewrites", "--data", str(rewrites), "--limit", "1"], ("copy_bleu", "x")),
+        (["density-replay", "--data", str(recording)], ("exact",)),
+    ):
+        result = CliRunner().invoke(group, [*arguments, "--json"] if as_json else arguments)
+        assert result.exit_code == 0, result.output
+        assert all(word in result.output for word in expected)
+        if as_json:
+            assert isinstance(json.loads(result.output), dict)
+
+
+def test_a_replay_that_differs_ends_with_an_error_status(tmp_path: Path) -> None:
+    question = {**RECORDED["questions"][0], "expected": {"type_count_all": []}}
+    path = write(tmp_path / "d.json", {**RECORDED, "questions": [question]})
+    assert CliRunner().invoke(group, ["density-replay", "--data", str(path)]).exit_code == 1
+    result = CliRunner().invoke(group, ["density-replay", "--data", str(write(tmp_path / "e.json", []))])
+    assert isinstance(result.exception, InputError)
+
+
+def test_the_group_lists_its_commands_without_loading_them() -> None:
+    result = CliRunner().invoke(group, ["--help"])
+    assert result.exit_code == 0
+    assert all(name in result.output for name in COMMANDS)
+    assert CliRunner().invoke(group, ["nonsense"]).exit_code == 2
