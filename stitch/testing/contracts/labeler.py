@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -57,7 +58,7 @@ def label_in_batches(labeler: Labeler, steps: Sequence[Step], cuts: Sequence[int
 
 def _batches(length: int, cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
     places = [0, *sorted({cut % (length + 1) for cut in cuts}), length]
-    return ((start, end) for start, end in zip(places, places[1:], strict=False) if start < end)
+    return ((start, end) for start, end in pairwise(places) if start < end)
 
 
 class LabelerContract:
