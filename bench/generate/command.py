@@ -1,0 +1,95 @@
+"""`stitch generate`: new benchmark data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+from stitch.bench.generate.generation import SIZES, generate
+from stitch.bench.generate.statistics import EXAMPLE, statistics
+from stitch.bench.generate.trajectory import write_release
+
+from stitch.retrieve.budget import PieceCounter
+
+
+@click.group()
+def group() -> None:
+    """Generate benchmark data."""
+
+
+@group.command()
+@click.option(
+    "--domain", type=click.Choice(["travel", "debate"]), required=True, help="What the trajectories are about."
+)
+@click.option(
+    "--size",
+    type=click.Choice(sorted(SIZES)),
+    default="S",
+    show_default=True,
+    help="About 23k (S), 137k (M) or 408k (L) tokens.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Other seeds give other trajectories.")
+@click.option(
+    "--trajectories", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many to generate."
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="The folder to write to; must not hold a benchmark yet.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def came(domain: str, size: str, seed: int, trajectories: int, out: Path, as_json: bool) -> None:
+    """Generate trajectories like those of CAME-Bench, with questions, in the format of its release.
+
+    \b
+    Example:
+      stitch generate came --domain travel --size S --seed 1 --out came-travel-s
+    """
+    made = [generate(domain, SIZES[size], seed=f"{size} {seed} {number}") for number in range(trajectories)]
+    figures = [statistics(trajectory) for trajectory in made]
+    settings = {
+        "domain": domain,
+        "size": size,
+        "seed": seed,
+        "trajectories": trajectories,
+        "tokenizer": PieceCounter.name,
+    }
+    report = {**settings, **_total(figures), "per_trajectory": figures, "example": EXAMPLE[domain]}
+    write_release(made, out, manifest=report)
+    if as_json:
+        click.echo(json.dumps({**report, "out": str(out)}))
+        return
+    click.echo(f"wrote {trajectories} trajectories to {out}" if trajectories > 1 else f"wrote one trajectory to {out}")
+    for line in _table(figures[0], EXAMPLE[domain]):
+        click.echo(line)
+
+
+def _total(figures: list[dict[str, Any]]) -> dict[str, Any]:
+    """Sums over the trajectories, and the share of implicit references as the mean over their turns."""
+    types: Counter[str] = Counter()
+    for figure in figures:
+        types.update(figure["questions_by_type"])
+    turns = sum(figure["turns"] for figure in figures)
+    share = sum(figure["implicit_reference_share"] * figure["turns"] for figure in figures) / turns
+    return {
+        "turns": turns,
+        "tokens": sum(figure["tokens"] for figure in figures),
+        "questions": sum(figure["questions"] for figure in figures),
+        "questions_by_type": dict(types),
+        "implicit_reference_share": round(share, 3),
+    }
+
+
+def _table(made: dict[str, Any], example: dict[str, Any]) -> list[str]:
+    rows = [("", "this one", "authors' example"), *((name, _cell(made[name]), _cell(example[name])) for name in made)]
+    return [f"{name.replace('_', ' '):26}{first:>22}{second:>22}" for name, first, second in rows]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(str(count) for count in value.values())
+    return "-" if value is None else f"{value:,}"

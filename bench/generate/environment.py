@@ -1,0 +1,181 @@
+"""Phase 1 of CAME-Bench (Appendix A.1, A.2): the closed world that a trajectory may speak of, and nothing beyond it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from random import Random
+from typing import NamedTuple
+
+from stitch.bench.generate import names
+from stitch.bench.generate.motions import MOTIONS, THEMES, Motion, Theme
+
+NAMESPACE = uuid.UUID("5b0e8a3e-6f5d-5d0e-8f6e-1f2f6a1f9c11")
+"""Under which the ids of generated trajectories and evidence are made."""
+
+PLACES_PER_KIND = 100
+"""A.2.1: accommodations, restaurants and attractions, a hundred of each."""
+
+PRICES = {"hotel": (90.0, 420.0), "restaurant": (18.0, 190.0), "attraction": (8.0, 70.0)}
+"""From and to, in dollars."""
+
+RATINGS = (1.5, 4.9)
+CONTENTIONS_PER_SIDE = 5
+
+
+class Place(NamedTuple):
+    """A hotel, restaurant or attraction."""
+
+    name: str
+    kind: str
+    price: str
+    """With its sign: `$76.22`. No two places of a world have the same."""
+    rating: str
+    traits: dict[str, str]
+    """What is told of it wherever it comes up: `where`, `founder`, `custom`, `scent`, `sound`, `special`, `crowd`."""
+
+    def value(self, attribute: str) -> str:
+        """What is answered when `attribute`, price or rating, is asked."""
+        return self.price if attribute == "price" else self.rating
+
+
+class TravelWorld(NamedTuple):
+    """All places, by kind."""
+
+    places: dict[str, tuple[Place, ...]]
+
+    def place(self, name: str) -> Place:
+        """The place of that name."""
+        return next(place for places in self.places.values() for place in places if place.name == name)
+
+
+def build_travel_world(rng: Random) -> TravelWorld:
+    """Make a hundred places of each kind; every name begins with another invented word, so none contains another."""
+    stems = [begin + end for begin in names.NAME_BEGINNINGS for end in names.NAME_ENDINGS]
+    rng.shuffle(stems)
+    stem = iter(stems)
+    prices: set[str] = set()
+    return TravelWorld(
+        {kind: tuple(_place(rng, kind, next(stem), prices) for _ in range(PLACES_PER_KIND)) for kind in PRICES}
+    )
+
+
+def _place(rng: Random, kind: str, stem: str, prices: set[str]) -> Place:
+    name = f"{stem} {rng.choice(names.MIDDLE_WORDS)} {rng.choice(names.PLACE_NOUNS[kind])}"
+    price = next(price for price in _prices(rng, kind) if price not in prices)
+    prices.add(price)
+    traits = {
+        "where": rng.choice(names.NEIGHBORHOODS),
+        "founder": rng.choice(names.FOUNDERS),
+        "custom": rng.choice(names.CUSTOMS),
+        "scent": rng.choice(names.SCENTS),
+        "sound": rng.choice(names.SOUNDS),
+        "special": rng.choice(names.SPECIALTIES[kind]),
+        "crowd": rng.choice(names.CROWDS),
+    }
+    return Place(name, kind, price, f"{rng.uniform(*RATINGS):.1f}", traits)
+
+
+def _prices(rng: Random, kind: str) -> Iterator[str]:
+    while True:
+        yield f"${rng.uniform(*PRICES[kind]):.2f}"
+
+
+class Contention(NamedTuple):
+    """One of the reasons that a side gives for or against the motion."""
+
+    id: str
+    """As in the release: `pro_contention_3`."""
+    side: str
+    number: int
+    statement: str
+    theme: Theme
+
+
+class Evidence(NamedTuple):
+    """A snippet of invented research. Both sides may use it."""
+
+    id: str
+    title: str
+    citation: str
+    """`Author (Year)`: says nothing of its content, as entity normalization wants (A.2.2)."""
+    finding: str
+    theme: Theme
+
+
+class DebateWorld(NamedTuple):
+    """A motion with all that may be said about it."""
+
+    motion: Motion
+    contentions: dict[str, Contention]
+    """By id: those of the pro side first, each side's in order."""
+    evidence: dict[str, Evidence]
+    """By id."""
+
+    def of_side(self, side: str) -> tuple[Contention, ...]:
+        """The contentions of a side, in order."""
+        return tuple(contention for contention in self.contentions.values() if contention.side == side)
+
+
+def build_debate_world(rng: Random, *, evidence: int) -> DebateWorld:
+    """Make a motion, five contentions a side and that many pieces of evidence, spread evenly over the themes."""
+    motion = rng.choice(MOTIONS)
+    contentions: dict[str, Contention] = {}
+    for side in ("pro", "con"):
+        for number, theme in enumerate(rng.sample(THEMES, CONTENTIONS_PER_SIDE), start=1):
+            statement = motion.fill(theme.claims[side])
+            name = f"{side}_contention_{number}"
+            contentions[name] = Contention(name, side, number, statement, theme)
+    citations = [
+        f"{begin}{end} ({year})"
+        for begin in names.AUTHOR_BEGINNINGS
+        for end, year in zip(
+            names.AUTHOR_ENDINGS, rng.sample(range(1996, 2025), len(names.AUTHOR_ENDINGS)), strict=True
+        )
+    ]
+    rng.shuffle(citations)
+    snippets = (
+        _evidence(rng, citation=citation, theme=THEMES[number % len(THEMES)], motion=motion)
+        for number, citation in enumerate(citations[:evidence])
+    )
+    return DebateWorld(motion, contentions, {snippet.id: snippet for snippet in snippets})
+
+
+def _evidence(rng: Random, *, citation: str, theme: Theme, motion: Motion) -> Evidence:
+    subject = rng.choice(theme.measures)
+    title = f"{theme.name.capitalize()} in {rng.choice(_SETTINGS)}: {rng.choice(_METHODS)} of {subject}"
+    finding = rng.choice(_FINDINGS).format(
+        measure=subject,
+        moved=rng.choice(("rose", "fell")),
+        percent=rng.randint(3, 41),
+        places=rng.randint(7, 140),
+        years=rng.randint(2, 12),
+        place=motion.place,
+    )
+    return Evidence(str(uuid.uuid5(NAMESPACE, citation + title)), title, citation, finding, theme)
+
+
+_SETTINGS = (
+    "border districts", "harbor towns", "mountain valleys", "twin cities", "former mill towns", "island communities",
+    "commuter belts", "market towns", "garden suburbs", "river provinces",
+)  # fmt: skip
+_METHODS = (
+    "a panel study",
+    "a ten-year record",
+    "a survey",
+    "a natural experiment",
+    "a comparison",
+    "a long view",
+    "an audit",
+)
+_FINDINGS = (
+    "in {places} municipalities {measure} {moved} by {percent} percent within {years} years",
+    "over {years} years, {measure} {moved} by {percent} percent where a comparable rule was tried",
+    (
+        "{measure} {moved} by about {percent} percent in {places} districts, and the change outlasted the {years} "
+        "years of study"
+    ),
+    "of {places} comparable places, most saw {measure} move by {percent} percent or more inside {years} years",
+    "after {years} years the gap in {measure} between {places} matched towns had changed by {percent} percent",
+    "{percent} percent of the change in {measure} across {places} communities came in the first {years} years",
+)

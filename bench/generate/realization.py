@@ -1,0 +1,285 @@
+"""Phase 3 of CAME-Bench (Appendix A.1): operations become language.
+
+Realizations name everything outright; what makes them hard comes in phase 4. Two forms: templates, which need nothing,
+and any callable that writes text from the same request, such as a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import NamedTuple
+
+from stitch.bench.generate import phrases_debate, phrases_travel_agent, phrases_traveler
+from stitch.bench.generate.environment import DebateWorld, TravelWorld
+from stitch.bench.generate.storyboard import Operation
+
+
+class RealizationRequest(NamedTuple):
+    """What a realization has to say."""
+
+    operation: Operation
+    goal: str
+    """The latent goal in one sentence, for a writer who does not know the symbols."""
+    must_say: tuple[str, ...]
+    """Names, claims, titles and values that have to stand in the text literally."""
+    facts: dict[str, str]
+    """What may be told: the words that templates fill in, and all that a writer may know of the world."""
+    again: bool = False
+    """The day was planned before, or the slot decided before."""
+    words: tuple[int, int] = (20, 60)
+    """About how long the text should be."""
+
+    def missing(self, text: str) -> tuple[str, ...]:
+        """What has to be said and is not in the text."""
+        return tuple(wanted for wanted in self.must_say if wanted not in text)
+
+
+Realize = Callable[[RealizationRequest], str]
+"""Writes the text of one operation, everything named outright."""
+
+
+class WriterRealizer:
+    """Lets somebody else write, such as a model, and falls back on templates.
+
+    Args:
+        write: Gets the request, returns a text.
+        fallback: Realizes where `write` left out, twice, what has to be said.
+    """
+
+    def __init__(self, write: Realize, *, fallback: Realize) -> None:
+        self._write, self._fallback = write, fallback
+        self.fell_back = 0
+        """How many operations the fallback had to write."""
+
+    def __call__(self, request: RealizationRequest) -> str:
+        """The text of the operation."""
+        for _ in range(2):
+            text = " ".join(self._write(request).split())
+            if text and not request.missing(text):
+                return text
+        self.fell_back += 1
+        return self._fallback(request)
+
+
+class Decks:
+    """Deals the entries of pools at random; between two times the same one, at least half of the pool is dealt."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._left: dict[str, list[str]] = {}
+        self._dealt: dict[str, list[str]] = {}
+
+    def deal(self, name: str, pool: tuple[str, ...]) -> str:
+        """The next entry of the pool of that name."""
+        left, dealt = self._left.setdefault(name, []), self._dealt.setdefault(name, [])
+        if not left:
+            recent = dealt[len(dealt) - len(pool) // 2 :] if dealt else []
+            fresh = [entry for entry in pool if entry not in recent]
+            left += self._rng.sample(recent, len(recent)) + self._rng.sample(fresh, len(fresh))
+            dealt.clear()
+        dealt.append(left.pop())
+        return dealt[-1]
+
+    def deal_many(self, name: str, pool: tuple[str, ...], count: int) -> list[str]:
+        """The next entries of the pool."""
+        return [self.deal(name, pool) for _ in range(count)]
+
+
+# --- travel -----------------------------------------------------------------------------------------------------------
+
+_TRAVEL_GOALS = {
+    "SET_DAY": "turn to {day}",
+    "PROPOSE": "propose {objects} for {slot} of {day}",
+    "INQUIRE": "ask for the {asked} of {objects}, proposed for {slot} of {day}",
+    "COMPARE": "compare {objects}, both proposed for {slot} of {day}",
+    "DECIDE": "decide on {objects} for {slot} of {day}",
+}
+_AGENT_WORDS = {
+    "SET_DAY": (40, 90), "PROPOSE": (220, 420), "INQUIRE": (80, 220), "COMPARE": (180, 380), "DECIDE": (30, 90),
+}  # fmt: skip
+
+
+def travel_request(world: TravelWorld, operation: Operation, *, again: bool) -> RealizationRequest:
+    """Say what an operation of a trip needs: names, and in the agent's answer the values that were asked for."""
+    op = operation
+    by_user = op.role == "user"
+    places = [world.place(name) for name in op.objects]
+    values = () if by_user or op.action != "INQUIRE" else tuple(places[0].value(wish) for wish in op.asked)
+    facts = {"day": f"day {op.day}"}
+    if len(places) == 1:
+        facts |= {"name": places[0].name, "price": places[0].price, "rating": places[0].rating, **places[0].traits}
+    elif places:
+        facts |= {"first": places[0].name, "second": places[1].name}
+        for number, place in enumerate(places, start=1):
+            facts |= {f"{trait}{number}": told for trait, told in place.traits.items()}
+    goal = _TRAVEL_GOALS[op.action].format(
+        day=f"day {op.day}", objects=" and ".join(op.objects), slot=op.slot, asked=" and ".join(op.asked)
+    )
+    must_say = (f"day {op.day}",) if op.action == "SET_DAY" else (*op.objects, *values)
+    words = (10, 60) if by_user else _AGENT_WORDS[op.action]
+    return RealizationRequest(op, goal if by_user else f"answer the wish to {goal}", must_say, facts, again, words)
+
+
+class TravelTemplates:
+    """Realizes operations of a trip from templates; the same seed gives the same texts."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng, self._decks = rng, Decks(rng)
+
+    def __call__(self, request: RealizationRequest) -> str:
+        """The text of the operation."""
+        op = request.operation
+        facts = dict(request.facts)
+        if op.slot:
+            facts["slot"] = self._rng.choice(phrases_traveler.SLOT_PHRASES[op.slot])
+            facts["wrong"] = self._rng.choice(
+                [noun for slot, noun in phrases_traveler.SLOT_NOUNS.items() if slot != op.slot]
+            )
+        pools = self._user(request) if op.role == "user" else self._agent(op)
+        texts = phrases_traveler.USER if op.role == "user" else phrases_travel_agent.AGENT
+        return _sentences([self._decks.deal(f"{op.role} {name}", texts[name]) for name in pools], facts)
+
+    def _user(self, request: RealizationRequest) -> list[str]:
+        op, chance = request.operation, self._rng.random
+        if op.action == "SET_DAY":
+            pools = ["SET_DAY again" if request.again else "SET_DAY"]
+            return pools + ["SET_DAY rest"] * (chance() < 0.6) + ["small talk"] * (chance() < 0.2)
+        name = " ".join((op.action, *op.asked)) if op.action == "INQUIRE" else op.action
+        pools = ["DECIDE again" if op.action == "DECIDE" and request.again else name]
+        reasons = ["reason"] * self._rng.choice((0, 1, 1, 2, 2, 3))
+        if reasons and chance() < 0.25:
+            pools.insert(0, reasons.pop())  # the point of the turn comes second
+        if chance() < 0.06:
+            pools.insert(0, "correction")
+        return pools + reasons + ["small talk"] * (chance() < 0.1)
+
+    def _agent(self, op: Operation) -> list[str]:
+        rng = self._rng
+        if op.action == "SET_DAY":
+            return ["SET_DAY", *["SET_DAY rest"] * rng.randint(2, 4), "SET_DAY close"]
+        if op.action == "PROPOSE":
+            middle = [
+                "PROPOSE where",
+                "PROPOSE founder",
+                "PROPOSE custom",
+                "PROPOSE senses",
+                "PROPOSE special",
+                "PROPOSE crowd",
+            ]
+            middle += ["PROPOSE more"] * rng.randint(8, 16)
+            rng.shuffle(middle)
+            return ["PROPOSE open", *middle, "PROPOSE close"]
+        if op.action == "INQUIRE":
+            answer = " ".join(("INQUIRE", *op.asked))
+            return [answer, *["INQUIRE more"] * rng.randint(6, 12), "INQUIRE close"]
+        if op.action == "COMPARE":
+            middle = ["COMPARE where", "COMPARE special", "COMPARE crowd", "COMPARE senses", "COMPARE custom"]
+            middle += ["COMPARE more"] * rng.randint(9, 14)
+            rng.shuffle(middle)
+            return ["COMPARE open", *middle, "COMPARE close", "COMPARE close"]
+        return ["DECIDE", *["DECIDE more"] * rng.randint(2, 4), "DECIDE close"]
+
+
+# --- debate -----------------------------------------------------------------------------------------------------------
+
+_DEBATE_GOALS = {
+    "propose": "put forward the contention: {claim}",
+    "attack": "attack {claim}",
+    "defend": "defend {claim}",
+    "concede": "concede {claim}",
+    "background_supply": "supply neutral background, without citing anything",
+    "summarize": "sum up the side's contentions",
+}
+
+
+def claim_of(statement: str) -> str:
+    """A contention as a noun phrase that can stand anywhere in a sentence."""
+    return f"the claim that {statement[0].lower()}{statement[1:].rstrip('.')}"
+
+
+def title_of(title: str) -> str:
+    """A title as it stands in a sentence."""
+    return f"“{title}”"
+
+
+def debate_request(world: DebateWorld, operation: Operation) -> RealizationRequest:
+    """Say what an operation of a debate needs: the claim at issue, and the title of evidence that is cited."""
+    op = operation
+    side = op.role.split("-")[0]
+    facts = {"policy": world.motion.policy, "place": world.motion.place, "people": world.motion.people, "side": side}
+    theme = next(iter(world.contentions.values())).theme
+    must_say: tuple[str, ...] = ()
+    if op.target:
+        contention = world.contentions[op.target]
+        theme = contention.theme
+        facts |= {"statement": contention.statement, "claim": claim_of(contention.statement)}
+        if op.action != "background_supply":
+            must_say = (facts["statement"] if op.action == "propose" else facts["claim"],)
+    if op.cited and op.action in phrases_debate.CITING:
+        evidence = world.evidence[op.cited[0]]
+        facts |= {"evidence": title_of(evidence.title), "finding": evidence.finding}
+        must_say += (facts["evidence"],)
+    if op.action == "summarize":
+        must_say = tuple(world.contentions[name].statement for name in op.objects)
+    facts["theme"] = theme.name
+    goal = _DEBATE_GOALS[op.action].format(claim=facts.get("claim", ""))
+    if "evidence" in facts:
+        goal += f", citing {facts['evidence']}, which found that {facts['finding']}"
+    return RealizationRequest(op, goal, must_say, facts, words=(150, 450))
+
+
+class DebateTemplates:
+    """Realizes operations of a debate from templates; the same seed gives the same texts."""
+
+    def __init__(self, world: DebateWorld, rng: Random) -> None:
+        self._world, self._rng, self._decks = world, rng, Decks(rng)
+
+    def __call__(self, request: RealizationRequest) -> str:
+        """The text of the operation."""
+        op, rng, texts = request.operation, self._rng, phrases_debate
+        opening = self._decks.deal(f"open {op.action}", texts.OPENINGS[op.action])
+        closing = self._decks.deal(f"close {op.action}", texts.CLOSINGS[op.action])
+        pool = texts.ARGUING[op.action]
+        # Never more than half of a pool and one: then no turn says the same thing twice.
+        arguing = self._decks.deal_many(op.action, pool, min(rng.randint(6, 8), len(pool) // 2 + 1))
+        general = self._decks.deal_many("general", texts.GENERAL, rng.randint(6, 10))
+        paragraphs = (
+            [opening, *self._tie(arguing[:2])],
+            [*self._support(request), *self._tie(arguing[2:])],
+            [*self._tie(general), closing],
+        )
+        return "\n\n".join(_sentences(sentences, request.facts) for sentences in paragraphs)
+
+    def _tie(self, sentences: list[str]) -> list[str]:
+        """The sentences, some of them tied to what was said before by a few words."""
+        return [
+            f"{self._decks.deal('ties', phrases_debate.TIES)} {sentence[0].lower()}{sentence[1:]}"
+            if self._rng.random() < 0.3 and not sentence.startswith(("I ", "Yes"))
+            else sentence
+            for sentence in sentences
+        ]
+
+    def _support(self, request: RealizationRequest) -> list[str]:
+        """What the argument rests on: evidence if it is to be cited, and reasons of the theme."""
+        op = request.operation
+        if op.action == "summarize":
+            return [self._world.contentions[name].statement for name in op.objects]
+        if op.action in ("background_supply", "concede"):
+            return []
+        # Whoever attacks argues with the reasons of the side that does not hold the contention.
+        contention = self._world.contentions[op.target]
+        side = request.facts["side"]
+        reasons = self._decks.deal_many(
+            f"{side} {contention.theme.name}", contention.theme.reasons[side], self._rng.randint(2, 3)
+        )
+        if "evidence" not in request.facts:
+            return reasons
+        citing = self._decks.deal(f"cite {op.action}", phrases_debate.CITING[op.action])
+        return [citing, *self._decks.deal_many("cited", phrases_debate.AFTER_CITING, self._rng.randint(1, 3)), *reasons]
+
+
+def _sentences(templates: list[str], facts: dict[str, str]) -> str:
+    """The templates filled, each beginning with a capital, as one paragraph."""
+    filled = (template.format(**facts) for template in templates)
+    return " ".join(sentence[0].upper() + sentence[1:] for sentence in filled)

@@ -1,0 +1,248 @@
+"""Checks what was generated against the plan (Appendix A.1, A.6): every operation, every reference, every answer.
+
+It reads the finished text and knows none of the templates: references are resolved by their words, actions recognized
+by cues. So it judges a model's realizations by the same measure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from stitch.bench.generate.environment import DebateWorld, TravelWorld
+from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard
+from stitch.bench.generate.trajectory import GeneratedTrajectory, Question, Turn
+
+from stitch.errors import StitchError
+
+
+class VerificationError(StitchError):
+    """A generated trajectory does not say what its plan says; nothing was written."""
+
+
+def verify(trajectory: GeneratedTrajectory) -> None:
+    """Check a trajectory.
+
+    Raises:
+        VerificationError: An operation breaks a pragmatic constraint or is not said by its turns, an expression stands
+            for something else than was meant, or an answer does not follow from the plan.
+    """
+    check_plan(trajectory.storyboard)
+    said = trajectory.by_operation()
+    known: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for index, op in enumerate(trajectory.storyboard.operations):
+        turns = said.get(index, ())
+        _require(bool(turns) and all(turn.role == op.role for turn in turns), op, "is not said by its role")
+        if isinstance(trajectory.world, TravelWorld):
+            if op.role == "user" and op.action == "PROPOSE":
+                known[op.day, op.slot].append(op.objects[0])
+            _check_travel(trajectory.world, op, turns, known[op.day, op.slot])
+        else:
+            _check_debate(trajectory.world, op, turns)
+    for question in trajectory.questions:
+        _check_question(trajectory, question)
+
+
+def _require(holds: bool, op: Operation, what: str) -> None:
+    if not holds:
+        raise VerificationError(f"operation {op.moment} ({op.role}, {op.action}, {', '.join(op.objects)!r}) {what}")
+
+
+def check_plan(storyboard: Storyboard) -> None:
+    """Check the pragmatic constraints (A.2).
+
+    Travel: what is asked about, compared or chosen was proposed for the same slot before; two things are compared; no
+    day follows itself; every slot of every day ends in a decision. Debate: a contention is proposed before it is
+    attacked, defended or conceded, conceded only after both an attack and a defense, left alone afterwards; both sides
+    sum up, at the end.
+    """
+    operations = storyboard.operations
+    if storyboard.days():
+        _check_trip(storyboard)
+        return
+    done: set[tuple[str, str]] = set()
+    for op in operations:
+        earlier = {action for action, target in done if target == op.target}
+        if op.action in ("attack", "defend", "concede"):
+            _require("propose" in earlier, op, "comes before the contention was proposed")
+            _require("concede" not in earlier, op, "comes after the contention was conceded")
+        if op.action == "concede":
+            _require({"attack", "defend"} <= earlier, op, "comes before an attack and a defense")
+        done.add((op.action, op.target))
+    ends = [op.moment for op in operations if op.action == "summarize"]
+    last = operations[-1]
+    _require(ends == [last.moment - 1, last.moment], last, "is not one of two summaries at the end")
+
+
+def _check_trip(storyboard: Storyboard) -> None:
+    known: dict[tuple[int, str], set[str]] = defaultdict(set)
+    day = 0
+    for op in storyboard.operations:
+        if op.role != "user":
+            continue
+        if op.action == "SET_DAY":
+            _require(op.day != day, op, "turns to the day that is planned already")
+            day = op.day
+        _require(op.day == day, op, "belongs to another day")
+        if op.action == "PROPOSE":
+            _require(op.objects[0] not in known[day, op.slot], op, "proposes the same thing twice")
+            known[day, op.slot].update(op.objects)
+        _require(set(op.objects) <= known[day, op.slot], op, "speaks of what was not proposed")
+        _require(op.action != "COMPARE" or len(set(op.objects)) == 2, op, "does not compare two things")
+    for planned in range(1, storyboard.days() + 1):
+        for slot in KIND_OF_SLOT:
+            if not storyboard.decided(planned, slot):
+                raise VerificationError(f"the {slot} of day {planned} is never decided")
+
+
+_TRAVEL_CUES = {
+    ("user", "SET_DAY"): r"day \d+",
+    (
+        "user",
+        "PROPOSE",
+    ): r"option|how about|eye|something for|forward|think of|throw in|make of|thought|picture|anything|ask about|"
+    r"tempting|consider|idea|could|try|visit|suggest",
+    ("user", "COMPARE"): r"compar|differ|side by side|better|weigh|torn|against|choose between|beat|distinguish",
+    (
+        "user",
+        "DECIDE",
+    ): r"settle|go with|take|put|it is|made up my mind|book|write down|prefer|decision|choose|chose|choice|decide|won|"
+    r"cross out|better",
+}
+_ASKING_CUES = {
+    "price": r"price|cost|charge|pay|expensive|affordable|money|much|fee",
+    "rating": r"rat(?:e|ed|ing)|review|score|points|stars|think of",
+}
+_SLOT_CUES = {
+    "accommodation": r"night|stay|sleep|room|hotel",
+    "breakfast": r"breakfast",
+    "lunch": r"lunch",
+    "dinner": r"dinner",
+    "attraction": r"outing|sight|visit|activity|attraction",
+}
+_WORDS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+)
+_ORDINAL = re.compile(
+    rf"\b(?:(?P<word>{'|'.join(_WORDS)})|(?P<number>\d+)(?:st|nd|rd|th)|(?P<last>last|latest))\b", re.I
+)
+
+
+def _check_travel(world: TravelWorld, op: Operation, turns: tuple[Turn, ...], known: list[str]) -> None:
+    text = " ".join(turn.text for turn in turns)
+    cue = _TRAVEL_CUES.get((op.role, op.action), "")
+    _require(bool(re.search(cue, text, re.IGNORECASE)), op, "cannot be recognized in its words")
+    if op.action == "SET_DAY":
+        _require(re.findall(r"day (\d+)", text, re.IGNORECASE)[:1] == [str(op.day)], op, "does not name its day")
+    if op.action == "PROPOSE" and op.role == "user":
+        _require(op.objects[0] in text, op, "does not name what it proposes")
+        _require(bool(re.search(_SLOT_CUES[op.slot], text, re.IGNORECASE)), op, "does not say what it is for")
+    values = [world.place(name).value(wish) for name in op.objects for wish in op.asked]
+    if op.role == "user":
+        asking = all(re.search(_ASKING_CUES[wish], text, re.IGNORECASE) for wish in op.asked)
+        _require(asking, op, "does not ask for what it should")
+    else:
+        _require(all(value in text for value in values), op, "does not state the value that was asked for")
+    told = set(re.findall(r"\$\d+\.\d\d", text)) - set(values)
+    _require(not told, op, f"states {', '.join(sorted(told))}, which was not asked for")
+    mentions = turns[0].mentions
+    _require([mention.object for mention in mentions] == list(op.objects), op, "does not mention its objects")
+    for mention in mentions:
+        _require(mention.text.lower() in text.lower() or op.role != "user", op, f"lacks {mention.text!r}")
+        if op.role == "user" and mention.object not in mention.text:
+            _require(resolve(mention.text, op, known) == mention.object, op, f"is misled by {mention.text!r}")
+
+
+def resolve(expression: str, operation: Operation, known: list[str]) -> str | None:
+    """The name that a traveler's expression stands for, read from its words; None if it names nothing.
+
+    Args:
+        expression: Such as "the second restaurant I raised for day 1's breakfast".
+        operation: Tells which day and slot the expression has to be about.
+        known: The names that were proposed for them so far, in order.
+    """
+    day = re.search(r"\bday (\d+)", expression, re.IGNORECASE)
+    ordinal = _ORDINAL.search(expression)
+    if day is None or int(day[1]) != operation.day or ordinal is None:
+        return None
+    if not re.search(_SLOT_CUES[operation.slot], expression, re.IGNORECASE):
+        return None
+    if ordinal["last"]:
+        return known[-1] if known else None
+    place = _WORDS.index(ordinal["word"].lower()) if ordinal["word"] else int(ordinal["number"]) - 1
+    return known[place] if 0 <= place < len(known) else None
+
+
+_OWN = re.compile(r"\b(?:our|ours|we)\b(?! opponents)", re.IGNORECASE)
+_OTHER = re.compile(r"\b(?:your|yours|you|opponents?|other side)\b", re.IGNORECASE)
+
+
+def _check_debate(world: DebateWorld, op: Operation, turns: tuple[Turn, ...]) -> None:
+    text = " ".join(turn.text for turn in turns)
+    mentions = turns[0].mentions
+    if op.action == "propose":
+        _require(world.contentions[op.target].statement in text, op, "does not state its contention")
+    if op.action == "summarize":
+        _require(all(world.contentions[name].statement in text for name in op.objects), op, "leaves out a contention")
+    for mention in mentions:
+        _require(mention.text.lower() in text.lower(), op, f"lacks {mention.text!r}")
+        if mention.object in world.contentions:
+            _require(_contention(world, op, mention.text) == mention.object, op, f"is misled by {mention.text!r}")
+        else:
+            _require(world.evidence[mention.object].citation == mention.text, op, f"cites {mention.text!r}")
+    if op.action in ("attack", "defend", "concede"):
+        wanted = {op.target, *op.objects}
+        _require({mention.object for mention in mentions} == wanted, op, "does not mention its objects")
+    cited = {evidence.citation for evidence in world.evidence.values() if evidence.citation in text}
+    wanted = {world.evidence[name].citation for name in op.cited if name in world.evidence}
+    _require(cited == wanted, op, "cites other evidence than planned")
+    titled = any(evidence.title in text for evidence in world.evidence.values())
+    _require(not titled, op, "betrays the title of its evidence")
+
+
+def _contention(world: DebateWorld, op: Operation, expression: str) -> str | None:
+    """The contention that an expression stands for in the mouth of the operation's role, read from its words."""
+    ordinal = _ORDINAL.search(expression)
+    own, other = bool(_OWN.search(expression)), bool(_OTHER.search(expression))
+    if ordinal is None or not ordinal["word"] or own == other:
+        return None
+    speaker = op.role.split("-")[0]
+    side = speaker if own else {"pro": "con", "con": "pro"}[speaker]
+    return f"{side}_contention_{_WORDS.index(ordinal['word'].lower()) + 1}"
+
+
+def _check_question(trajectory: GeneratedTrajectory, question: Question) -> None:
+    """Check that the gold steps exist and, read through the plan, give the gold items."""
+    operations = {turn.id: trajectory.storyboard.operations[turn.operation] for turn in trajectory.turns}
+    unknown = [turn for turn in question.turns if turn not in operations]
+    if not question.items or not question.turns or unknown:
+        raise VerificationError(f"question {question.id!r} lacks an answer or gold steps that exist")
+    borne: set[str] = set()
+    for turn in question.turns:
+        borne |= _borne(trajectory, operations[turn])
+    missing = [
+        item for item in question.items if not any(item == found or item.endswith(f" {found}") for found in borne)
+    ]
+    if missing:
+        raise VerificationError(f"the gold steps of question {question.id!r} do not bear {', '.join(missing)!r}")
+
+
+def _borne(trajectory: GeneratedTrajectory, op: Operation) -> set[str]:
+    """Everything that an operation can be the answer for."""
+    world = trajectory.world
+    if isinstance(world, TravelWorld):
+        values = {world.place(name).value(wish) for name in op.objects for wish in op.asked if op.role != "user"}
+        return {*op.objects, *values}
+    conceded = {f"contention {world.contentions[op.target].number}"} if op.action == "concede" else set()
+    return {world.evidence[name].citation for name in op.cited if name in world.evidence} | conceded
