@@ -1,0 +1,161 @@
+"""Observers: log lines, trace lines, and failures that reach nobody."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import orjson
+import pytest
+
+from stitch.core import (
+    InputRejected,
+    IntentFilter,
+    LabelKind,
+    LabelMerge,
+    LabelsMerged,
+    MemoryEvent,
+    Rejection,
+    Searched,
+    StepsAccepted,
+    StepsFailed,
+    StepsStored,
+)
+from stitch.errors import SettingsError
+from stitch.observe import LogObserver, Observers, TraceObserver
+from stitch.testing.observing import FailingObserver, RecordingObserver
+
+ACCEPTED = StepsAccepted(tenant="a", trajectory="t", steps=("1", "2"))
+SECRET = "the password is swordfish"
+EVENTS: list[tuple[MemoryEvent, int, str]] = [
+    (ACCEPTED, logging.DEBUG, "accepted 2 steps of 't' of 'a'"),
+    (
+        StepsStored(tenant="a", trajectory="t", steps=("1",), made_by="local"),
+        logging.DEBUG,
+        "stored step '1' of 't' of 'a', labeled by local",
+    ),
+    (
+        StepsFailed(tenant="a", trajectory="t", steps=("1",), reason="no model"),
+        logging.WARNING,
+        "failed step '1' of 't' of 'a': no model",
+    ),
+    (
+        InputRejected(tenant="a", rejection=Rejection(source="f.jsonl", line=3, reason="no content", text=SECRET)),
+        logging.WARNING,
+        "rejected f.jsonl line 3 of 'a': no content",
+    ),
+    (
+        LabelsMerged(
+            tenant="a", trajectory="t", merge=LabelMerge(kind=LabelKind.EVENT_TYPE, alias="query", into="ask")
+        ),
+        logging.INFO,
+        "merged event_type 'query' into 'ask' of 't' of 'a'",
+    ),
+    (
+        Searched(
+            tenant="a", trajectory="t", query=SECRET, intent_filter=IntentFilter(), hits=("x", "y"), milliseconds=1.25
+        ),
+        logging.DEBUG,
+        "searched of 't' of 'a': 2 hits in 1.2 ms",
+    ),
+    (
+        Searched(tenant="a", trajectory=None, query=SECRET, intent_filter=IntentFilter(), hits=(), milliseconds=3.0),
+        logging.DEBUG,
+        "searched all of 'a': 0 hits in 3.0 ms",
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "level", "line"), EVENTS)
+def test_each_event_is_one_log_line_at_its_level(
+    event: MemoryEvent, level: int, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "stitch.events"):
+        LogObserver().notice(event)
+    (record,) = caplog.records
+    assert (record.levelno, record.getMessage()) == (level, line)
+    assert record.__dict__["event"] is event
+    assert SECRET not in record.getMessage()
+
+
+def test_what_is_not_wanted_is_not_written(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("stitch.events.quiet")
+    with caplog.at_level(logging.WARNING, logger.name):
+        observer = LogObserver(logger)
+        for event, _, _ in EVENTS:
+            observer.notice(event)
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
+
+
+def test_a_trace_holds_one_line_an_event(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text('{"event":"earlier"}\n')
+    with TraceObserver(path, clock=lambda: 12.5) as trace:
+        for event, _, _ in EVENTS:
+            trace.notice(event)
+        lines = [
+            orjson.loads(line) for line in path.read_bytes().splitlines()
+        ]  # written at once, not when it is closed
+    trace.close()
+    assert lines[0] == {"event": "earlier"}
+    assert lines[1] == {"event": "StepsAccepted", "at": 12.5, "tenant": "a", "trajectory": "t", "steps": ["1", "2"]}
+    assert [line["event"] for line in lines[1:]] == [type(event).__name__ for event, _, _ in EVENTS]
+
+
+def test_threads_do_not_tear_each_others_lines(tmp_path: Path) -> None:
+    with TraceObserver(tmp_path / "trace.jsonl") as trace:
+
+        def report() -> None:
+            for _ in range(50):
+                trace.notice(ACCEPTED)
+
+        threads = [threading.Thread(target=report) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    lines = (tmp_path / "trace.jsonl").read_bytes().splitlines()
+    assert [orjson.loads(line)["event"] for line in lines] == ["StepsAccepted"] * 200
+
+
+def test_a_trace_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"nowhere.*no such file") as caught:
+        TraceObserver(tmp_path / "nowhere" / "trace.jsonl")
+    assert caught.value.hint
+
+
+def test_all_observers_are_told_in_order() -> None:
+    first, second = RecordingObserver(), RecordingObserver()
+    observers = Observers([first, second])
+    observers.notice(ACCEPTED)
+    observers.notice(EVENTS[1][0])
+    assert first.events == second.events == [ACCEPTED, EVENTS[1][0]]
+    Observers().notice(ACCEPTED)
+
+
+def test_a_failing_observer_harms_nobody_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    last = RecordingObserver()
+    observers = Observers([FailingObserver(OSError("disk full")), FailingObserver(ValueError("no")), last])
+    with caplog.at_level(logging.WARNING):
+        observers.notice(ACCEPTED)
+        observers.notice(ACCEPTED)
+    assert last.events == [ACCEPTED, ACCEPTED]
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [OSError, ValueError]
+
+
+def test_a_closed_trace_harms_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    trace = TraceObserver(tmp_path / "trace.jsonl")
+    trace.close()
+    with caplog.at_level(logging.WARNING):
+        Observers([trace]).notice(ACCEPTED)
+    assert "failed" in caplog.text
+
+
+def test_an_interruption_passes_through() -> None:
+    class Interrupting:
+        def notice(self, event: MemoryEvent) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Observers([Interrupting()]).notice(ACCEPTED)
