@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stitch.store.edge import EdgeStore
+    from stitch.store.server import ServerStore
 
-__all__ = ["EdgeStore"]
+__all__ = ["EdgeStore", "ServerStore"]
 
-_HOME = {"EdgeStore": "stitch.store.edge"}
+_HOME = {"EdgeStore": "stitch.store.edge", "ServerStore": "stitch.store.server"}
 
 
 def __getattr__(name: str) -> object:

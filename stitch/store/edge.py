@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
+from stitch.store.checks import check_records
 from stitch.store.index import IndexEntry, LabelIndex
 from stitch.store.owner import Ownership
 from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, labels_of, to_payload
-from stitch.store.similarity import Page, Similarity, check_words, most_similar, score
+from stitch.store.similarity import Page, Similarity, most_similar, score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _DENSE, _WORDS = "text", "words"
 
-_BY_ID_ROWS = 4000
+_BY_ID_ROWS = 6000
 """Up to so many snippets are searched by naming them; among more, scanning all is quicker (measured, see below)."""
 
 _SCORE_ALL = 200
@@ -91,7 +92,7 @@ class EdgeStore:
         unique = {record.snippet.id: record for record in records}
         with self._calls:
             index = self._index
-            vectors = self._checked(list(unique.values()))
+            vectors = check_records(list(unique.values()), dimension=self._dimension)
             points, entries, fresh = [], [], index.next_row
             for (snippet_id, record), vector in zip(unique.items(), vectors, strict=True):
                 snippet = record.snippet
@@ -356,23 +357,6 @@ class EdgeStore:
         if any(snippet.tenant != tenant for snippet in snippets):
             raise StoreError(f"{self._what} mixes up tenants", hint=self._reindex)
         return snippets
-
-    def _checked(self, records: Sequence[SnippetRecord]) -> list[list[float]]:
-        import numpy as np
-
-        for record in records:
-            step = f"step {record.snippet.step!r}"
-            if (shape := np.shape(record.vector)) != (self._dimension,):
-                raise StoreError(f"the vector of {step} has shape {shape}, not {(self._dimension,)}")
-            check_words(record.words, what=step)
-        if not records:
-            return []
-        vectors = np.stack([record.vector for record in records])
-        finite = np.isfinite(vectors).all(axis=1)
-        if not finite.all():
-            step = records[int(np.argmin(finite))].snippet.step
-            raise StoreError(f"the vector of step {step!r} holds a value that is not a finite number")
-        return vectors.tolist()  # type: ignore[no-any-return]  # numpy cannot say how deep the list is
 
     def _check_disk(self) -> None:
         free = shutil.disk_usage(self._folder).free

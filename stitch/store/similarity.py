@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from stitch.core.protocols import DensityQuery, SparseVector
 from stitch.errors import StoreError
+from stitch.store.checks import check_vector, check_words
 
 K = TypeVar("K", bound=Hashable)
 
@@ -36,10 +37,14 @@ class Similarity:
         """Return the similarity that a query asks for.
 
         Raises:
-            StoreError: The query's vector has another dimension or is not finite, or its share is not in [0, 1].
+            StoreError: The vector has another dimension or is not finite, the share is not in [0, 1], or a label has a
+                negative weight.
         """
         if not 0.0 <= query.lexical_share <= 1.0:
             raise StoreError(f"the lexical share must be from 0 to 1, not {query.lexical_share!r}")
+        for label, weight in (query.weights or {}).items():
+            if not (math.isfinite(weight) and weight >= 0):
+                raise StoreError(f"the weight of {label.value!r} must be 0 or more, not {weight!r}")
         if query.vector is not None:
             check_vector(query.vector, dimension=dimension, what="the query")
         if query.words is not None:
@@ -133,26 +138,3 @@ def _combined(
         lexicals = {**lexicals, **scorer.lexicals(only_dense)}
     keys = cosines if similarity.vector else lexicals
     return {key: similarity.combine(cosines.get(key, 0.0), lexicals.get(key, 0.0)) for key in keys}
-
-
-def check_vector(vector: Collection[float], *, dimension: int, what: str) -> None:
-    """Refuse a vector that has another dimension or holds what is not a finite number.
-
-    Raises:
-        StoreError: It does; Qdrant itself would take NaN without a word.
-    """
-    if len(vector) != dimension:
-        raise StoreError(f"the vector of {what} has dimension {len(vector)}, not {dimension}")
-    if not all(map(math.isfinite, vector)):
-        raise StoreError(f"the vector of {what} holds a value that is not a finite number")
-
-
-def check_words(words: SparseVector, *, what: str) -> None:
-    """Refuse lexical weights that are not finite, negative, or stand under an index beyond 32 bits.
-
-    Raises:
-        StoreError: They are.
-    """
-    for index, weight in words.items():
-        if not 0 <= index < 2**32 or not (math.isfinite(weight) and weight >= 0):
-            raise StoreError(f"the lexical weights of {what} hold {weight!r} at index {index!r}")

@@ -1,0 +1,296 @@
+"""A Qdrant server or cluster: the same snippets and the same ranking, for several writers at once."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
+from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
+from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
+from stitch.store.checks import check_records
+from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, to_payload
+from stitch.store.server_rank import DENSE, LABELS, WORDS, ServerRanking, equals, keys, one_hot, order, scope, sparse
+from stitch.store.similarity import Similarity
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+_BATCH = 256
+"""How many points go over the wire at a time."""
+
+
+class ServerStore:
+    """Snippets in a collection of a Qdrant server, next to those of other processes.
+
+    Nothing is kept in process, so nothing can be stale. Every snippet has a sparse vector of its labels: its dot
+    product with the labels of a filter is an upper bound of the density (the bound itself, but for two aliases of one
+    label and for labels whose hashes collide). Snippets are fetched by that bound, densities are counted from their
+    payload, and more are fetched until none that was not fetched can belong to the result.
+
+    Args:
+        url: Where the server is.
+        api_key: Its key, if it asks for one.
+        collection: The collection; made when it is not there.
+        embedder_name: The embedder whose vectors are stored; compared with what is there.
+        dimension: The length of its vectors.
+        timeout_s: How long one request may take.
+        prefer_grpc: Whether gRPC (port 6334) is used where there is a choice; it is about twice as fast as REST.
+        client: A client to use instead of making one; it is not closed.
+
+    Raises:
+        StoreUnavailableError: The server does not answer.
+        StoreMismatchError: The collection was written with another embedder or schema.
+        StoreError: The server refuses the key or the request.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        embedder_name: str,
+        dimension: int,
+        api_key: str | None = None,
+        collection: str = "stitch",
+        timeout_s: float = 30.0,
+        prefer_grpc: bool = True,
+        client: QdrantClient | None = None,
+    ) -> None:
+        self.url = url
+        self._collection = collection
+        self._embedder_name = embedder_name
+        self._dimension = dimension
+        self._lent = client is not None
+        self._client = client or _connect(url, api_key=api_key, timeout_s=timeout_s, prefer_grpc=prefer_grpc)
+        self._closed = False
+        try:
+            with self._server("open"):
+                self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    # Reading and writing
+
+    def put(self, records: Sequence[SnippetRecord]) -> None:
+        """Write snippets; see `SnippetStore.put`. They are in the server's write-ahead log when this returns."""
+        from qdrant_client import models
+
+        unique = list({record.snippet.id: record for record in records}.values())
+        vectors = check_records(unique, dimension=self._dimension)
+        points = []
+        for record, vector in zip(unique, vectors, strict=True):
+            named: dict[str, Any] = {DENSE: vector}
+            if record.words:
+                named[WORDS] = sparse(record.words)
+            if labels := intent_labels(record.snippet.intent):
+                named[LABELS] = sparse(one_hot(dict.fromkeys(labels, 1.0)))
+            payload = to_payload(record.snippet, embedder_name=self._embedder_name)
+            points.append(models.PointStruct(id=record.snippet.id, vector=named, payload=payload))
+        with self._server("write to"):
+            for start in range(0, len(points), _BATCH):
+                self._client.upsert(self._collection, points[start : start + _BATCH], wait=True)
+
+    def rank(self, query: DensityQuery) -> list[StoreHit]:
+        """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
+        similarity = Similarity.of(query, dimension=self._dimension)
+        if query.k < 1:
+            return []
+        with self._server("search"):
+            ranked = ServerRanking(self._client, self._collection, query, similarity=similarity).best()
+            snippets = {snippet.id: snippet for snippet in self._read(query.tenant, [place.id for place in ranked])}
+        # A snippet that another process deleted in between is left out.
+        return [StoreHit(snippets[at.id], at.density, at.similarity) for at in ranked if at.id in snippets]
+
+    def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
+        """Return a tenant's snippets by id; see `SnippetStore.get`."""
+        with self._server("read"):
+            return self._read(tenant, ids)
+
+    def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
+        """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""
+        with self._server("read"):
+            found = keys(self._client, self._collection, scope(tenant, trajectory))
+            ids = [snippet for snippet, _ in sorted(found, key=lambda key: order(key[1]))]
+        for start in range(0, len(ids), _BATCH):
+            with self._server("read"):
+                snippets = self._read(tenant, ids[start : start + _BATCH])
+            yield from snippets
+
+    def delete(self, tenant: str, ids: Sequence[str]) -> int:
+        """Delete a tenant's snippets; see `SnippetStore.delete`."""
+        from qdrant_client import models
+
+        with self._server("delete from"):
+            if not (known := _possible(ids)):
+                return 0
+            condition = scope(tenant, among=known)
+            there = self._client.count(self._collection, count_filter=condition, exact=True).count
+            self._client.delete(self._collection, models.FilterSelector(filter=condition), wait=True)
+            return there
+
+    def count(self, tenant: str | None = None) -> int:
+        """The number of snippets of a tenant, or of all."""
+        with self._server("read"):
+            condition = None if tenant is None else scope(tenant)
+            return self._client.count(self._collection, count_filter=condition, exact=True).count
+
+    def flush(self) -> None:
+        """Do nothing: what `put` wrote is in the server's log already."""
+        with self._server("flush"):
+            pass
+
+    def close(self) -> None:
+        """Let go of the connection; closing twice is harmless."""
+        if not self._closed and not self._lent:
+            self._client.close()
+        self._closed = True
+
+    # Opening
+
+    def _prepare(self) -> None:
+        from qdrant_client import models
+
+        if not self._client.collection_exists(self._collection):
+            dense = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
+            words = models.SparseVectorParams(modifier=models.Modifier.IDF)
+            self._client.create_collection(
+                self._collection,
+                vectors_config={DENSE: dense},
+                sparse_vectors_config={WORDS: words, LABELS: models.SparseVectorParams()},
+            )
+        found = self._client.get_collection(self._collection)
+        vectors, sparse = found.config.params.vectors, found.config.params.sparse_vectors or {}
+        if not isinstance(vectors, Mapping) or DENSE not in vectors or not {WORDS, LABELS} <= sparse.keys():
+            raise StoreMismatchError(
+                f"{self._what} holds something else than snippets", hint="name another collection: stitch config"
+            )
+        if vectors[DENSE].size != self._dimension:
+            raise StoreMismatchError(
+                f"{self._what} was made for vectors of dimension {vectors[DENSE].size}, not {self._dimension}",
+                hint=self._reindex,
+            )
+        for name, schema in _indexes().items():
+            if name not in found.payload_schema:
+                self._client.create_payload_index(self._collection, name, schema, wait=True)
+        for name, own in (("schema_version", SCHEMA_VERSION), ("embedder", self._embedder_name)):
+            foreign = models.Filter(must_not=[equals(name, own)])
+            points, _ = self._client.scroll(self._collection, foreign, limit=1, with_payload=[name])
+            for point in points:
+                there = (point.payload or {}).get(name)
+                raise StoreMismatchError(
+                    f"{self._what} was written with {name.replace('_', ' ')} {there!r}, not {own!r}", hint=self._reindex
+                )
+
+    # What the rest stands on
+
+    @property
+    def _what(self) -> str:
+        return f"the collection {self._collection!r} of {self.url!r}"
+
+    @property
+    def _reindex(self) -> str:
+        return f"stitch reindex --memory {self.url}"
+
+    @contextmanager
+    def _server(self, doing: str) -> Iterator[None]:
+        if self._closed:
+            raise StoreError(f"{self._what} is closed")
+        with _own_errors(f"cannot {doing} {self._what}", url=self.url):
+            yield
+
+    def _read(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
+        if not (known := _possible(ids)):
+            return []
+        points = self._client.retrieve(self._collection, known, with_payload=True)
+        payloads = {str(point.id): point.payload or {} for point in points}
+        return [
+            from_payload(payload)
+            for snippet in ids
+            if (payload := payloads.get(snippet)) is not None and payload.get("tenant") == tenant
+        ]
+
+
+def _connect(url: str, *, api_key: str | None, timeout_s: float, prefer_grpc: bool) -> QdrantClient:
+    from qdrant_client import QdrantClient
+
+    try:
+        # The check of versions would ask the server from a thread of its own, and warn instead of failing.
+        return QdrantClient(
+            url=url,
+            api_key=api_key,
+            timeout=max(1, round(timeout_s)),
+            prefer_grpc=prefer_grpc,
+            check_compatibility=False,
+        )
+    except ValueError as error:
+        raise StoreError(f"{url!r} is not the address of a qdrant server: {str(error).lower()}") from error
+
+
+def _indexes() -> dict[str, Any]:
+    from qdrant_client import models
+
+    keyword, integer = models.PayloadSchemaType.KEYWORD, models.PayloadSchemaType.INTEGER
+    return {
+        "tenant": models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
+        "trajectory": keyword,
+        "position": integer,
+        **dict.fromkeys(LABEL_FIELDS.values(), keyword),
+        "embedder": keyword,
+        "schema_version": integer,
+    }
+
+
+def _possible(ids: Sequence[str]) -> list[str]:
+    """Those of the ids that can be one; the server refuses a whole request for one that cannot."""
+
+    def is_id(text: str) -> bool:
+        try:
+            return str(uuid.UUID(text)) == text
+        except ValueError:
+            return False
+
+    return list(filter(is_id, ids))
+
+
+@contextmanager
+def _own_errors(what: str, *, url: str) -> Iterator[None]:
+    import grpc
+    from qdrant_client.common.client_exceptions import QdrantException
+    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+    try:
+        yield
+    except ResponseHandlingException as error:
+        raise _unavailable(what, str(error.source), url=url) from error
+    except QdrantException as error:
+        raise _unavailable(what, str(error), url=url) from error
+    except UnexpectedResponse as error:
+        if error.status_code in (401, 403):
+            raise _refused(what) from error
+        if (error.status_code or 500) >= 500:
+            raise _unavailable(what, str(error), url=url) from error
+        raise StoreError(f"{what}: {_line(str(error))}") from error
+    except grpc.RpcError as error:
+        code = error.code() if isinstance(error, grpc.Call) else None
+        reason = error.details() if isinstance(error, grpc.Call) else str(error)
+        if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+            raise _refused(what) from error
+        if code in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.ALREADY_EXISTS):
+            raise StoreError(f"{what}: {_line(reason or '')}") from error
+        raise _unavailable(what, reason or "", url=url) from error
+
+
+def _unavailable(what: str, reason: str, *, url: str) -> StoreUnavailableError:
+    hint = f"see that a qdrant server runs at {url}; where only its REST port is open, set prefer_grpc to false"
+    return StoreUnavailableError(f"{what}: {_line(reason) or 'no answer'}", hint=hint)
+
+
+def _refused(what: str) -> StoreError:
+    return StoreError(f"{what}: the server refuses the key", hint="set STITCH_QDRANT_KEY to a key that may write")
+
+
+def _line(reason: str) -> str:
+    return " ".join(reason.split())
