@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from stitch.embed.lexical import words
@@ -22,7 +23,8 @@ class RemoteEmbedder:
         model: The name under which the server knows the model.
         dimension: Length of the vectors the model makes; a reply of another length is refused.
         base_url: Where the protocol is served, such as `http://localhost:8000/v1`; OpenAI's own address if None.
-        api_key: The key; None for a server without keys. Environment variables are not looked at.
+        api_key: The key; None for a server without keys. Neither it nor an organization is taken from the
+            environment, where they may be meant for another server.
         shorten: Whether to ask the model for vectors of `dimension`, for models that can make them shorter.
         batch_size: Texts in one request.
         timeout_s: Seconds until a request is given up.
@@ -81,7 +83,7 @@ class RemoteEmbedder:
                 self._client.close()
                 self._client = None
 
-    def _ask(self, texts: list[str]) -> dict[int, Any]:
+    def _ask(self, texts: list[str]) -> list[tuple[int, Any]]:
         import openai
 
         try:
@@ -91,10 +93,10 @@ class RemoteEmbedder:
                 encoding_format="float",
                 dimensions=self._dimension if self._shorten else openai.omit,
             )
-            return {int(entry.index): entry.embedding for entry in reply.data}
+            return sorted(((int(entry.index), entry.embedding) for entry in reply.data), key=itemgetter(0))
         except openai.OpenAIError as error:
             raise self._explained(error) from error
-        except (ValueError, TypeError, AttributeError) as error:  # the client does not check what it parses
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:  # the client hardly checks a reply
             raise self._unusable(f"no list of vectors ({type(error).__name__})") from error
 
     def _opened(self) -> Any:
@@ -108,25 +110,28 @@ class RemoteEmbedder:
                     timeout=self._timeout_s,
                     max_retries=self._retries,
                 )
+                self._client.organization = self._client.project = None  # the client took them from the environment
             return self._client
 
-    def _checked(self, entries: dict[int, Any], *, count: int) -> Vectors:
+    def _checked(self, entries: list[tuple[int, Any]], *, count: int) -> Vectors:
         import numpy as np
 
         # Which text a vector belongs to is what its index says; its place in the list means nothing.
-        if entries.keys() != set(range(count)):
-            raise self._unusable(f"vectors with the indexes {sorted(entries)[:9]} for {count} texts")
+        indexes = [index for index, _ in entries]
+        if indexes != list(range(count)):
+            raise self._unusable(f"vectors with the indexes {indexes[:9]} for {count} texts")
         try:
-            vectors: Vectors = np.asarray([entries[at] for at in range(count)], np.float32)
+            vectors = np.asarray([vector for _, vector in entries], np.float64)
         except (ValueError, TypeError) as error:
             raise self._unusable("vectors of unequal length, or no numbers") from error
         if vectors.shape != (count, self._dimension):
             raise self._unusable(f"vectors of shape {vectors.shape}, expected ({count}, {self._dimension})")
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not lengths.all():
+        largest = np.abs(vectors).max(axis=1, keepdims=True)
+        if not np.isfinite(largest).all() or not largest.all():
             raise self._unusable("a vector that is not finite, or zero")
-        vectors /= lengths
-        return vectors
+        vectors /= largest  # else the squares of large numbers would overflow
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors.astype(np.float32)
 
     def _unusable(self, what: str) -> EmbedderError:
         return EmbedderError(

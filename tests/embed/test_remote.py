@@ -78,10 +78,12 @@ def test_a_request_carries_model_texts_and_key(server):
     assert request.body == {"model": "small", "input": TEXTS, "encoding_format": "float"}
 
 
-def test_a_key_in_the_environment_is_not_sent(server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "of somebody else")
+def test_a_key_or_organization_in_the_environment_is_not_sent(server, monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "of somebody else")
     remote(server).embed(TEXTS)
     assert server.requests[0].headers["authorization"] == "Bearer none"
+    assert "of somebody else" not in server.requests[0].headers.values()
 
 
 def test_shorter_vectors_are_asked_for_only_on_request(server):
@@ -172,10 +174,12 @@ ONES = [1.0] * 256
         (reply_of(ONES, ONES, ONES[1:]), "unequal length"),
         (reply_of(ONES, ONES, ["a"] * 256), "no numbers"),
         (reply_of(ONES, ONES, [None] * 256), "not finite"),
+        (reply_of(ONES, ONES, [10**400, *ONES[1:]]), "cannot be used"),
+        (reply_of(ONES, ONES, ONES, ONES, indexes=[0, 1, 2, 2]), "the indexes [0, 1, 2, 2] for"),
         (reply_of(ONES, ONES, [float("nan")] * 256), "not finite"),
         (reply_of(ONES, ONES, [float("inf")] * 256), "not finite"),
         (reply_of(ONES, ONES, [0.0] * 256), "zero"),
-        (reply_of(ONES, ONES, ONES, indexes=[0, 1, 1]), "the indexes [0, 1] for"),
+        (reply_of(ONES, ONES, ONES, indexes=[0, 1, 1]), "the indexes [0, 1, 1] for"),
         (reply_of(ONES, ONES, ONES, indexes=[1, 2, 3]), "the indexes [1, 2, 3] for"),
         (reply_of(ONES, ONES, ONES, indexes=[0, 1, "x"]), "no list of vectors"),
         (Reply({"data": []}), "cannot be used"),
@@ -192,6 +196,13 @@ def test_a_reply_that_cannot_be_used_is_refused(reply, message):
     assert message in error.message
     assert error.hint
     assert requests == 1
+
+
+def test_large_numbers_do_not_overflow():
+    with EmbeddingServer(first=[reply_of([1e300] * 256)]) as server:
+        embedder = remote(server)
+        assert np.linalg.norm(embedder.embed(["a room"])) == pytest.approx(1)
+        embedder.close()
 
 
 def test_a_cut_body_is_an_error():
