@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
 from stitch.bench.generate.environment import (
     NAMESPACE,
-    DebateWorld,
-    TravelWorld,
     build_debate_world,
     build_travel_world,
 )
 from stitch.bench.generate.questions import ask
 from stitch.bench.generate.realization import (
     DebateTemplates,
+    RealizationRequest,
     Realize,
     TravelTemplates,
-    WriterRealizer,
     debate_request,
     travel_request,
 )
-from stitch.bench.generate.refinement import refer_in_debate, refer_in_travel, segment
-from stitch.bench.generate.storyboard import Storyboard, plan_debate, plan_trip
+from stitch.bench.generate.refinement import Refined, refer_in_debate, refer_in_travel, segment
+from stitch.bench.generate.storyboard import Operation, Storyboard, plan_debate, plan_trip
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Turn
-from stitch.bench.generate.verify import verify
+from stitch.bench.generate.verify import VerificationError, check_debate, check_travel, verify
 
 from stitch.retrieve.budget import PieceCounter, TokenCounter
 
@@ -51,6 +50,7 @@ TOLERANCE = 0.03
 """How far from the wanted number of tokens a trajectory may be before it is planned anew with another length."""
 
 _MOST_PLANS = 4
+_MOST_WRITINGS = 2
 _FIRST_GUESS = {"travel": 310, "debate": 350}
 """Tokens of one exchange, or of one turn of a debate; corrected by what a plan turns out to be."""
 
@@ -71,7 +71,8 @@ def generate(
         domain: `travel` or `debate`.
         size: How large it shall be.
         seed: Whatever tells this trajectory from others.
-        write: Writes the text of an operation instead of the templates, such as a model; see `WriterRealizer`.
+        write: Writes the text of an operation, such as a model. What does not pass the check twice is written by the
+            templates. The length is not corrected then, as writing may be dear.
         counter: Counts the tokens that `size` speaks of; the offline estimate by default.
 
     Raises:
@@ -100,55 +101,79 @@ def generate(
 def _tell_trip(size: Size, seed: str, length: int, write: Realize | None) -> GeneratedTrajectory:
     world = build_travel_world(Random(f"world travel {seed}"))
     board = plan_trip(world, Random(f"plan travel {seed}"), days=size.days, exchanges=length)
-    name = f"trip-{uuid.uuid5(NAMESPACE, f'travel {seed}')}"
-    realize = _realizer(TravelTemplates(Random(f"words travel {seed}")), write)
-    parts = _say_trip(world, board, realize, Random(f"references travel {seed}"))
-    turns = tuple(_number(parts, name=name, begins=datetime(2025, 5, 15, 8, 0), minutes=1, board=board))
-    return GeneratedTrajectory(name, "travel", world, board, turns)
-
-
-def _say_trip(world: TravelWorld, board: Storyboard, realize: Realize, rng: Random) -> Iterator[tuple[Turn, ...]]:
-    known: dict[tuple[int, str], tuple[str, ...]] = {}
+    templates, rng = TravelTemplates(Random(f"words travel {seed}")), Random(f"references travel {seed}")
+    known: dict[tuple[int, str], tuple[str, ...]] = defaultdict(tuple)
     done: set[tuple[str, int, str]] = set()
-    for index, op in enumerate(board.operations):
-        place, act = (op.day, op.slot), (op.action, op.day, op.slot)
+
+    def say(op: Operation) -> tuple[Refined, tuple[str, ...]]:
         if op.role == "user" and op.action == "PROPOSE":
-            known[place] = (*known.get(place, ()), *op.objects)
-        text = realize(travel_request(world, op, again=act in done))
+            known[op.day, op.slot] += op.objects
+        names, act = known[op.day, op.slot], (op.action, op.day, op.slot)
+        said = _realize(
+            travel_request(world, op, again=act in done),
+            write=write,
+            templates=templates,
+            refine=lambda text: refer_in_travel(op, text, known=names, rng=rng),
+            check=lambda refined: check_travel(world, op, refined, known=names),
+        )
         if op.role != "user":
             done.add(act)
-        refined = refer_in_travel(op, text, known=known.get(place, ()), rng=rng)
-        texts = (refined.text,) if op.role == "user" else segment(refined.text, rng=rng)
-        yield tuple(Turn("", op.role, said, "", index, refined.mentions) for said in texts)
+        return said, (said.text,) if op.role == "user" else segment(said.text, rng=rng)
+
+    name = f"trip-{uuid.uuid5(NAMESPACE, f'travel {seed}')}"
+    turns = tuple(_number(map(say, board.operations), board, name=name, begins=datetime(2025, 5, 15, 8, 0), minutes=1))
+    return GeneratedTrajectory(name, "travel", world, board, turns)
 
 
 def _tell_debate(size: Size, seed: str, length: int, write: Realize | None) -> GeneratedTrajectory:
     world = build_debate_world(Random(f"world debate {seed}"), evidence=size.evidence)
     board = plan_debate(world, Random(f"plan debate {seed}"), turns=length, citations=size.citations)
+    templates, rng = DebateTemplates(world, Random(f"words debate {seed}")), Random(f"references debate {seed}")
+
+    def say(op: Operation) -> tuple[Refined, tuple[str, ...]]:
+        said = _realize(
+            debate_request(world, op),
+            write=write,
+            templates=templates,
+            refine=lambda text: refer_in_debate(world, op, text, rng=rng),
+            check=lambda refined: check_debate(world, op, refined),
+        )
+        return said, (said.text,)
+
     name = f"topic-{uuid.uuid5(NAMESPACE, f'debate {seed}')}"
-    realize = _realizer(DebateTemplates(world, Random(f"words debate {seed}")), write)
-    parts = _say_debate(world, board, realize, Random(f"references debate {seed}"))
-    turns = tuple(_number(parts, name=name, begins=datetime(2025, 1, 1), minutes=3, board=board))
+    turns = tuple(_number(map(say, board.operations), board, name=name, begins=datetime(2025, 1, 1), minutes=3))
     return GeneratedTrajectory(name, "debate", world, board, turns)
 
 
-def _say_debate(world: DebateWorld, board: Storyboard, realize: Realize, rng: Random) -> Iterator[tuple[Turn, ...]]:
-    for index, op in enumerate(board.operations):
-        refined = refer_in_debate(world, op, realize(debate_request(world, op)), rng=rng)
-        yield (Turn("", op.role, refined.text, "", index, refined.mentions),)
-
-
-def _realizer(templates: Realize, write: Realize | None) -> Realize:
-    return WriterRealizer(write, fallback=templates) if write else templates
+def _realize(
+    request: RealizationRequest,
+    *,
+    write: Realize | None,
+    templates: Realize,
+    refine: Callable[[str], Refined],
+    check: Callable[[Refined], None],
+) -> Refined:
+    """What is said: by the writer if it passes the check within `_MOST_WRITINGS` attempts, else by the templates."""
+    if write is not None:
+        for _ in range(_MOST_WRITINGS):
+            refined = refine(write(request).strip())
+            try:
+                check(refined)
+            except VerificationError:
+                continue
+            return refined
+    return refine(templates(request))
 
 
 def _number(
-    parts: Iterator[tuple[Turn, ...]], *, name: str, begins: datetime, minutes: int, board: Storyboard
+    said: Iterable[tuple[Refined, tuple[str, ...]]], board: Storyboard, *, name: str, begins: datetime, minutes: int
 ) -> Iterator[Turn]:
-    """Give the turns their ids and times; the turns of one moment share theirs."""
+    """Give the turns of each operation their ids and times; the turns of one moment share theirs."""
     number = 0
-    for turns in parts:
-        for turn in turns:
+    for index, (refined, texts) in enumerate(said):
+        op = board.operations[index]
+        stamp = begins + timedelta(minutes=minutes * op.moment)
+        for text in texts:
             number += 1
-            stamp = begins + timedelta(minutes=minutes * board.operations[turn.operation].moment)
-            yield turn._replace(id=f"{name}-turn-{number}", stamp=f"{stamp:%Y-%m-%dT%H:%M}")
+            turn = f"{name}-turn-{number}"
+            yield Turn(turn, op.role, text, f"{stamp:%Y-%m-%dT%H:%M}", index, refined.mentions)

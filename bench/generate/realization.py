@@ -30,36 +30,9 @@ class RealizationRequest(NamedTuple):
     words: tuple[int, int] = (20, 60)
     """About how long the text should be."""
 
-    def missing(self, text: str) -> tuple[str, ...]:
-        """What has to be said and is not in the text."""
-        return tuple(wanted for wanted in self.must_say if wanted not in text)
-
 
 Realize = Callable[[RealizationRequest], str]
-"""Writes the text of one operation, everything named outright."""
-
-
-class WriterRealizer:
-    """Lets somebody else write, such as a model, and falls back on templates.
-
-    Args:
-        write: Gets the request, returns a text.
-        fallback: Realizes where `write` left out, twice, what has to be said.
-    """
-
-    def __init__(self, write: Realize, *, fallback: Realize) -> None:
-        self._write, self._fallback = write, fallback
-        self.fell_back = 0
-        """How many operations the fallback had to write."""
-
-    def __call__(self, request: RealizationRequest) -> str:
-        """The text of the operation."""
-        for _ in range(2):
-            text = " ".join(self._write(request).split())
-            if text and not request.missing(text):
-                return text
-        self.fell_back += 1
-        return self._fallback(request)
+"""Writes the text of one operation, everything named outright: templates do, and a model may."""
 
 
 class Decks:
@@ -216,7 +189,7 @@ def debate_request(world: DebateWorld, operation: Operation) -> RealizationReque
         facts |= {"statement": contention.statement, "claim": claim_of(contention.statement)}
         if op.action != "background_supply":
             must_say = (facts["statement"] if op.action == "propose" else facts["claim"],)
-    if op.cited and op.action in phrases_debate.CITING:
+    if op.cited:
         evidence = world.evidence[op.cited[0]]
         facts |= {"evidence": title_of(evidence.title), "finding": evidence.finding}
         must_say += (facts["evidence"],)

@@ -29,7 +29,7 @@ class Mention(NamedTuple):
 
 
 class Refined(NamedTuple):
-    """A text as it is finally said, with what its expressions stand for, in the order of the objects."""
+    """A text as it is finally said, with what stands for its objects, in their order."""
 
     text: str
     mentions: tuple[Mention, ...]
@@ -119,10 +119,9 @@ def refer_in_debate(world: DebateWorld, operation: Operation, text: str, *, rng:
         text = _replace(text, claim_of(contention.statement), opening=said, inside=said)
         mentions.append(Mention(said, operation.target))
     for name in operation.cited:
-        if name in world.evidence:
-            evidence = world.evidence[name]
-            text = text.replace(title_of(evidence.title), evidence.citation)
-            mentions.append(Mention(evidence.citation, name))
+        evidence = world.evidence[name]
+        text = text.replace(title_of(evidence.title), evidence.citation)
+        mentions.append(Mention(evidence.citation, name))
     return Refined(text, tuple(mentions))
 
 

@@ -53,8 +53,9 @@ class Operation(NamedTuple):
 
     @property
     def cited(self) -> tuple[str, ...]:
-        """The evidence that is used: background rests on evidence, but does not cite it."""
-        return () if self.action == "background_supply" or self.objects == (self.target,) else self.objects
+        """The evidence that is used: to attack or to defend. Background rests on evidence too, but does not cite it."""
+        uses = self.action in ("attack", "defend") and self.objects != (self.target,)
+        return self.objects if uses else ()
 
 
 class Storyboard(NamedTuple):
@@ -181,8 +182,11 @@ def _interleave(rng: Random, scripts: dict[str, list[_Move]]) -> list[tuple[str,
 def _take_turns(
     rng: Random, waiting: dict[int, list[tuple[str, _Move]]], *, visits: int
 ) -> Iterator[tuple[int, list[tuple[str, _Move]]]]:
-    """Cut the work on each day into visits of unequal length, and go round the days; no day follows itself."""
-    rounds = max(2, round(visits / len(waiting)))
+    """Cut the work on each day into visits of unequal length, and go round the days; no day follows itself.
+
+    A single day is planned in one visit.
+    """
+    rounds = max(2, round(visits / len(waiting))) if len(waiting) > 1 else 1
     pieces = {day: _cut(rng, moves, parts=rounds) for day, moves in waiting.items()}
     last = 0
     for number in range(rounds):

@@ -27,7 +27,7 @@ class Turn(NamedTuple):
     operation: int
     """Its index in the storyboard."""
     mentions: tuple[Mention, ...] = ()
-    """Of the whole operation; only on its first turn."""
+    """Those of the whole operation."""
 
 
 class Question(NamedTuple):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
+from stitch.bench.generate.refinement import Refined
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Question, Turn
 
@@ -36,11 +38,15 @@ def verify(trajectory: GeneratedTrajectory) -> None:
         if isinstance(trajectory.world, TravelWorld):
             if op.role == "user" and op.action == "PROPOSE":
                 known[op.day, op.slot].append(op.objects[0])
-            _check_travel(trajectory.world, op, turns, known[op.day, op.slot])
+            check_travel(trajectory.world, op, _joined(turns), known=known[op.day, op.slot])
         else:
-            _check_debate(trajectory.world, op, turns)
+            check_debate(trajectory.world, op, _joined(turns))
     for question in trajectory.questions:
         _check_question(trajectory, question)
+
+
+def _joined(turns: tuple[Turn, ...]) -> Refined:
+    return Refined(" ".join(turn.text for turn in turns), turns[0].mentions)
 
 
 def _require(holds: bool, op: Operation, what: str) -> None:
@@ -139,8 +145,13 @@ _ORDINAL = re.compile(
 )
 
 
-def _check_travel(world: TravelWorld, op: Operation, turns: tuple[Turn, ...], known: list[str]) -> None:
-    text = " ".join(turn.text for turn in turns)
+def check_travel(world: TravelWorld, op: Operation, said: Refined, *, known: Sequence[str]) -> None:
+    """Check that a text says an operation of a trip; `known` was proposed for its slot so far, itself included.
+
+    Raises:
+        VerificationError: It does not, or an expression in it stands for something else.
+    """
+    text = said.text
     cue = _TRAVEL_CUES.get((op.role, op.action), "")
     _require(bool(re.search(cue, text, re.IGNORECASE)), op, "cannot be recognized in its words")
     if op.action == "SET_DAY":
@@ -156,15 +167,14 @@ def _check_travel(world: TravelWorld, op: Operation, turns: tuple[Turn, ...], kn
         _require(all(value in text for value in values), op, "does not state the value that was asked for")
     told = set(re.findall(r"\$\d+\.\d\d", text)) - set(values)
     _require(not told, op, f"states {', '.join(sorted(told))}, which was not asked for")
-    mentions = turns[0].mentions
-    _require([mention.object for mention in mentions] == list(op.objects), op, "does not mention its objects")
-    for mention in mentions:
+    _require([mention.object for mention in said.mentions] == list(op.objects), op, "does not mention its objects")
+    for mention in said.mentions:
         _require(mention.text.lower() in text.lower() or op.role != "user", op, f"lacks {mention.text!r}")
         if op.role == "user" and mention.object not in mention.text:
             _require(resolve(mention.text, op, known) == mention.object, op, f"is misled by {mention.text!r}")
 
 
-def resolve(expression: str, operation: Operation, known: list[str]) -> str | None:
+def resolve(expression: str, operation: Operation, known: Sequence[str]) -> str | None:
     """The name that a traveler's expression stands for, read from its words; None if it names nothing.
 
     Args:
@@ -188,9 +198,13 @@ _OWN = re.compile(r"\b(?:our|ours|we)\b(?! opponents)", re.IGNORECASE)
 _OTHER = re.compile(r"\b(?:your|yours|you|opponents?|other side)\b", re.IGNORECASE)
 
 
-def _check_debate(world: DebateWorld, op: Operation, turns: tuple[Turn, ...]) -> None:
-    text = " ".join(turn.text for turn in turns)
-    mentions = turns[0].mentions
+def check_debate(world: DebateWorld, op: Operation, said: Refined) -> None:
+    """Check that a text says an operation of a debate.
+
+    Raises:
+        VerificationError: It does not, or it cites what was not planned.
+    """
+    text, mentions = said.text, said.mentions
     if op.action == "propose":
         _require(world.contentions[op.target].statement in text, op, "does not state its contention")
     if op.action == "summarize":
@@ -205,7 +219,7 @@ def _check_debate(world: DebateWorld, op: Operation, turns: tuple[Turn, ...]) ->
         wanted = {op.target, *op.objects}
         _require({mention.object for mention in mentions} == wanted, op, "does not mention its objects")
     cited = {evidence.citation for evidence in world.evidence.values() if evidence.citation in text}
-    wanted = {world.evidence[name].citation for name in op.cited if name in world.evidence}
+    wanted = {world.evidence[name].citation for name in op.cited}
     _require(cited == wanted, op, "cites other evidence than planned")
     titled = any(evidence.title in text for evidence in world.evidence.values())
     _require(not titled, op, "betrays the title of its evidence")
@@ -245,4 +259,4 @@ def _borne(trajectory: GeneratedTrajectory, op: Operation) -> set[str]:
         values = {world.place(name).value(wish) for name in op.objects for wish in op.asked if op.role != "user"}
         return {*op.objects, *values}
     conceded = {f"contention {world.contentions[op.target].number}"} if op.action == "concede" else set()
-    return {world.evidence[name].citation for name in op.cited if name in world.evidence} | conceded
+    return {world.evidence[name].citation for name in op.cited} | conceded
