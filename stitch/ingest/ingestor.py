@@ -130,6 +130,9 @@ class Ingestor:
 
         Puts again what the store may have lost with the power, and brings accepted steps to where they would be
         without the interruption: same ids, labels and payloads. Running it again changes nothing.
+
+        Raises:
+            StoreError: What the store may have lost cannot be put again; nothing is lost by trying later.
         """
         count, last = 0, 0
         while page := self.journal.unflushed(after=last):

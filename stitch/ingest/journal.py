@@ -194,11 +194,12 @@ class Journal:
     def every_entry(self, tenant: str | None = None, *, state: StepState | None = None) -> Iterator[Entry]:
         """Iterate over the steps of a tenant, or of all, in the order in which they were accepted."""
         query = (
-            f"{_ENTRIES} WHERE s.seq > ? AND (?2 IS NULL OR t.tenant = ?2) AND (?3 IS NULL OR states.state = ?3)"
-            " ORDER BY s.seq LIMIT ?4"
+            f"{_ENTRIES} WHERE s.seq > ? AND (? IS NULL OR t.tenant = ?) AND (? IS NULL OR states.state = ?)"
+            " ORDER BY s.seq LIMIT ?"
         )
+        wanted = state and state.value
         last = 0
-        while rows := self._rows(query, last, tenant, state and state.value, _PAGE):
+        while rows := self._rows(query, last, tenant, tenant, wanted, wanted, _PAGE):
             yield from map(_entry, rows)
             last = rows[-1][0]
 
@@ -236,9 +237,9 @@ class Journal:
             "SELECT count(*), count(labels.seq), coalesce(sum(state = 'stored'), 0),"
             " coalesce(sum(state = 'failed'), 0), count(DISTINCT t.number)"
             " FROM trajectories t JOIN steps s ON s.trajectory = t.number JOIN states USING (seq)"
-            " LEFT JOIN labels USING (seq) WHERE ?1 IS NULL OR t.tenant = ?1"
+            " LEFT JOIN labels USING (seq) WHERE ? IS NULL OR t.tenant = ?"
         )
-        return IngestCounts(*self._rows(query, tenant)[0])
+        return IngestCounts(*self._rows(query, tenant, tenant)[0])
 
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:
         """The last checkpoint of a trajectory's labeling."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -340,6 +339,7 @@ def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_loses_nothing_accepted(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="a limit on the size of files is a matter of POSIX")
     journal = Journal(tmp_path / "j")
     append(journal, say("one", id="1"))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
