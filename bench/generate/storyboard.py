@@ -194,13 +194,11 @@ def _take_turns(
         if order[0] == last:
             order.append(order.pop(0))
         for day in order:
-            if number < len(pieces[day]):
-                yield day, pieces[day][number]
-                last = day
+            yield day, pieces[day][number]
+            last = day
 
 
 def _cut(rng: Random, moves: list[tuple[str, _Move]], *, parts: int) -> list[list[tuple[str, _Move]]]:
-    parts = min(parts, len(moves))
     cuts = [0, *sorted(rng.sample(range(1, len(moves)), parts - 1)), len(moves)]
     return [moves[start:end] for start, end in itertools.pairwise(cuts)]
 

@@ -158,7 +158,8 @@ def check_travel(world: TravelWorld, op: Operation, said: Refined, *, known: Seq
         _require(re.findall(r"day (\d+)", text, re.IGNORECASE)[:1] == [str(op.day)], op, "does not name its day")
     if op.action == "PROPOSE" and op.role == "user":
         _require(op.objects[0] in text, op, "does not name what it proposes")
-        _require(bool(re.search(_SLOT_CUES[op.slot], text, re.IGNORECASE)), op, "does not say what it is for")
+        rest = text.replace(op.objects[0], "")  # a name may sound like a purpose
+        _require(bool(re.search(_SLOT_CUES[op.slot], rest, re.IGNORECASE)), op, "does not say what it is for")
     values = [world.place(name).value(wish) for name in op.objects for wish in op.asked]
     if op.role == "user":
         asking = all(re.search(_ASKING_CUES[wish], text, re.IGNORECASE) for wish in op.asked)
