@@ -246,6 +246,15 @@ class EdgeStore:
         )
 
         if shard.exists():  # the description is written last: whoever made this died before anything was stored
+            if (shard / "edge_config.json").exists():
+                half_made = EdgeShard.load(str(shard))
+                stored = half_made.info().points_count
+                half_made.close()
+                if stored:
+                    raise StoreError(
+                        f"{self._what} does not say what it was made with: {str(made_with)!r} is missing",
+                        hint=self._reindex,
+                    )
             shutil.rmtree(shard)
         shard.mkdir()
         # Cold: the engine maps vectors twice, and would otherwise read both maps into memory when it opens.

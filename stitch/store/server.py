@@ -156,11 +156,17 @@ class ServerStore:
         if not self._client.collection_exists(self._collection):
             dense = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
             words = models.SparseVectorParams(modifier=models.Modifier.IDF)
-            self._client.create_collection(
-                self._collection,
-                vectors_config={DENSE: dense},
-                sparse_vectors_config={WORDS: words, LABELS: models.SparseVectorParams()},
-            )
+            try:
+                with _own_errors(f"cannot make {self._what}", url=self.url):
+                    self._client.create_collection(
+                        self._collection,
+                        vectors_config={DENSE: dense},
+                        sparse_vectors_config={WORDS: words, LABELS: models.SparseVectorParams()},
+                    )
+            except StoreError:
+                if not self._client.collection_exists(self._collection):
+                    raise
+                # Another process was quicker.
         found = self._client.get_collection(self._collection)
         vectors, sparse = found.config.params.vectors, found.config.params.sparse_vectors or {}
         if not isinstance(vectors, Mapping) or DENSE not in vectors or not {WORDS, LABELS} <= sparse.keys():

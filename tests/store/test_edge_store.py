@@ -2,19 +2,295 @@
 
 from __future__ import annotations
 
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from stitch.core import ContextualIntent, DensityQuery, Label, LabelKind
+from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store import EdgeStore
-from stitch.testing.contracts.store import DIMENSION, EMBEDDER, MakeStore, SnippetStoreContract
+from stitch.testing.contracts.store import (
+    DIMENSION,
+    EMBEDDER,
+    MakeStore,
+    SnippetStoreContract,
+    assert_ranked,
+    expected_ranking,
+    make_record,
+    random_query,
+    random_records,
+)
 
 
 @pytest.fixture
 def make_store(tmp_path: Path) -> MakeStore:
     numbers = iter(range(1000))
-    return lambda: EdgeStore(tmp_path / str(next(numbers)), embedder_name=EMBEDDER, dimension=DIMENSION)
+    return lambda: open_store(tmp_path / str(next(numbers)))
 
 
 class TestEdgeStore(SnippetStoreContract):
-    pass
+    many_snippets = 8000
+
+
+def open_store(path: Path, **options: object) -> EdgeStore:
+    about = {"embedder_name": EMBEDDER, "dimension": DIMENSION, **options}
+    return EdgeStore(path, **about)  # type: ignore[arg-type]  # options of any type
+
+
+def run_python(code: str, *arguments: object, **options: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_reopened_store_ranks_as_before(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    records = random_records(rng, 120)
+    with closing(open_store(tmp_path)) as store:
+        store.put(records)
+        gone = [record.snippet.id for record in records[:10]]
+        for tenant in ("t", "u"):
+            store.delete(tenant, gone)
+    for _ in range(2):
+        with closing(open_store(tmp_path, create=False)) as store:
+            assert store.count() == 110
+            for _ in range(50):
+                query, vocabulary = random_query(rng)
+                assert_ranked(store.rank(query), expected_ranking(records[10:], query, vocabulary), k=query.k)
+            store.put(records[10:20])
+            assert store.count() == 110
+
+
+WRITER = """
+    import sys
+    from stitch.store import EdgeStore
+    from stitch.testing.contracts.store import DIMENSION, EMBEDDER, make_record
+    store = EdgeStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
+    number = 0
+    while True:
+        store.put([make_record(str(number + i), position=number + i, words={i: 1.0}) for i in range(7)])
+        if number % 3 == 0:
+            store.delete("t", [make_record(str(number)).snippet.id])
+        number += 7
+        print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("batches", [1, 40])
+def test_everything_put_before_a_kill_is_there_afterwards(tmp_path: Path, batches: int) -> None:
+    with run_python(WRITER, tmp_path) as writer:
+        assert writer.stdout is not None
+        for _ in range(batches):
+            acknowledged = int(writer.stdout.readline())
+        writer.send_signal(signal.SIGKILL)
+        acknowledged = max([acknowledged, *map(int, writer.stdout.read().split("\n")[:-1])])
+    deleted = {str(number) for number in range(0, acknowledged, 21)}
+    with closing(open_store(tmp_path)) as store:
+        steps = [snippet.step for snippet in store.scroll("t")]
+        expected = [str(number) for number in range(acknowledged) if str(number) not in deleted]
+        assert steps[: len(expected)] == expected
+        assert len(steps) == len(set(steps)) == store.count("t")
+        store.put([make_record("after", position=10**6)])
+        assert store.count("t") == len(steps) + 1
+
+
+def test_a_second_process_is_told_who_owns_the_store(tmp_path: Path) -> None:
+    with run_python(WRITER, tmp_path) as owner:
+        assert owner.stdout is not None
+        owner.stdout.readline()
+        with pytest.raises(StoreLockedError, match=f"in use by process {owner.pid} on ") as caught:
+            open_store(tmp_path)
+        assert str(tmp_path) in caught.value.message
+        assert caught.value.hint
+        owner.kill()
+    open_store(tmp_path).close()
+
+
+def test_a_second_store_of_one_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    with closing(open_store(tmp_path)) as store:
+        with pytest.raises(StoreLockedError, match=f"process {os.getpid()}"):
+            open_store(tmp_path)
+        store.put([make_record("1")])
+        assert store.count() == 1
+    open_store(tmp_path).close()
+
+
+@pytest.mark.parametrize("note", ["", "{", "[]", '{"pid": 1}'])
+def test_a_note_that_says_nothing_still_names_another_process(tmp_path: Path, note: str) -> None:
+    with closing(open_store(tmp_path)):
+        (tmp_path / "store" / "owner.json").write_text(note)
+        with pytest.raises(StoreLockedError, match="in use by another process"):
+            open_store(tmp_path)
+
+
+def test_the_note_of_a_dead_owner_locks_nobody_out(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "owner.json").write_text(json.dumps({"pid": os.getpid(), "host": "h", "started": "s"}))
+    open_store(tmp_path).close()
+
+
+def test_of_many_processes_that_make_one_store_exactly_one_owns_it(tmp_path: Path) -> None:
+    code = """
+        import sys
+        from stitch.errors import StoreLockedError
+        from stitch.store import EdgeStore
+        try:
+            store = EdgeStore(sys.argv[1], embedder_name="e", dimension=4)
+        except StoreLockedError:
+            print("locked", flush=True)
+        else:
+            print("owner", flush=True)
+        sys.stdin.read()
+    """
+    racers = [run_python(code, tmp_path, stdin=subprocess.PIPE) for _ in range(3)]
+    said = [racer.stdout.readline().strip() for racer in racers if racer.stdout]
+    for racer in racers:
+        racer.communicate()
+    assert sorted(said) == ["locked", "locked", "owner"]
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [({"embedder_name": "other"}, "embedder 'contract-8', not 'other'"), ({"dimension": 4}, "dimension 8, not 4")],
+)
+def test_a_store_of_another_embedder_is_refused_with_the_command_that_mends_it(
+    tmp_path: Path, option: dict[str, object], says: str
+) -> None:
+    open_store(tmp_path).close()
+    with pytest.raises(StoreMismatchError, match=says) as caught:
+        open_store(tmp_path, **option)
+    assert caught.value.hint == f"stitch reindex --memory {tmp_path}"
+    open_store(tmp_path).close()
+
+
+def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    about = tmp_path / "store" / "store.json"
+    about.write_text(json.dumps({**json.loads(about.read_text()), "schema_version": 99}))
+    with pytest.raises(StoreMismatchError, match="schema version 99, not 1"):
+        open_store(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]"])
+def test_a_damaged_description_is_named(tmp_path: Path, text: str) -> None:
+    open_store(tmp_path).close()
+    (tmp_path / "store" / "store.json").write_text(text)
+    with pytest.raises(StoreError, match=r"store\.json' is damaged") as caught:
+        open_store(tmp_path)
+    assert "reindex" in caught.value.hint
+
+
+def test_a_damaged_shard_is_an_error_of_our_own(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    shutil.rmtree(tmp_path / "store" / "shard")
+    with pytest.raises(StoreError, match="cannot open the memory"):
+        open_store(tmp_path)
+
+
+@pytest.mark.parametrize("leftover", ["segments", "edge_config.json"])
+def test_a_store_whose_maker_died_is_made_anew(tmp_path: Path, leftover: str) -> None:
+    open_store(tmp_path).close()
+    (tmp_path / "store" / "store.json").unlink()
+    if leftover == "segments":
+        (tmp_path / "store" / "shard" / "edge_config.json").unlink()
+    with closing(open_store(tmp_path)) as store:
+        store.put([make_record("1")])
+        assert store.count() == 1
+
+
+def test_snippets_of_which_nobody_knows_the_embedder_are_not_thrown_away(tmp_path: Path) -> None:
+    with closing(open_store(tmp_path)) as store:
+        store.put([make_record("1")])
+    about = tmp_path / "store" / "store.json"
+    description = about.read_text()
+    about.unlink()
+    with pytest.raises(StoreError, match=r"store\.json' is missing"):
+        open_store(tmp_path)
+    about.write_text(description)
+    with closing(open_store(tmp_path)) as store:
+        assert store.count() == 1
+
+
+def test_a_missing_memory_is_not_made_unasked(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no memory") as caught:
+        open_store(tmp_path / "absent", create=False)
+    assert "stitch ingest" in caught.value.hint
+    assert not (tmp_path / "absent").exists()
+
+
+def test_a_path_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be made: not a directory"):
+        open_store(tmp_path / "file")
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "store" / "owner.json").mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be opened for writing: is a directory"):
+        open_store(tmp_path)
+
+
+def test_no_file_is_named_after_a_tenant(tmp_path: Path) -> None:
+    with closing(open_store(tmp_path)) as store:
+        store.put([make_record("stepname", tenant="tenantname", trajectory="tripname", intent=ContextualIntent())])
+        names = " ".join(path.name for path in tmp_path.rglob("*"))
+    assert not any(name in names for name in ("stepname", "tenantname", "tripname"))
+
+
+def test_a_full_disk_is_refused_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(open_store(tmp_path)) as store:
+        usage = shutil.disk_usage(tmp_path)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=5 * 2**20))
+        with pytest.raises(StoreError, match="full: 5 MB are free") as caught:
+            store.put([make_record("1")])
+        assert caught.value.hint
+        monkeypatch.undo()
+        store.put([make_record("1")])
+        assert store.count() == 1
+
+
+def test_threads_may_write_and_search_at_once(tmp_path: Path) -> None:
+    failures: list[BaseException] = []
+
+    def work(tenant: str) -> None:
+        try:
+            for number in range(20):
+                store.put([make_record(str(number), tenant=tenant, position=number)])
+                hits = store.rank(DensityQuery(tenant=tenant, vector=np.ones(DIMENSION, dtype=np.float32)))
+                assert [hit.snippet.position for hit in hits] == list(range(number + 1))
+        except BaseException as error:  # noqa: BLE001  # handed to the test
+            failures.append(error)
+
+    with closing(open_store(tmp_path)) as store:
+        threads = [threading.Thread(target=work, args=(tenant,)) for tenant in ("a", "b")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures
+        assert store.count() == 40
+
+
+def test_a_store_that_is_replaced_over_and_over_stays_right(tmp_path: Path) -> None:
+    labels = {Label(LabelKind.SCOPE, "new"): frozenset({"new"})}
+    with closing(open_store(tmp_path)) as store:
+        for value in ("old", "older", "new", "old", "new"):
+            store.put(
+                [
+                    make_record(str(number), position=number, intent=ContextualIntent(scope=value))
+                    for number in range(400)
+                ]
+            )
+        hits = store.rank(DensityQuery(tenant="t", labels=labels, k=1000))
+        assert [hit.snippet.position for hit in hits] == list(range(400))
+        assert {hit.density for hit in hits} == {1.0}
