@@ -20,9 +20,8 @@ from stitch.core import (
     StepState,
     apply_rewrites,
 )
-from stitch.errors import StepRejectedError
+from stitch.errors import ReplyError, StepRejectedError
 
-_NESTING_TO_CHECK = 100
 _NO_LABELS = StepLabels(intent=ContextualIntent(), made_by="")
 
 
@@ -130,17 +129,31 @@ def encode_step(step: Step, *, max_chars: int) -> tuple[bytes, bytes]:
         except TypeError:  # an integer of more than 64 bits, which only the standard library writes
             payload = json.dumps(fields, ensure_ascii=False).encode()
             canonical = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
-        if payload.count(b"{") + payload.count(b"[") > _NESTING_TO_CHECK:
-            Step.model_validate_json(payload)  # what is nested too deeply is written, but could not be read again
+        read = Step.model_validate_json(payload).model_dump(exclude_defaults=True)
     except (TypeError, ValueError, RecursionError) as error:
         cause = str(error).splitlines()[0]
         raise StepRejectedError(f"step {step.id!r} cannot be written as JSON: {cause}") from error
+    if read != fields:
+        name = next(name for name in fields if read.get(name) != fields[name])
+        raise StepRejectedError(f"step {step.id!r} cannot be written as JSON: {name} holds what is no finite number")
     if len(payload) > max_chars and (chars := len(payload.decode())) > max_chars:
         raise StepRejectedError(
             f"step {step.id!r} has {chars} characters as JSON, at most {max_chars} are allowed",
             hint="split it, or raise max_step_chars",
         )
     return payload, hashlib.blake2b(canonical, digest_size=16).digest()
+
+
+def encode_labels(labels: StepLabels, *, step: str) -> bytes:
+    """Return labels as JSON.
+
+    Raises:
+        ReplyError: JSON cannot carry them: a model may have answered with half a character.
+    """
+    try:
+        return labels.model_dump_json(exclude_defaults=True).encode()
+    except ValueError as error:
+        raise ReplyError(f"the labels of step {step!r} cannot be written as JSON") from error
 
 
 def _arguments(arguments: Mapping[str, JsonValue]) -> str:

@@ -36,7 +36,7 @@ from stitch.errors import (
     StitchError,
     StoreError,
 )
-from stitch.ingest.entries import Entry, IngestCounts
+from stitch.ingest.entries import Entry, IngestCounts, encode_labels
 from stitch.ingest.journal import Journal
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
 
@@ -270,15 +270,17 @@ class Ingestor:
     def _label(self, state: IngestState, entries: Sequence[Entry]) -> list[Entry]:
         steps = [entry.step for entry in entries]
         labels = self._states.session(state).label(steps)
-        if len(labels) != len(steps):
-            state.session = None
-            raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
-        self.journal.record_labels([(entry.seq, made) for entry, made in zip(entries, labels, strict=True)])
+        try:
+            if len(labels) != len(steps):
+                raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
+            pairs = list(zip(entries, labels, strict=True))
+            encoded = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in pairs]
+        except ReplyError:
+            state.session = None  # it has taken in what nobody else knows of
+            raise
+        self.journal.record_labels(encoded)
         state.position = entries[-1].position + 1
-        return [
-            entry._replace(state=StepState.LABELED, reason="", labels=made)
-            for entry, made in zip(entries, labels, strict=True)
-        ]
+        return [entry._replace(state=StepState.LABELED, reason="", labels=made) for entry, made in pairs]
 
     def _put(self, state: IngestState, entries: Sequence[Entry], blocked: str) -> list[Entry]:
         """Put entries, those without labels as failed because of `blocked`; return them as they are then."""

@@ -152,11 +152,10 @@ class Journal:
                 results[index] = _entry(row)._replace(repeated=True)
         return results
 
-    def record_labels(self, labels: Sequence[tuple[int, StepLabels]]) -> None:
-        """Keep the labels of steps, named by `Entry.seq`; they are labeled now."""
-        rows = [(seq, made.model_dump_json(exclude_defaults=True).encode()) for seq, made in labels]
+    def record_labels(self, labels: Sequence[tuple[int, bytes]]) -> None:
+        """Keep the labels of steps, named by `Entry.seq`, as `encode_labels` gave them; they are labeled now."""
         with self._transaction() as db:
-            db.executemany("INSERT INTO labels VALUES (?, ?)", rows)
+            db.executemany("INSERT INTO labels VALUES (?, ?)", labels)
             _record_state(db, [seq for seq, _ in labels], StepState.LABELED, "")
 
     def record_stored(self, seqs: Sequence[int]) -> None:

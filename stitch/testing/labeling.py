@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
-
-import orjson
 
 from stitch.core import (
     ContextualIntent,
@@ -17,6 +16,7 @@ from stitch.core import (
     ScopeSummary,
     Step,
     StepLabels,
+    clean_label,
 )
 
 Script: TypeAlias = Callable[[Step, Sequence[Step]], StepLabels]
@@ -29,7 +29,7 @@ def label_from_the_past(step: Step, past: Sequence[Step]) -> StepLabels:
     The scope counts the steps before, the event type is the first word, an "It" at the beginning refers to the first
     word of the step before.
     """
-    first = (step.content.split() or ["call"])[0].lower()
+    first = clean_label((step.content.split() or ["call"])[0].lower()) or "say"
     before = past[-1] if past else None
     references: tuple[ReferenceRewrite, ...] = ()
     if before and step.content.startswith("It "):
@@ -94,7 +94,7 @@ class ScriptedSession:
     def __init__(self, labeler: ScriptedLabeler, trajectory: str, saved: bytes | None) -> None:
         self._labeler = labeler
         self._trajectory = trajectory
-        past = orjson.loads(saved) if saved is not None else []
+        past = json.loads(saved) if saved is not None else []
         self._steps = [Step.model_validate(step) for step, _ in past]
         self._labels = [StepLabels.model_validate(labels) for _, labels in past]
 
@@ -118,17 +118,23 @@ class ScriptedSession:
     def inventory(self) -> LabelInventory:
         """Counts of all labels given so far."""
         intents = [labels.intent for labels in self._labels]
-        scopes = Counter(intent.scope for intent in intents if intent.scope)
-        first = {scope: [intent.scope for intent in intents].index(scope) for scope in scopes}
+        spans: dict[str, list[tuple[int, int]]] = {}
+        for position, intent in enumerate(intents):
+            stretches = spans.setdefault(intent.scope or "", [])
+            if stretches and stretches[-1][1] == position - 1:
+                stretches[-1] = (stretches[-1][0], position)
+            else:
+                stretches.append((position, position))
         return LabelInventory(
             scopes=tuple(
                 ScopeSummary(
                     name=name,
                     trajectory=self._trajectory,
-                    spans=((first[name], first[name] + steps - 1),),
-                    steps=steps,
+                    spans=tuple(stretches),
+                    steps=sum(last - first + 1 for first, last in stretches),
                 )
-                for name, steps in scopes.items()
+                for name, stretches in spans.items()
+                if name
             ),
             event_types=dict(Counter(value for intent in intents for value in intent.event_types)),
             entity_types={
@@ -142,4 +148,6 @@ class ScriptedSession:
     def save(self) -> bytes:
         """All steps and labels, as JSON."""
         pairs = zip(self._steps, self._labels, strict=True)
-        return orjson.dumps([(step.model_dump(mode="json"), labels.model_dump(mode="json")) for step, labels in pairs])
+        return json.dumps(
+            [(step.model_dump(mode="json"), labels.model_dump(mode="json")) for step, labels in pairs]
+        ).encode()

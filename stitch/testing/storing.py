@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
+from operator import mul
 from typing import Any, TypeVar, cast
 
 from stitch.core import (
@@ -18,20 +19,29 @@ from stitch.core import (
     StoreHit,
     rank_by_label_density,
 )
+from stitch.errors import StoreError
+from stitch.store.checks import check_records
+from stitch.store.payload import to_payload
+from stitch.store.similarity import Similarity
 
 _T = TypeVar("_T")
 
 
 class ListStore:
-    """Snippets in a dictionary, ranked by `rank_by_label_density`: the plainest store that satisfies the protocol."""
+    """Snippets in a dictionary, ranked by `rank_by_label_density`: the plainest store that satisfies the protocol.
 
-    def __init__(self) -> None:
+    Args:
+        dimension: The length of its vectors; the first put decides if None.
+    """
+
+    def __init__(self, *, dimension: int | None = None) -> None:
         self.records: dict[str, SnippetRecord] = {}
         """What is stored, by snippet id."""
         self.puts: list[tuple[str, ...]] = []
         """Step ids of every put, failed ones included."""
         self.flushes = 0
         self.closed = False
+        self._dimension = dimension
         self._flushed: dict[str, SnippetRecord] = {}
         self._failures: list[BaseException] = []
         self._lock = threading.RLock()
@@ -44,20 +54,31 @@ class ListStore:
         """Forget what was written since the last flush."""
         self.records = dict(self._flushed)
 
+    def reopen(self) -> None:
+        """Be open again, as for the next process."""
+        self.closed = False
+
     def put(self, records: Sequence[SnippetRecord]) -> None:
-        """Write snippets."""
+        """Write snippets, all or none."""
         with self._lock:
+            self._check_open()
             self.puts.append(tuple(record.snippet.step for record in records))
             self._fail()
+            if records and self._dimension is None:
+                self._dimension = len(records[0].vector)
+            check_records(records, dimension=self._dimension or 0)
+            for record in records:
+                to_payload(record.snippet, embedder_name="")  # raises for what no store can hold
             self.records.update({record.snippet.id: record for record in records})
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Score every snippet and rank all by the definition."""
+        by_kind = {kind: tuple(label.value for label in query.labels if label.kind is kind) for kind in LabelKind}
         intent_filter = IntentFilter(
-            scopes=tuple(label.value for label in query.labels if label.kind is LabelKind.SCOPE),
-            event_types=tuple(label.value for label in query.labels if label.kind is LabelKind.EVENT_TYPE),
-            entity_types=tuple(label.value for label in query.labels if label.kind is LabelKind.ENTITY_TYPE),
-            targets=tuple(label.value for label in query.labels if label.kind is LabelKind.TARGET),
+            scopes=by_kind[LabelKind.SCOPE],
+            event_types=by_kind[LabelKind.EVENT_TYPE],
+            entity_types=by_kind[LabelKind.ENTITY_TYPE],
+            targets=by_kind[LabelKind.TARGET],
         )
         vocabulary = LabelVocabulary(
             LabelMerge(kind=label.kind, alias=alias, into=label.value)
@@ -65,26 +86,38 @@ class ListStore:
             for alias in sorted(aliases - {label.value})
         )
         with self._lock:
+            self._check_open()
+            dimension = self._dimension or (0 if query.vector is None else len(query.vector))
+            similarity = Similarity.of(query, dimension=dimension)
             candidates = [
-                (record.snippet, self._similarity(query, record))
+                (record.snippet, self._similarity(similarity, record))
                 for record in self.records.values()
                 if record.snippet.tenant == query.tenant and query.trajectory in (None, record.snippet.trajectory)
             ]
         ranking = rank_by_label_density(
-            candidates, intent_filter, vocabulary=vocabulary, count=query.count, weights=query.weights, k=query.k
+            candidates,
+            intent_filter,
+            vocabulary=vocabulary,
+            count=query.count,
+            weights=query.weights,
+            k=max(query.k, 0),
         )
         return [StoreHit(scored.snippet, scored.density, scored.similarity) for scored in ranking]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id."""
-        found = [self.records[snippet].snippet for snippet in ids if snippet in self.records]
+        with self._lock:
+            self._check_open()
+            found = [self.records[snippet].snippet for snippet in ids if snippet in self.records]
         return [snippet for snippet in found if snippet.tenant == tenant]
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets, by trajectory and position."""
-        snippets = (record.snippet for record in list(self.records.values()))
+        with self._lock:
+            self._check_open()
+            snippets = [record.snippet for record in self.records.values()]
         mine = [s for s in snippets if s.tenant == tenant and trajectory in (None, s.trajectory)]
-        return iter(sorted(mine, key=lambda snippet: (snippet.trajectory, snippet.position)))
+        return iter(sorted(mine, key=lambda snippet: (snippet.trajectory, snippet.position, snippet.step)))
 
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
         """Delete a tenant's snippets."""
@@ -96,11 +129,14 @@ class ListStore:
 
     def count(self, tenant: str | None = None) -> int:
         """The number of snippets of a tenant, or of all."""
-        return sum(tenant in (None, record.snippet.tenant) for record in list(self.records.values()))
+        with self._lock:
+            self._check_open()
+            return sum(tenant in (None, record.snippet.tenant) for record in self.records.values())
 
     def flush(self) -> None:
         """Keep everything beyond `lose_power`."""
         with self._lock:
+            self._check_open()
             self._fail()
             self.flushes += 1
             self._flushed = dict(self.records)
@@ -108,31 +144,34 @@ class ListStore:
     def close(self) -> None:
         """Flush, the first time."""
         if not self.closed:
-            self.closed = True
-            self.flush()
+            try:
+                self.flush()
+            finally:
+                self.closed = True
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise StoreError("the store is closed")
 
     def _fail(self) -> None:
         if self._failures:
             raise self._failures.pop(0)
 
-    def _similarity(self, query: DensityQuery, record: SnippetRecord) -> float:
-        cosine = 0.0
-        if query.vector is not None:
-            length = math.sqrt(float(query.vector @ query.vector) * float(record.vector @ record.vector))
-            cosine = float(query.vector @ record.vector) / length if length else 0.0
-        if query.words is None:
-            return cosine
-        lexical = sum(
-            weight * record.words[index] * self._idf(index)
-            for index, weight in query.words.items()
-            if index in record.words
-        )
-        share = query.lexical_share if query.vector is not None else 1.0
-        return (1.0 - share) * cosine + share * lexical / (lexical + 10.0)
+    def _similarity(self, similarity: Similarity, record: SnippetRecord) -> float:
+        cosine = lexical = 0.0
+        if similarity.vector:
+            vector = [float(x) for x in record.vector]
+            lengths = math.hypot(*similarity.vector) * math.hypot(*vector)
+            cosine = sum(map(mul, similarity.vector, vector)) / lengths if lengths else 0.0
+        if similarity.words:
+            shared = similarity.words.keys() & record.words.keys()
+            lexical = sum(similarity.words[i] * record.words[i] * self._idf(i) for i in sorted(shared))
+        return similarity.combine(cosine, lexical)
 
     def _idf(self, index: int) -> float:
-        holders = sum(index in record.words for record in self.records.values())
-        return math.log(1.0 + (len(self.records) - holders + 0.5) / (holders + 0.5))
+        everyone = [record.words for record in self.records.values() if record.words]
+        holders = sum(index in words for words in everyone)
+        return math.log(1.0 + (len(everyone) - holders + 0.5) / (holders + 0.5))
 
 
 class SimulatedCrash(BaseException):

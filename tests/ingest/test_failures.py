@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stitch.core import StepState, snippet_id
+from stitch.core import Step, StepLabels, StepState, snippet_id
 from stitch.errors import EmbedderError, ModelUnavailableError, StoreError
-from stitch.testing.labeling import ScriptedLabeler
+from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
 
 Make = Callable[..., Any]
 
@@ -91,6 +91,20 @@ def test_the_wrong_number_of_labels_fails_the_steps(worlds: Make, steps: Make) -
     assert states(receipts) == ["failed", "failed"]
     assert receipts[0].reason == "labeler 'scripted' gave 1 labels for 2 steps"
     assert states(world.add(*steps(1, start=2))) == ["failed"]
+
+
+def test_labels_that_are_no_text_fail_the_steps_and_are_made_anew(worlds: Make, steps: Make) -> None:
+    summaries = ["\ud800", "sound", "sound"]
+
+    def script(step: Step, past: Sequence[Step]) -> StepLabels:
+        return label_from_the_past(step, past).model_copy(update={"summary": summaries.pop(0)})
+
+    world = worlds(labeler=ScriptedLabeler(script))
+    (receipt,) = world.add(*steps(1))
+    assert (receipt.state, receipt.reason) == (StepState.FAILED, "the labels of step 's0' cannot be written as JSON")
+    assert states(world.add(*steps(1, start=1))) == ["stored"]
+    assert [entry.labels.intent.scope for entry in world.truth()] == ["scope 0", "scope 0"]
+    assert world.inventory().steps == 2
 
 
 def test_steps_that_cannot_be_put_keep_their_labels(world: Any, steps: Make) -> None:

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from stitch.core import ContextualIntent, LabelInventory, Step, StepLabels, StepState, ToolCall
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
 from stitch.ingest import Checkpoint, Entry, Journal
+from stitch.ingest.entries import encode_labels
 
 LABELS = StepLabels(intent=ContextualIntent(scope="day 1", event_types=("ask",)), made_by="local", summary="short")
+ENCODED = encode_labels(LABELS, step="1")
 
 
 def append(journal: Journal, *steps: Step, trajectory: str = "t", tenant: str = "a", **options: Any) -> list[Any]:
@@ -55,7 +57,7 @@ def test_what_was_accepted_is_read_again_as_it_was(journal: Journal) -> None:
 def test_steps_outlive_the_journal_object(tmp_path: Path) -> None:
     first = Journal(tmp_path / "j")
     append(first, say("one", id="1"), say("two", id="2"))
-    first.record_labels([(1, LABELS)])
+    first.record_labels([(1, ENCODED)])
     first.record_stored([1])
     first.record_failed([2], "no model", put=False)
     first.close()
@@ -68,7 +70,7 @@ def test_steps_outlive_the_journal_object(tmp_path: Path) -> None:
 
 def test_a_known_step_changes_nothing_and_comes_back_as_it_was(journal: Journal) -> None:
     append(journal, say("one", id="1", metadata={"b": 1, "a": 2}))
-    journal.record_labels([(1, LABELS)])
+    journal.record_labels([(1, ENCODED)])
     (again,) = append(journal, say("one", id="1", metadata={"a": 2, "b": 1}), recorded=99.0)
     assert again.repeated
     assert (again.recorded, again.state, again.position) == (1.5, StepState.LABELED, 0)
@@ -126,9 +128,17 @@ def nested(depth: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize("metadata", [{"a": "\ud800"}, {"deep": nested(210)}])
-def test_what_json_cannot_carry_is_rejected(journal: Journal, metadata: Any) -> None:
-    (rejected,) = append(journal, say("one", id="1", metadata=metadata))
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"metadata": {"a": "\ud800"}},
+        {"metadata": {"deep": nested(210)}},
+        {"metadata": {"a": [1.0, float("nan")]}},
+        {"timestamp": float("inf")},
+    ],
+)
+def test_what_json_cannot_carry_is_rejected(journal: Journal, fields: Any) -> None:
+    (rejected,) = append(journal, say("one", id="1", **fields))
     assert isinstance(rejected, StepRejectedError)
     assert "cannot be written as JSON" in rejected.message
 
@@ -168,7 +178,7 @@ def test_positions_and_ids_are_of_one_trajectory(journal: Journal) -> None:
 
 def test_entries_are_given_by_position_and_state(journal: Journal) -> None:
     append(journal, *(say(f"step {n}") for n in range(6)))
-    journal.record_labels([(seq, LABELS) for seq in (1, 2, 3)])
+    journal.record_labels([(seq, ENCODED) for seq in (1, 2, 3)])
     journal.record_stored([1, 2])
     journal.record_failed([5], "no model", put=True)
     assert [e.position for e in journal.entries("a", "t", start=2, stop=5)] == [2, 3, 4]
