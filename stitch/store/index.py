@@ -20,6 +20,10 @@ _TOO_MANY_DEAD = 1000
 """How many slots there must be before dead ones are worth a rebuild."""
 
 
+_PATTERNS = 256
+"""How many sets of matched labels are told apart before those that do not occur are dropped."""
+
+
 class IndexEntry(NamedTuple):
     """What the index knows of a snippet."""
 
@@ -160,8 +164,10 @@ class TenantLabels:
         for label, slots in carried.items():
             pattern[slots] += len(matched)
             matched += [(*labels, label) for labels in matched]
-            kept, pattern = np.unique(pattern, return_inverse=True)
-            matched = [matched[code] for code in kept]
+            if len(matched) > _PATTERNS:  # most sets occur nowhere: number those anew that do
+                occurs = np.bincount(pattern, minlength=len(matched)) > 0
+                pattern = (np.cumsum(occurs) - 1)[pattern]
+                matched = [labels for labels, there in zip(matched, occurs.tolist(), strict=True) if there]
         counts = [density(labels, count=query.count, weights=query.weights) for labels in map(frozenset, matched)]
         densities, place = np.unique(np.array(counts), return_inverse=True)
         return place[pattern], densities

@@ -1,0 +1,235 @@
+"""Speed and size of a memory, beside two floors: a full scan in numpy, and qdrant-client's local mode."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from itertools import accumulate
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stitch.core import Step
+
+TRAJECTORY_STEPS = 200
+SINGLE_ADDS = 200
+QUESTIONS = 200
+CLIENT_LOCAL_STEPS = 1000
+"""What qdrant-client's local mode can bear: it filters in Python, point by point."""
+
+_PLACES = ("Olympus", "Harbor", "Linden", "Meridian", "Juniper", "Copper", "Willow", "Summit", "Orchard", "Lantern")
+_GOALS = ("breakfast", "dinner", "the hotel", "the museum", "lunch", "the boat trip", "the market", "the train")
+_KINDS = ("price", "rating", "opening hours", "address", "duration", "parking", "menu", "dress code")
+
+
+def sample_steps(rng: random.Random, steps: int) -> Iterator[Step]:
+    """The steps of one made-up trajectory: goals left and resumed, a few frequent labels and many rare ones."""
+    goal, day, place = "breakfast", 1, "Olympus Inn"
+    for number in range(steps):
+        if rng.random() < 0.08:
+            goal, day = _skewed(rng, _GOALS), 1 + min(int(rng.expovariate(0.5)), 6)
+            place = f"{_skewed(rng, _PLACES)} {rng.choice(('Inn', 'House', 'Hall', 'Court'))} {rng.randrange(200)}"
+            yield Step(role="user", content=f"Let us look at {goal} for day {day}. One idea is the {place}.")
+        elif number % 2:
+            kind = _skewed(rng, _KINDS)
+            yield Step(role="user", content=f"What is the {kind} of the {place} for {goal} on day {day}?")
+        else:
+            yield Step(
+                role="assistant",
+                content=f"It is {rng.randrange(400)} for {rng.randrange(1, 9)}, and people who go there say that "
+                f"{_skewed(rng, _KINDS)} matters more than {_skewed(rng, _KINDS)}; it is in the file under "
+                f"{rng.randrange(10**6)}.",
+            )
+
+
+def sample_question(rng: random.Random) -> str:
+    """A question about what `sample_steps` makes."""
+    goal, day = _skewed(rng, _GOALS), 1 + min(int(rng.expovariate(0.5)), 6)
+    return f"What was the {_skewed(rng, _KINDS)} of the {_skewed(rng, _PLACES)} place for {goal} on day {day}?"
+
+
+def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed: int = 0) -> dict[str, float]:
+    """Measure a memory of so many steps, each part in a process of its own.
+
+    Searches go over all trajectories, embedding of the question and choice of labels included; `rank_*` is the store's
+    share of them. `numpy_floor_p50_ms` is what a scan of all vectors and the choice of the best 40 cost without any
+    index, labels or payload; `client_local_p50_ms` is the store's ranking over `client_local_steps` snippets in
+    qdrant-client's local mode. `rss_mb` is the most a process that opened the memory and searched it ever held,
+    pages of mapped files included; `disk_mb` is what the folder occupies.
+
+    Args:
+        steps: How many steps the memory holds.
+        folder: Where to make it; a temporary folder if None.
+        seed: What steps and questions are drawn with.
+    """
+    with tempfile.TemporaryDirectory(prefix="stitch-perf-") as temporary:
+        memory = str((folder or Path(temporary)) / "perf.memory")
+        figures = {"steps": float(steps), "import_s": _import_s()}
+        for part in (_measure_ingest, _measure_search):
+            figures |= _in_a_process(part, memory, steps, seed)
+        figures["disk_mb"] = sum(path.stat().st_blocks for path in Path(memory).rglob("*")) * 512 / 1e6
+        figures |= _in_a_process(_measure_floors, memory, steps, seed)
+        return figures
+
+
+@click.command(name="perf")
+@click.option("--steps", default=50_000, show_default=True, type=click.IntRange(min=1), help="Steps in the memory.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(steps: int, *, as_json: bool) -> None:
+    """Measure speed and size of a memory, beside a numpy full scan and qdrant-client's local mode.
+
+    \b
+    Example:
+      stitch bench perf --steps 5000 --json
+    """
+    click.echo(f"stitch: measuring a memory of {steps} steps; at 50000 this takes some minutes", err=True)
+    figures = measure_performance(steps)
+    if as_json:
+        click.echo(json.dumps({name: round(value, 4) for name, value in figures.items()}))
+    else:
+        for name, value in figures.items():
+            click.echo(f"{name:24} {value:12,.3f}")
+
+
+def _skewed(rng: random.Random, values: tuple[str, ...]) -> str:
+    # Zipf's law: the n-th most frequent label has a weight of 1/n.
+    return rng.choices(values, cum_weights=list(accumulate(1 / (n + 1) for n in range(len(values)))))[0]
+
+
+def _in_a_process(part: Callable[[str, int, int], dict[str, float]], *arguments: Any) -> dict[str, float]:
+    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(part, *arguments).result()
+
+
+def _import_s() -> float:
+    code = "import time; began = time.perf_counter(); import stitch; print(time.perf_counter() - began)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, check=True) for _ in range(3)]
+    return min(float(run.stdout) for run in runs)
+
+
+def _measure_ingest(memory: str, steps: int, seed: int) -> dict[str, float]:
+    from stitch.assemble import open_memory
+
+    rng = random.Random(seed)
+    batches = [
+        list(sample_steps(rng, min(TRAJECTORY_STEPS, steps - start))) for start in range(0, steps, TRAJECTORY_STEPS)
+    ]
+    singles = list(sample_steps(rng, SINGLE_ADDS))
+    with open_memory(memory) as opened:
+        began = time.perf_counter()
+        for number, batch in enumerate(batches):
+            opened.add_many(batch, trajectory=f"trip-{number}")
+        opened.flush()
+        per_s = steps / (time.perf_counter() - began)
+        adds = [_ms(opened.add, step, trajectory="one-by-one") for step in singles]
+    return {"ingest_steps_per_s": per_s, "single_add_p50_ms": _percentile(adds, 50)}
+
+
+def _measure_search(memory: str, steps: int, seed: int) -> dict[str, float]:
+    from stitch.assemble import open_memory
+
+    rng = random.Random(seed + 1)
+    began = time.perf_counter()
+    opened = open_memory(memory)
+    open_s = time.perf_counter() - began
+    with opened:
+        opened.search(sample_question(rng))
+        searches = [_ms(opened.search, sample_question(rng)) for _ in range(QUESTIONS)]
+    return {
+        "open_s": open_s,
+        "search_p50_ms": _percentile(searches, 50),
+        "search_p95_ms": _percentile(searches, 95),
+        "rss_mb": _peak_mb(),
+    }
+
+
+def _measure_floors(memory: str, steps: int, seed: int) -> dict[str, float]:
+    import numpy as np
+    from qdrant_client import QdrantClient
+
+    from stitch.assemble import open_memory
+    from stitch.core import DensityQuery, Label, LabelKind, SnippetRecord
+    from stitch.embed import LexicalEncoder, StaticEmbedder
+    from stitch.store import EdgeStore, ServerStore
+
+    rng = random.Random(seed + 1)
+    embedder, lexical = StaticEmbedder(), LexicalEncoder()
+    with open_memory(memory) as opened:
+        inventory = opened.inventory()
+        tenant = opened.tenant
+    by_count = sorted(inventory.event_types, key=inventory.event_types.__getitem__, reverse=True)
+    labels = [Label(LabelKind.EVENT_TYPE, value) for value in by_count[:3]]
+    labels += [
+        Label(LabelKind.SCOPE, scope.name) for scope in rng.sample(inventory.scopes, min(3, len(inventory.scopes)))
+    ]
+    labels += [Label(LabelKind.ENTITY_TYPE, value) for value in list(inventory.entity_types)[:6]]
+
+    def query() -> DensityQuery:
+        question = sample_question(rng)
+        return DensityQuery(
+            tenant=tenant,
+            labels={label: frozenset({label.value}) for label in rng.sample(labels, min(3, len(labels)))},
+            vector=embedder.embed([question])[0],
+            words=lexical.query(question),
+        )
+
+    about: dict[str, Any] = {"embedder_name": embedder.name, "dimension": embedder.dimension}
+    with closing(EdgeStore(memory, create=False, **about)) as store:
+        ranks = [_ms(store.rank, query()) for _ in range(QUESTIONS)]
+        some = [snippet for _, snippet in zip(range(CLIENT_LOCAL_STEPS), store.scroll(tenant), strict=False)]
+    vectors = np.random.default_rng(seed).standard_normal((steps, embedder.dimension)).astype(np.float32)
+
+    def scan(vector: np.ndarray[Any, Any]) -> None:
+        scores = vectors @ vector
+        best = np.argpartition(scores, -min(40, steps))[-40:]
+        best[np.argsort(-scores[best])]
+
+    scans = [_ms(scan, vectors[rng.randrange(steps)]) for _ in range(QUESTIONS)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # local mode says of every request what it ignores
+        local = ServerStore("http://local", client=QdrantClient(":memory:"), **about)
+        texts = [snippet.resolved for snippet in some]
+        local.put(
+            [
+                SnippetRecord(snippet, vector, lexical.document(snippet.resolved, context=snippet.context))
+                for snippet, vector in zip(some, embedder.embed(texts), strict=True)
+            ]
+        )
+        locals_ = [_ms(local.rank, query()) for _ in range(20)]
+    return {
+        "rank_p50_ms": _percentile(ranks, 50),
+        "rank_p95_ms": _percentile(ranks, 95),
+        "numpy_floor_p50_ms": _percentile(scans, 50),
+        "client_local_p50_ms": _percentile(locals_, 50),
+        "client_local_steps": float(len(some)),
+    }
+
+
+def _ms(do: Callable[..., object], *arguments: Any, **options: Any) -> float:
+    began = time.perf_counter()
+    do(*arguments, **options)
+    return (time.perf_counter() - began) * 1e3
+
+
+def _percentile(values: list[float], percent: int) -> float:
+    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
+
+
+def _peak_mb() -> float:
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024 / 1e6
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
