@@ -164,9 +164,9 @@ _USER = {
         "I keep reading about {name}. Let us consider it for {slot}.",
     ),
     "ask price": (
-        "How much would we pay at {option}? We said we would watch the budget.",
-        "What would {option} cost the two of us?",
-        "Before I fall in love with it, what does {option} charge?",
+        "Would {option} stay within what we can afford, the two of us?",
+        "And {option}, is that something we can allow ourselves?",
+        "Before I fall in love with it, what about {option}? You know our limit.",
     ),
     "ask rating": (
         "How do guests rate {option}?",
@@ -177,9 +177,12 @@ _USER = {
         "I cannot choose between {option} and {other}. How do they differ?",
     ),
     "decide": (
-        "Then let's settle on {option}.",
-        "I will go with {option}. Please note it down.",
+        "Then let's settle on {option}, at least until I have slept over it and talked to my sister.",
+        "In the end {option} convinces me, so let's choose that one.",
         "Good, {option} it is.",
+        "I will go with {option}. Please note it down.",
+        "We take {option} instead of what I said before.",
+        "Let's book {option}.",
     ),
 }
 
@@ -366,7 +369,8 @@ _MOVES: dict[str, tuple[_Said | _Called, ...]] = {
         _Said(
             "assistant",
             "explain",
-            "Found it: minutes go in where seconds are expected, so thirty of them last thirty seconds. No test "
+            "The reason is that minutes go in where seconds are expected, so thirty of them last thirty seconds. "
+            "No test "
             "covers this.",
             ("app/session.py",),
             "minutes are passed as seconds",
@@ -428,7 +432,8 @@ _MOVES: dict[str, tuple[_Said | _Called, ...]] = {
         _Said(
             "user",
             "report",
-            "Then there are duplicate export rows: in the CSV file of a large account some lines stand twice.",
+            "Another bug came in, the duplicate export rows: in the CSV file of a large account some lines stand "
+            "twice.",
         ),
         _Called(
             "search",
@@ -451,7 +456,7 @@ _MOVES: dict[str, tuple[_Said | _Called, ...]] = {
         _Said(
             "assistant",
             "explain",
-            "There it is: the range counts its own end, so the last record of a page comes again as the first of "
+            "The reason is that the range counts its own end, so the last record of a page comes again as the first of "
             "the next one.",
             ("app/clock.py",),
             "window() includes its end",
@@ -498,7 +503,7 @@ _MOVES: dict[str, tuple[_Said | _Called, ...]] = {
 }
 """What happens to each bug, in order."""
 
-_SCHEDULE = ((_LOGIN, 4), (_EXPORT, 4), (_LOGIN, 4), (_EXPORT, 6), (_LOGIN, 4), (_EXPORT, 9), (_LOGIN, 4))
+_SCHEDULE = ((_LOGIN, 5), (_EXPORT, 4), (_LOGIN, 3), (_EXPORT, 6), (_LOGIN, 4), (_EXPORT, 9), (_LOGIN, 4))
 """Which bug is worked on, and for how many moves, before the other has its turn."""
 
 _SWITCHES = ("Back to the {bug}. ", "I return to the {bug}. ", "Let us continue with the {bug}. ")

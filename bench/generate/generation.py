@@ -49,9 +49,9 @@ SIZES = {"S": Size(23_000, 2, 50, 5), "M": Size(137_000, 5, 50, 10), "L": Size(4
 TOLERANCE = 0.03
 """How far from the wanted number of tokens a trajectory may be before it is planned anew with another length."""
 
-_MOST_PLANS = 4
+_MOST_PLANS = 8
 _MOST_WRITINGS = 2
-_FIRST_GUESS = {"travel": 310, "debate": 350}
+_FIRST_GUESS = {"travel": 340, "debate": 365}
 """Tokens of one exchange, or of one turn of a debate; corrected by what a plan turns out to be."""
 
 
@@ -81,18 +81,17 @@ def generate(
     counter = counter or PieceCounter()
     tell = _tell_trip if domain == "travel" else _tell_debate
     length = max(1, size.tokens // _FIRST_GUESS[domain])
-    best: tuple[float, GeneratedTrajectory] | None = None
+    tried: dict[int, tuple[float, GeneratedTrajectory]] = {}
     for _ in range(1 if write else _MOST_PLANS):
+        while length in tried:
+            length += 1
         trajectory = tell(size, seed, length, write)
-        tokens = sum(counter.count(turn.text) for turn in trajectory.turns)
-        off = abs(tokens / size.tokens - 1)
-        if best is None or off < best[0]:
-            best = (off, trajectory)
-        if off <= TOLERANCE:
+        tokens = sum(counter.count(turn.content) for turn in trajectory.turns)
+        tried[length] = abs(tokens / size.tokens - 1), trajectory
+        if tried[length][0] <= TOLERANCE:
             break
         length = max(1, round(length * size.tokens / tokens))
-    assert best is not None
-    trajectory = best[1]
+    _, trajectory = min(tried.values(), key=lambda found: found[0])
     trajectory = trajectory._replace(questions=ask(trajectory, Random(f"questions {seed}")))
     verify(trajectory)
     return trajectory

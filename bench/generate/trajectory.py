@@ -29,6 +29,11 @@ class Turn(NamedTuple):
     mentions: tuple[Mention, ...] = ()
     """Those of the whole operation."""
 
+    @property
+    def content(self) -> str:
+        """The text with its time at the end, as the release has it."""
+        return f"{self.text} ----TIMESTAMP: {self.stamp}"
+
 
 class Question(NamedTuple):
     """A question with its gold."""
@@ -64,12 +69,12 @@ class GeneratedTrajectory(NamedTuple):
 
 
 def turn_record(trajectory: GeneratedTrajectory, turn: Turn) -> dict[str, Any]:
-    """A turn as a line of `turns.jsonl`; the time stands at the end of its text."""
+    """A turn as a line of `turns.jsonl`."""
     op = trajectory.storyboard.operations[turn.operation]
     return {
         "id": turn.id,
         "role": turn.role,
-        "content": f"{turn.text} ----TIMESTAMP: {turn.stamp}",
+        "content": turn.content,
         "partition": [trajectory.id, *([f"day-{op.day}"] if op.day else [])],
         "action": op.action,
         "action_object": ", ".join(op.objects),

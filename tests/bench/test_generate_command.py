@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from stitch.bench.generate.command import group
+from stitch.bench.generate.statistics import EXAMPLE
 
 from stitch.errors import InputError
+from stitch.retrieve.budget import PieceCounter
 
 DATA = Path(os.environ.get("STITCH_TEST_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 
@@ -73,6 +75,23 @@ def test_the_fields_equal_those_of_the_published_example(tmp_path: Path) -> None
     ours = lines(tmp_path / "traj-0" / "turns.jsonl")
     theirs = lines(example / "travel_planning_turns.jsonl")
     assert {(turn["role"], turn["action"]) for turn in ours} == {(turn["role"], turn["action"]) for turn in theirs}
+
+
+@pytest.mark.parametrize(
+    ("domain", "file"),
+    [
+        ("travel", "travel_plan_example/travel_planning_turns.jsonl"),
+        ("debate", "debate_example/debate_turns.jsonl"),
+    ],
+)
+def test_the_figures_of_the_example_are_those_of_its_files(domain: str, file: str) -> None:
+    path = DATA / "came" / "example" / file
+    if not path.is_file():
+        pytest.skip("the published example is not here; set STITCH_TEST_DATA")
+    tokens = [PieceCounter().count(turn["content"]) for turn in lines(path)]
+    said = EXAMPLE[domain]
+    assert (said["turns"], said["tokens"], said["longest_turn_tokens"]) == (len(tokens), sum(tokens), max(tokens))
+    assert said["tokens_per_turn"] == round(sum(tokens) / len(tokens), 1)
 
 
 def test_no_sentence_of_the_published_example_is_repeated(tmp_path: Path) -> None:
