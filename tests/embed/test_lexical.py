@@ -93,11 +93,11 @@ def test_the_weight_is_the_second_factor_of_bm25():
     assert weights[index_of("wine")] == pytest.approx(1 * 2.2 / (1 + norm))
 
 
-def test_a_question_counts_how_often_a_word_is_asked_for():
-    assert LexicalEncoder().query("Day one or day two?") == {
+def test_a_question_counts_how_often_a_word_is_asked_for_and_function_words_for_less():
+    assert LexicalEncoder(light_weight=0.5).query("Day one or day two?") == {
         index_of("day"): 2,
         index_of("one"): 1,
-        index_of("or"): 1,
+        index_of("or"): 0.5,
         index_of("two"): 1,
     }
 
