@@ -44,11 +44,12 @@ def index_of(term: str) -> int:
 
 _LIGHT_WORDS = frozenset(
     words(
-        """a about after all also am an and any are as at be been before being between but by can could did do does doing
-        down during each for from had has have having he her hers herself him himself his how if in into is it its
-        itself just more most no nor not of off on once only or other out over own same shall she should so some such
-        than that the their theirs them themselves then there these they this those through to too under until up very
-        was were what when where which while who whom whose why will with would you your yours yourself"""
+        """a about after all also am an and any are as at be been before being between but by can could did do does
+        doing down during each for from had has have having he her hers herself him himself his how if in into is
+        it its itself just more most no nor not of off on once only or other out over own same shall she should
+        so some such than that the their theirs them themselves then there these they this those through to too
+        under until up very was were what when where which while who whom whose why will with would you your
+        yours yourself"""
     )
 )
 """Words a question is built with. "I" and "my" are not among them: they find what the speaker said of himself."""
