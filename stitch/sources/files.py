@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,11 +17,14 @@ import orjson
 
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError, StepRejectedError
-from stitch.sources.formats import steps_of
+from stitch.sources.formats import FileReading, steps_of
 
-_SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson")
+_SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".traj", ".txt")
 _EXCERPT_CHARS = 200
 _GZIP_MAGIC = b"\x1f\x8b"
+_SPEAKER = re.compile(rb"[A-Za-z\x80-\xff][A-Za-z0-9\x80-\xff_ .'&()-]{0,40}:\s")
+"""How a line of plain text begins that says who speaks."""
+
 _PARSE_ERROR = object()
 
 
@@ -43,9 +47,11 @@ class FileSource:
         self.name = str(path)
         self._trajectory = trajectory or _stem(self.name)
         self._numbers: dict[str, int] = {}
+        self._reading = FileReading(self._trajectory)
 
     def __iter__(self) -> Iterator[SourcedStep | Rejection]:
         self._numbers.clear()
+        self._reading = FileReading(self._trajectory)
         try:
             with self._open() as file:
                 for number, raw in _records(file):
@@ -71,8 +77,7 @@ class FileSource:
             yield self._rejection(number, _why_unparsable(cast("bytes", raw)), raw)
             return
         try:
-            for trajectory, step in steps_of(value):
-                name = trajectory or self._trajectory
+            for name, step in steps_of(value, self._reading):
                 count = self._numbers[name] = self._numbers.get(name, -1) + 1
                 if isinstance(step, StepRejectedError):
                     yield self._rejection(number, f"step {count} of {name!r}: {step.message}", raw)
@@ -117,7 +122,9 @@ def _records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
     if first is None:
         return
     value = _parse(first[1])
-    if isinstance(value, list):
+    if value is _PARSE_ERROR and _SPEAKER.match(first[1]):
+        yield from _utterances(chain([first], lines))
+    elif isinstance(value, list):
         yield from enumerate(_items(value), start=1)
         yield from lines
     elif value is _PARSE_ERROR and first[1].lstrip()[:1] in (b"[", b"{") and not first[1].rstrip().endswith(b"}"):
@@ -130,6 +137,21 @@ def _records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
             yield from enumerate(_items(whole), start=1)
     else:
         yield from chain([first], lines)
+
+
+def _utterances(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
+    """The records of plain text with speakers: `Ann: hello` begins an utterance, other lines go on with it."""
+    number, speaker, said = 0, "", list[str]()
+    for line_number, raw in lines:
+        line = raw.decode("utf-8", "replace").strip()
+        begins = _SPEAKER.match(raw)
+        if begins is not None:
+            if said:
+                yield number, {"role": speaker, "content": "\n".join(said)}
+            number, said = line_number, []
+            speaker, line = (part.strip() for part in line.split(":", 1))
+        said.append(line)
+    yield number, {"role": speaker, "content": "\n".join(said)}
 
 
 def _items(value: Any) -> Sequence[Any]:
