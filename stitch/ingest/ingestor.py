@@ -269,7 +269,13 @@ class Ingestor:
 
     def _label(self, state: IngestState, entries: Sequence[Entry]) -> list[Entry]:
         steps = [entry.step for entry in entries]
-        labels = self._states.session(state).label(steps)
+        try:
+            labels = self._states.session(state).label(steps)
+        except ModelError:
+            raise
+        except Exception as error:  # a bug in a labeler must neither lose a step nor lock the memory
+            state.session = None
+            raise ReplyError(f"labeler {self.labeler.name!r} broke: {type(error).__name__}: {error}") from error
         try:
             if len(labels) != len(steps):
                 raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
@@ -309,7 +315,9 @@ class Ingestor:
     def _records(self, snippets: Sequence[MemorySnippet], embedder: Embedder) -> list[SnippetRecord]:
         vectors = embedder.embed([snippet.resolved for snippet in snippets])
         return [
-            SnippetRecord(snippet, vector, self._lexical.document(snippet.resolved, context=snippet.context))
+            SnippetRecord(
+                snippet, vector, self._lexical.document(snippet.resolved, context=f"{snippet.role} {snippet.context}")
+            )
             for snippet, vector in zip(snippets, vectors, strict=True)
         ]
 

@@ -107,6 +107,16 @@ def test_labels_that_are_no_text_fail_the_steps_and_are_made_anew(worlds: Make, 
     assert world.inventory().steps == 2
 
 
+def test_a_bug_in_the_labeler_fails_steps_and_does_not_lock_the_memory(world: Any, steps: Make) -> None:
+    world.labeler.fail_next(NameError("no such thing"))
+    receipts = world.add(*steps(3))
+    assert states(receipts) == ["failed"] * 3
+    assert "broke: NameError: no such thing" in receipts[0].reason
+    assert world.store.count("a") == 3
+    assert world.ingestor.recover() == 0
+    assert world.ingestor.retry("a") == 3
+
+
 def test_steps_that_cannot_be_put_keep_their_labels(world: Any, steps: Make) -> None:
     world.store.fail_next(NO_STORE)
     receipts = world.add(*steps(2))
