@@ -83,14 +83,15 @@ def generate(
     length = max(1, size.tokens // _FIRST_GUESS[domain])
     tried: dict[int, tuple[float, GeneratedTrajectory]] = {}
     for _ in range(1 if write else _MOST_PLANS):
-        while length in tried:
-            length += 1
         trajectory = tell(size, seed, length, write)
         tokens = sum(counter.count(turn.content) for turn in trajectory.turns)
         tried[length] = abs(tokens / size.tokens - 1), trajectory
         if tried[length][0] <= TOLERANCE:
             break
+        step = 1 if tokens < size.tokens else -1
         length = max(1, round(length * size.tokens / tokens))
+        while length in tried:
+            length += step
     _, trajectory = min(tried.values(), key=lambda found: found[0])
     trajectory = trajectory._replace(questions=ask(trajectory, Random(f"questions {seed}")))
     verify(trajectory)

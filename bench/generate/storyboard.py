@@ -27,8 +27,8 @@ ATTRIBUTES = ("price", "rating")
 OPERATIONS_PER_VISIT = 9
 """After about so many operations another day is turned to, as in the authors' example (53 operations, 6 visits)."""
 
-_SHARES = {"PROPOSE": 0.36, "DECIDE": 0.17, "COMPARE": 0.11}
-"""Of the operations of a slot; the rest are INQUIRE."""
+_SHARES = {"PROPOSE": 0.34, "DECIDE": 0.21, "COMPARE": 0.06}
+"""Of the operations of a slot; the rest are INQUIRE, and COMPARE once everything was asked."""
 
 _MOVES = {"attack": 0.42, "defend": 0.31, "background_supply": 0.19, "concede": 0.08}
 _MOST_CONCESSIONS = 2
@@ -125,7 +125,7 @@ def _pools(world: TravelWorld, rng: Random, *, proposals: int, days: int) -> dic
     pools = {}
     for kind, places in world.places.items():
         slots = [slot for slot, wanted in KIND_OF_SLOT.items() if wanted == kind]
-        wished = max(proposals + 1, round(proposals * len(slots) * days / 3))
+        wished = max(proposals + 1, round(proposals * len(slots) * days / 2.5))
         chosen = tuple(place.name for place in rng.sample(places, min(wished, len(places))))
         pools.update(dict.fromkeys(slots, chosen))
     return pools
@@ -160,7 +160,7 @@ def _plan_slot(rng: Random, pool: tuple[str, ...], *, size: float, asked: set[tu
 
 
 def _inquire(rng: Random, names: list[str], asked: set[tuple[str, str]]) -> Iterator[_Move]:
-    """Ask for something that was not asked yet, about any of the names; nothing if all is known."""
+    """Ask for something that was not asked yet, about any of the names; if all is known, compare two of them."""
     open_questions = {name: tuple(wish for wish in ATTRIBUTES if (name, wish) not in asked) for name in names}
     if candidates := [name for name in names if open_questions[name]]:
         name = rng.choice(candidates)
@@ -169,6 +169,8 @@ def _inquire(rng: Random, names: list[str], asked: set[tuple[str, str]]) -> Iter
             wishes = (rng.choice(wishes),)
         asked.update((name, wish) for wish in wishes)
         yield _Move("INQUIRE", (name,), wishes)
+    elif len(names) > 1:
+        yield _Move("COMPARE", tuple(rng.sample(names, 2)))
 
 
 def _interleave(rng: Random, scripts: dict[str, list[_Move]]) -> list[tuple[str, _Move]]:
