@@ -24,7 +24,7 @@ LABEL_FIELDS: Mapping[LabelKind, str] = {
 """Under which key the labels of each kind stand."""
 
 _ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text", "recorded")
-_IF_ANY = ("summary", "context", "session", "happened", "labeled_by")
+_IF_ANY = {"summary": "", "context": "", "session": None, "happened": None, "labeled_by": None}
 
 
 def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
@@ -42,8 +42,8 @@ def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
         "embedder": embedder_name,
         **{name: getattr(snippet, name) for name in _ALWAYS},
     }
-    for name in _IF_ANY:
-        if (value := getattr(snippet, name)) not in (None, ""):
+    for name, without in _IF_ANY.items():
+        if (value := getattr(snippet, name)) != without:
             payload[name] = value
     if snippet.resolved != snippet.text:
         payload["resolved"] = snippet.resolved

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
@@ -37,7 +39,7 @@ class ServerStore:
         embedder_name: The embedder whose vectors are stored; compared with what is there.
         dimension: The length of its vectors.
         timeout_s: How long one request may take.
-        prefer_grpc: Whether gRPC (port 6334) is used where there is a choice; it is about twice as fast as REST.
+        prefer_grpc: Whether gRPC (port 6334) is tried before REST; it is faster.
         client: A client to use instead of making one; it is not closed.
 
     Raises:
@@ -63,14 +65,22 @@ class ServerStore:
         self._embedder_name = embedder_name
         self._dimension = dimension
         self._lent = client is not None
-        self._client = client or _connect(url, api_key=api_key, timeout_s=timeout_s, prefer_grpc=prefer_grpc)
         self._closed = False
-        try:
-            with self._server("open"):
-                self._prepare()
-        except BaseException:
-            self.close()
-            raise
+        # On a port of the user's own, whoever listens at 6334 may be another server.
+        may_grpc = prefer_grpc and client is None and _port(url) in (None, 6333)
+        for grpc in (True, False) if may_grpc else (False,):
+            self._client = client or _connect(url, api_key=api_key, timeout_s=timeout_s, prefer_grpc=grpc)
+            try:
+                with self._server("open"):
+                    self._prepare()
+                return
+            except StoreUnavailableError:
+                self._let_go()
+                if not grpc:  # behind many a proxy only the REST port answers
+                    raise
+            except BaseException:
+                self._let_go()
+                raise
 
     # Reading and writing
 
@@ -144,8 +154,8 @@ class ServerStore:
 
     def close(self) -> None:
         """Let go of the connection; closing twice is harmless."""
-        if not self._closed and not self._lent:
-            self._client.close()
+        if not self._closed:
+            self._let_go()
         self._closed = True
 
     # Opening
@@ -200,6 +210,10 @@ class ServerStore:
     def _reindex(self) -> str:
         return f"stitch reindex --memory {self.url}"
 
+    def _let_go(self) -> None:
+        if not self._lent:
+            self._client.close()
+
     @contextmanager
     def _server(self, doing: str) -> Iterator[None]:
         if self._closed:
@@ -219,6 +233,13 @@ class ServerStore:
         ]
 
 
+def _port(url: str) -> int | None:
+    try:
+        return urlsplit(url).port
+    except ValueError as error:
+        raise _no_address(url, error) from error
+
+
 def _connect(url: str, *, api_key: str | None, timeout_s: float, prefer_grpc: bool) -> QdrantClient:
     from qdrant_client import QdrantClient
 
@@ -232,7 +253,12 @@ def _connect(url: str, *, api_key: str | None, timeout_s: float, prefer_grpc: bo
             check_compatibility=False,
         )
     except ValueError as error:
-        raise StoreError(f"{url!r} is not the address of a qdrant server: {str(error).lower()}") from error
+        raise _no_address(url, error) from error
+
+
+def _no_address(url: str, error: ValueError) -> StoreError:
+    hint = "write it like http://localhost:6333"
+    return StoreError(f"{url!r} is not the address of a qdrant server: {str(error).lower()}", hint=hint)
 
 
 def _indexes() -> dict[str, Any]:
@@ -273,6 +299,8 @@ def _own_errors(what: str, *, url: str) -> Iterator[None]:
         raise _unavailable(what, str(error.source), url=url) from error
     except QdrantException as error:
         raise _unavailable(what, str(error), url=url) from error
+    except json.JSONDecodeError as error:
+        raise _unavailable(what, "what answers is no qdrant server", url=url) from error
     except UnexpectedResponse as error:
         if error.status_code in (401, 403):
             raise _refused(what) from error
@@ -290,7 +318,7 @@ def _own_errors(what: str, *, url: str) -> Iterator[None]:
 
 
 def _unavailable(what: str, reason: str, *, url: str) -> StoreUnavailableError:
-    hint = f"see that a qdrant server runs at {url}; where only its REST port is open, set prefer_grpc to false"
+    hint = f"see that a qdrant server runs at {url}, then run the command again"
     return StoreUnavailableError(f"{what}: {_line(reason) or 'no answer'}", hint=hint)
 
 

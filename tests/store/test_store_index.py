@@ -1,0 +1,110 @@
+"""The label index in process counts as the definition does, whatever was replaced or removed before."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import DensityCount, DensityQuery, Label, LabelKind, density
+from stitch.store.index import IndexEntry, LabelIndex
+
+LABELS = [Label(kind, value) for kind in (LabelKind.SCOPE, LabelKind.EVENT_TYPE) for value in "abcdefg"]
+SETS = st.frozensets(st.sampled_from(LABELS), max_size=6)
+
+
+def entry(snippet: int, labels: frozenset[Label], *, trajectory: str = "x") -> IndexEntry:
+    return IndexEntry(str(snippet), "t", trajectory, snippet, str(snippet), tuple(sorted(labels)))
+
+
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 8), st.none() | SETS, st.sampled_from("xy")), max_size=30),
+    asked=st.frozensets(st.sampled_from(LABELS), max_size=14),
+    count=st.sampled_from(DensityCount),
+    weighted=st.booleans(),
+    trajectory=st.sampled_from([None, "x", "z"]),
+    k=st.integers(1, 9),
+)
+@settings(deadline=None, max_examples=200)
+def test_a_cut_parts_snippets_as_their_densities_do(
+    changes: list[tuple[int, frozenset[Label] | None, str]],
+    asked: frozenset[Label],
+    count: DensityCount,
+    weighted: bool,
+    trajectory: str | None,
+    k: int,
+) -> None:
+    index, rows = LabelIndex(), dict[int, tuple[frozenset[Label], str]]()
+    for snippet, labels, trip in changes:
+        if labels is not None:
+            index.add(snippet, entry(snippet, labels, trajectory=trip))
+            rows[snippet] = (labels, trip)
+        elif snippet in rows:
+            index.remove("t", str(snippet))
+            del rows[snippet]
+    assert len(index) == len(rows)
+    weights = {label: 0.1 * (number % 4) for number, label in enumerate(LABELS)} if weighted else None
+    query = DensityQuery(
+        tenant="t",
+        labels={label: frozenset({label.value}) for label in asked},
+        count=count,
+        weights=weights,
+        trajectory=trajectory,
+        k=k,
+    )
+    tenant = index.of("t")
+    cut = tenant.cut(query)
+    certain = {tenant.rows[slot] for slot in cut.certain.tolist()}
+    tier = {tenant.rows[slot] for slot in cut.tier.tolist()}
+    expected = {
+        row: density(labels & asked, count=count, weights=weights)
+        for row, (labels, trip) in rows.items()
+        if trajectory in (None, trip)
+    }
+    for slot in [*cut.certain.tolist(), *cut.tier.tolist()]:
+        assert cut.densities[cut.level[slot]] == expected[tenant.rows[slot]]
+    assert not certain & tier
+    if len(expected) <= k:
+        assert (certain, tier) == (set(expected), set())
+    else:
+        lowest = sorted(expected.values(), reverse=True)[k - 1]
+        assert certain == {row for row, value in expected.items() if value > lowest}
+        assert tier == {row for row, value in expected.items() if value == lowest}
+
+
+def test_more_label_sets_than_are_told_apart_at_once_are_counted_right() -> None:
+    labels = [Label(LabelKind.ENTITY_TYPE, f"{number}") for number in range(30)]
+    index = LabelIndex()
+    carried = [frozenset(labels[number % 7 :: 1 + number % 5]) for number in range(200)]
+    for row, carries in enumerate(carried):
+        index.add(row, entry(row, carries))
+    weights = {label: 1.0 + number / 64 for number, label in enumerate(labels)}
+    query = DensityQuery(tenant="t", labels={label: frozenset({label.value}) for label in labels}, weights=weights)
+    cut = index.of("t").cut(query)
+    assert [cut.densities[cut.level[row]] for row in range(200)] == [density(c, weights=weights) for c in carried]
+
+
+def test_dead_slots_are_buried_and_nothing_changes() -> None:
+    index = LabelIndex()
+    for turn in range(6):
+        for snippet in range(400):
+            index.add(snippet, entry(snippet, frozenset({LABELS[(snippet + turn) % len(LABELS)]})))
+        for snippet in range(0, 400, 3):
+            index.remove("t", str(snippet))
+    tenant = index.of("t")
+    assert len(tenant) == len(index) == 266
+    assert len(tenant.rows) <= 1000
+    assert sorted(tenant.rows[slot] for slot in tenant.slots().tolist()) == [n for n in range(400) if n % 3]
+    assert [tenant.rows[slot] for slot in tenant.ordered(tenant.slots(), first=3).tolist()] == [1, 2, 4]
+    query = DensityQuery(tenant="t", labels={LABELS[0]: frozenset({LABELS[0].value})}, k=1)
+    carrying = {n for n in range(400) if n % 3 and (n + 5) % len(LABELS) == 0}
+    assert {tenant.rows[slot] for slot in tenant.cut(query).tier.tolist()} == carrying
+
+
+def test_rows_are_never_given_twice() -> None:
+    index = LabelIndex()
+    for row in range(3):
+        index.add(row, entry(row, frozenset()))
+    for row in range(3):
+        index.remove("t", str(row))
+    assert (len(index), index.next_row) == (0, 3)
+    assert index.row("t", "1") is None

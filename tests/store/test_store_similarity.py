@@ -1,0 +1,105 @@
+"""The most similar of many are found exactly, however little is fetched at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import DensityQuery
+from stitch.store.similarity import Page, Similarity, most_similar, score
+
+
+class ListedScores:
+    """A scorer over two lists of scores; snippets outside of `accepted` are fetched but do not belong to the set."""
+
+    def __init__(self, cosines: list[float], lexicals: list[float], accepted: list[bool]) -> None:
+        self.cosine = dict(enumerate(cosines))
+        self.lexical_score = {key: value for key, value in enumerate(lexicals) if value > 0}
+        self.accepted = accepted
+        self.fetched = 0
+
+    def dense(self, limit: int) -> Page[int]:
+        return self._page(self.cosine, limit)
+
+    def lexical(self, limit: int) -> Page[int]:
+        return self._page(self.lexical_score, limit)
+
+    def cosines(self, keys: Collection[int]) -> dict[int, float]:
+        return {key: self.cosine[key] for key in keys}
+
+    def lexicals(self, keys: Collection[int]) -> dict[int, float]:
+        return {key: self.lexical_score[key] for key in keys if key in self.lexical_score}
+
+    def _page(self, scores: dict[int, float], limit: int) -> Page[int]:
+        best = sorted(scores, key=lambda key: -scores[key])[:limit]
+        self.fetched = max(self.fetched, len(best))
+        floor = scores[best[-1]] if len(best) == limit else None
+        return Page({key: scores[key] for key in best if self.accepted[key]}, floor)
+
+
+SHARES = st.sampled_from([(1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (0.9, 0.1)])
+FEW = st.integers(0, 6)  # few distinct scores, so that there are many ties
+
+
+@given(
+    snippets=st.lists(st.tuples(FEW, FEW, st.booleans()), min_size=1, max_size=60),
+    shares=SHARES,
+    need=st.integers(1, 12),
+    limit=st.integers(1, 5),
+)
+@settings(deadline=None, max_examples=300)
+def test_the_most_similar_and_all_their_ties_are_returned(
+    snippets: list[tuple[int, int, bool]], shares: tuple[float, float], need: int, limit: int
+) -> None:
+    scorer = ListedScores(
+        [(cosine - 3) / 3 for cosine, _, _ in snippets],
+        [lexical * 2.5 for _, lexical, _ in snippets],
+        [accepted for _, _, accepted in snippets],
+    )
+    dense, lexical = shares
+    similarity = Similarity(
+        vector=[1.0] if dense else None, words={1: 1.0} if lexical else None, dense_share=dense, lexical_share=lexical
+    )
+    members = [key for key, (_, _, accepted) in enumerate(snippets) if accepted]
+    everything = score(similarity, scorer, members)
+    found = most_similar(similarity, scorer, need=need, limit=limit)
+    assert {key: everything[key] for key in found} == found
+    missing = everything.keys() - found.keys()
+    if len(found) < need:
+        assert all(everything[key] == 0.0 for key in missing)
+    else:
+        worst = sorted(found.values(), reverse=True)[need - 1]
+        assert all(everything[key] < worst for key in missing)
+
+
+def test_not_everything_is_fetched_when_the_best_are_clear() -> None:
+    scorer = ListedScores([1 / (n + 1) for n in range(1000)], [50 / (n + 1) for n in range(1000)], [True] * 1000)
+    similarity = Similarity(vector=[1.0], words={1: 1.0}, dense_share=0.5, lexical_share=0.5)
+    assert list(most_similar(similarity, scorer, need=3, limit=10)) == [0, 1, 2]
+    assert scorer.fetched == 10
+
+
+def test_without_a_vector_or_words_nothing_is_similar() -> None:
+    similarity = Similarity(vector=None, words=None, dense_share=1.0, lexical_share=0.0)
+    scorer = ListedScores([1.0], [1.0], [True])
+    assert most_similar(similarity, scorer, need=1, limit=1) == {}
+    assert score(similarity, scorer, [0]) == {0: 0.0}
+
+
+@pytest.mark.parametrize(("share", "dense", "lexical"), [(0.0, True, False), (1.0, False, True), (0.5, True, True)])
+def test_a_part_without_a_share_is_not_asked_for(share: float, dense: bool, lexical: bool) -> None:
+    query = DensityQuery(tenant="t", vector=np.ones(2, dtype=np.float32), words={1: 1.0, 2: 0.0}, lexical_share=share)
+    similarity = Similarity.of(query, dimension=2)
+    assert (similarity.vector is not None, similarity.words is not None) == (dense, lexical)
+    assert similarity.words in (None, {1: 1.0})
+
+
+def test_a_zero_vector_and_no_words_say_nothing() -> None:
+    query = DensityQuery(tenant="t", vector=np.zeros(2, dtype=np.float32), words={})
+    similarity = Similarity.of(query, dimension=2)
+    assert (similarity.vector, similarity.words) == (None, None)
+    assert similarity.combine(0.4, 10.0) == pytest.approx(0.45)
