@@ -10,7 +10,7 @@ from typing import Any
 import click
 from stitch.bench.generate.generation import SIZES, generate
 from stitch.bench.generate.statistics import EXAMPLE, statistics
-from stitch.bench.generate.trajectory import write_release
+from stitch.bench.generate.trajectory import require_free, write_release
 
 from stitch.retrieve.budget import PieceCounter
 
@@ -49,6 +49,7 @@ def came(domain: str, size: str, seed: int, trajectories: int, out: Path, as_jso
     Example:
       stitch generate came --domain travel --size S --seed 1 --out came-travel-s
     """
+    require_free(out)
     made = [generate(domain, SIZES[size], seed=f"{size} {seed} {number}") for number in range(trajectories)]
     figures = [statistics(trajectory) for trajectory in made]
     settings = {
@@ -63,7 +64,8 @@ def came(domain: str, size: str, seed: int, trajectories: int, out: Path, as_jso
     if as_json:
         click.echo(json.dumps({**report, "out": str(out)}))
         return
-    click.echo(f"wrote {trajectories} trajectories to {out}" if trajectories > 1 else f"wrote one trajectory to {out}")
+    number = "one trajectory" if trajectories == 1 else f"{trajectories} trajectories"
+    click.echo(f"wrote {number} to {out}", err=True)
     for line in _table(figures[0], EXAMPLE[domain]):
         click.echo(line)
 

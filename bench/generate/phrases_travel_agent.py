@@ -2,6 +2,8 @@
 
 Fields: `name` (in comparisons `first` and `second`), `day`, `price`, `rating`, and the traits of places: `where`,
 `founder`, `custom`, `scent`, `sound`, `special`, `crowd`; in comparisons with 1 or 2.
+
+More than 400 lines because it is data, one sentence a line.
 """
 
 from __future__ import annotations

@@ -94,6 +94,16 @@ def question_record(trajectory: GeneratedTrajectory, question: Question) -> dict
     }
 
 
+def require_free(folder: Path) -> None:
+    """Make sure that no benchmark would be overwritten.
+
+    Raises:
+        InputError: The folder holds one.
+    """
+    if (folder / "benchmark_meta.json").exists():
+        raise InputError(f"{str(folder)!r} already holds a benchmark", hint="name another folder with --out")
+
+
 def write_release(trajectories: Sequence[GeneratedTrajectory], folder: Path, *, manifest: Mapping[str, Any]) -> None:
     """Write the decoded layout: `benchmark_meta.json`, then `traj-N/turns.jsonl` and `traj-N/questions.jsonl`.
 
@@ -102,8 +112,7 @@ def write_release(trajectories: Sequence[GeneratedTrajectory], folder: Path, *, 
     Raises:
         InputError: The folder holds a benchmark already, or cannot be written.
     """
-    if (folder / "benchmark_meta.json").exists():
-        raise InputError(f"{str(folder)!r} already holds a benchmark", hint="name another folder with --out")
+    require_free(folder)
     try:
         for number, trajectory in enumerate(trajectories):
             part = folder / f"traj-{number}"
