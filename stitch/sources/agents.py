@@ -6,6 +6,7 @@ What a record knows of the whole trajectory goes to the metadata of its first st
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from stitch.errors import StepRejectedError
@@ -47,17 +48,19 @@ def swe_agent(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """
     about: dict[str, Any] | None = about_trajectory(record, "trajectory", "history")
     entries = iter(record.get("trajectory") or ())
+    history = record.get("history") or ()
     tool: str | None = None
-    for message in record.get("history") or _swe_messages(record["trajectory"]):
+    # The last actions of a run may stand in `trajectory` alone.
+    for message in chain(history, (said for entry in entries for said in _swe_messages(entry))):
         action = message.get("action") if isinstance(message, Mapping) else None
         try:
             for row in reader.rows(message):
                 if about:
                     row["metadata"]["trajectory"], about = about, None
                 if isinstance(action, str) and row["role"] == "assistant":
-                    entry: Mapping[str, Any] = next(entries, {})
+                    entry: Mapping[str, Any] = next(entries, {}) if message.get("agent") else message
                     tool = (action.split() or ["submit"])[0]
-                    row["metadata"].update({key: entry[key] for key in ("state", "execution_time") if key in entry})
+                    row["metadata"].update(_only_in(entry, said=row["content"]))
                     if not row["tool_calls"]:
                         row["tool_calls"] = (_tool_call(tool, {"input": action}),)
                 elif tool is not None:
@@ -69,11 +72,19 @@ def swe_agent(record: Mapping[str, Any], reader: MessageReader) -> Reading:
             yield error
 
 
-def _swe_messages(entries: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    for entry in entries:
-        thought = entry.get("thought") or entry.get("response")
-        yield {"role": "assistant", "content": thought, "action": entry.get("action")}
-        yield {"role": "user", "content": entry.get("observation")}
+def _only_in(entry: Mapping[str, Any], *, said: str) -> dict[str, Any]:
+    """What an entry knows and its message does not say: its state, its time, and a thought in other words."""
+    known = {key: entry[key] for key in ("state", "execution_time") if key in entry}
+    thoughts = (text_of(entry.get(key)).strip() for key in ("response", "thought"))
+    other = next((thought for thought in thoughts if thought not in said), None)
+    return {**known, "entry_thought": other} if other else known
+
+
+def _swe_messages(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    thought = entry.get("thought") or entry.get("response")
+    rest = {key: entry[key] for key in ("state", "execution_time") if key in entry}
+    yield {"role": "assistant", "content": thought, "action": entry.get("action"), **rest}
+    yield {"role": "user", "content": entry.get("observation")}
 
 
 def open_hands(record: Mapping[str, Any]) -> Reading:
