@@ -164,7 +164,7 @@ _USER = {
         "I keep reading about {name}. Let us consider it for {slot}.",
     ),
     "ask price": (
-        "Would {option} stay within what we can afford, the two of us?",
+        "Would {option} stay within our limits?",
         "And {option}, is that something we can allow ourselves?",
         "Before I fall in love with it, what about {option}? You know our limit.",
     ),
@@ -362,7 +362,7 @@ _MOVES: dict[str, tuple[_Said | _Called, ...]] = {
         _Called(
             "run_tests",
             {"path": "tests/test_session.py"},
-            "What do the present tests say?",
+            "First, how do things stand?",
             "11 passed in 0.88 s",
             "11 passed",
         ),
@@ -432,8 +432,7 @@ _MOVES: dict[str, tuple[_Said | _Called, ...]] = {
         _Said(
             "user",
             "report",
-            "Another bug came in, the duplicate export rows: in the CSV file of a large account some lines stand "
-            "twice.",
+            "Let us turn to the duplicate export rows: in the CSV file of a large account some lines stand twice.",
         ),
         _Called(
             "search",

@@ -16,9 +16,10 @@ SAMPLES = [travel_sample(), coding_sample()]
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 
 
-def bm25_order(sample: Sample, query: str) -> list[str]:
-    """Step ids by BM25 (k1 = 1.2, b = 0.75), best first."""
-    texts = [Counter(stems(step.content)) for step in sample.trajectory.steps]
+def bm25_order(sample: Sample, query: str, *, look_back: int = 0) -> list[str]:
+    """Step ids by BM25 (k1 = 1.2, b = 0.75) over the steps, each with so many steps before it, best first."""
+    said = [step.content for step in sample.trajectory.steps]
+    texts = [Counter(stems(" ".join(said[max(0, n - look_back) : n + 1]))) for n in range(len(said))]
     average = sum(text.total() for text in texts) / len(texts)
     spread = Counter(word for text in texts for word in text)
 
@@ -114,6 +115,16 @@ def test_scope_and_event_leave_only_a_handful_of_steps(sample: Sample) -> None:
         alike = [g for g in sample.gold if g.answer and (g.scope, g.event) == (right.scope, right.event)]
         assert right in alike
         assert len(alike) <= 5, question.text
+
+
+@each_sample
+def test_intent_finds_the_answer_and_the_words_before_it_break_the_tie(sample: Sample) -> None:
+    gold = {entry.step: entry for entry in sample.gold}
+    for question in sample.questions:
+        right = gold[question.evidence[-1]]
+        order = bm25_order(sample, question.text, look_back=1)
+        alike = [step for step in order if gold[step].answer and gold[step][1:3] == right[1:3]]
+        assert alike[0] == right.step, question.text
 
 
 @each_sample
