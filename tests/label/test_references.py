@@ -107,7 +107,7 @@ def test_an_attribute_without_owner_gets_the_thing_spoken_of() -> None:
 
 def test_indifference_names_what_was_asked() -> None:
     history = (user("I want a room."), agent("What price range do you prefer?"))
-    assert rewritten(*history, last="I don't care.") == "I don't care about what price range."
+    assert rewritten(*history, last="I don't care.") == "I don't care about the price range."
 
 
 def test_the_context_of_an_answer_is_the_question() -> None:

@@ -1,169 +1,46 @@
-"""What has been spoken of: names as they are raised, how salient each is, and which lists were offered."""
+"""What has been spoken of: names as they are raised, how much each is in mind, and how phrases count them."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from itertools import pairwise
+from math import log
+from typing import Any
 
 from pydantic import JsonValue
 
-from stitch.label.local.language import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, listed
+from stitch.label.local.language import FUNCTION_WORDS
+from stitch.label.local.names import NameMention, fold_words, last_unit, name_key
 
 _MAX_REFERENTS = 64
 _MAX_RAISED = 400
 _MAX_RAISED_PER_SCOPE = 60
 _MAX_WORDS = 60
-_DECAY = 0.7
-_CAP = 2.0
+
+# How much a mention brings a thing to mind, and how that fades with every step. None of these matters much:
+# halving or doubling any of them moves no development set by more than 0.3 BLEU.
+_LEADING = 2.0
+_MENTIONED = 0.7
+_STOOD_FOR = 1.6
+_BESIDE = 0.3
+_MORE = 0.3
+_MOST = 2.0
+_FADE = 0.7
 _HEADING = 3.0
-NAMED_FIRST = 2.0
-"""Weight of a name that its step presents; lower weights are for names in passing and for what a pronoun stood for."""
-NAMED = 0.7
-STOOD_FOR = 1.6
-IN_PASSING = 0.3
-_GAIN = 0.3
-# None of the weights matters much: halving or doubling any of them moves no dev set by more than 0.3 BLEU.
 
-_OPENERS = listed(
-    """absolutely additionally bummer certainly else ever finally free great however indeed instead likewise meanwhile
-    moreover overall possibly soon today together tomorrow unfortunately yesterday"""
+_MAX_LISTED = 12
+_MAX_TOGETHER_CHARS = 100
+_AND = re.compile(r",? ?(?:and|or|&|vs\.?|,)? ?(?:the |an? )?", re.IGNORECASE)
+_LATELY = 12
+_ITEM = re.compile(r"(?:^|[\s(])(?:\d{1,2}[.)]|[-*\u2022])\s+\**([^:.;,*\n(]{2,60})")
+_PRICE = re.compile(r"[$\u20ac\u00a3] ?(\d[\d,]*(?:\.\d+)?)")
+_SLOT = re.compile(
+    r"\b(?:for|as) (?:the |our |my |an? )?([a-z]{3,})(?= (?:is|are|could|would|might|may|can)\b|[.,;?!]|$)"
 )
-"""Words that open sentences with a capital and are no function words."""
-NOT_NAMES = FUNCTION_WORDS | _OPENERS
-_CALENDAR = listed(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec"""
-)
-_AUXILIARIES = listed("is was has had does did will would can could may might should")
-_CAPITAL = r"[A-Z\u00c0-\u00de][\w&'-]*"
-_JOIN = r"(?<=\b[A-Z])\. ?|(?<=Mr|Ms|Dr|St)\. |(?<=Mrs)\. | of the | of | de la | de | la | du | van | von | & | "
-_NAME = re.compile(rf"{_CAPITAL}(?:(?:{_JOIN}){_CAPITAL})*")
-# Names that are typed without capitals, where the sentence says what they are or that they are names.
-_SUBJECT = re.compile(
-    r"(?:^|[.!?;:\n] *|\band |\byes,? |\bsure,? )((?:the )?[a-zA-Z][a-z\d']+(?: [a-z\d']+){0,3}?) "
-    r"(?:(?:is|was) (?:an?|in|at|on|located|situated|the)\b|serves|offers|has an?\b)",
-)
-_CALLED = re.compile(
-    r"\b(?:called|named|recommend|suggest) ((?:the )?[a-z\d']+(?: [a-z\d']+){0,3}?)"
-    r"(?=[,.?!;\n]|$| which\b| is\b| in\b| at\b| and\b| for\b)"
-)
-_PRESENTS = ("about", "is", "be", "try", "visit", "recommend", "suggest", "at", "found")
-_UNIT = re.compile(r"\b([A-Za-z]{3,12}) ?#? ?(\d{1,4})\b")
-_WORD = re.compile(r"[a-z\d]+")
-_ORDINALS = {
-    word: number + 1
-    for number, word in enumerate(
-        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
-    )
-}
-_RELATIONAL = (
-    "address|phone|telephone|number|postcode|code|zip|zipcode|price|prices|pricing|cost|costs|rating|ratings|range|name|"
-    "location|area|type|kind|hours|date|time|duration|length|size|distance|fare|fee|menu|website|email|url|phonenumber|"
-    "contact|capacity|population|owner|author|color|colour|weight|height|age|status|details|information|info"
-)
-RELATIONAL_NOUN = re.compile(rf"(?:{_RELATIONAL})\b", re.IGNORECASE)
-"""Nouns that name an attribute of something else: without an owner they ask for one."""
-
-
-_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
-
-
-def ordinal(word: str) -> int | None:
-    """Return the number of "second", "2nd", "2th"; -1 for "last"; None if it is no ordinal."""
-    word = word.lower()
-    if word == "last":
-        return -1
-    if word in _ORDINALS:
-        return _ORDINALS[word]
-    digits = word.rstrip("stndrh")
-    return int(digits) if digits.isdigit() and digits != word and len(digits) < 4 else None
-
-
-def fold_words(text: str) -> list[str]:
-    """Return the words in lower case, ordinals as numbers ("1st", "first" and "1th" are one word), plural s dropped."""
-    words = []
-    for word in _WORD.findall(text.lower()):
-        number = ordinal(word)
-        if number is not None and number > 0:
-            words.append(f"{number}.")
-        elif len(word) > 1 or word.isdigit():
-            words.append(word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word)
-    return words
-
-
-def last_unit(text: str) -> str:
-    """Return the last numbered unit that the text names ("day 2", "phase 3", "issue 41"), folded; empty if none."""
-    found = ""
-    for word, number in _UNIT.findall(text):
-        if word.lower() not in NOT_NAMES and word.lower() not in _CALENDAR:
-            found = f"{word.lower()} {number}"
-    return found
-
-
-def plain(text: str) -> str:
-    """Return the readable part of a text, of the same length, with straight quotes."""
-    return (
-        text[:MAX_READ_CHARS]
-        .replace("\u2019", "'")
-        .replace("\u2018", "'")
-        .replace("\u201c", '"')
-        .replace("\u201d", '"')
-    )
-
-
-class NameMention(NamedTuple):
-    """A name in a text."""
-
-    start: int
-    end: int
-    text: str
-    leads: bool
-    """It opens its sentence or is what the sentence presents."""
-
-
-def find_names(text: str) -> list[NameMention]:
-    """Return the names in the text, by position; a capital that only opens a sentence is no name."""
-    text = plain(text)
-    found: list[NameMention] = []
-    for match in _NAME.finditer(text):
-        start, words = match.start(), match.group().split(" ")
-        before = text[:start].rstrip()
-        opens = not before or before[-1] in '.!?:;\n"“*-' or text[max(0, start - 1) : start] == "\n"
-        while words and (words[0].lower().strip(".'") in NOT_NAMES or words[0].lower() in _CALENDAR):
-            if words[0] == "The" and len(words) > 1 and words[1][:1].isupper() and words[1].lower() not in NOT_NAMES:
-                break
-            start += len(words[0]) + 1
-            words = words[1:]
-        if opens and len(words) > 1 and is_verb(words[0].lower(), base=True):
-            start += len(words[0]) + 1
-            words = words[1:]
-        name = " ".join(words)
-        name = name.removesuffix("'s").rstrip("'-.")
-        if re.match(r" #?\d", text[start + len(name) : start + len(name) + 3]) and len(words) == 1:
-            continue
-        if len(name) < 2 or all(word.lower().rstrip(".") in _CALENDAR for word in words):
-            continue
-        after = text[start + len(name) : start + len(name) + 40]
-        following = re.match(r" ([a-z][\w']*)", after)
-        next_word = following.group(1) if following else ""
-        if len(words) == 1:
-            acts = is_verb(next_word) or next_word in _AUXILIARIES
-            if opens and (not acts or name.endswith("ing")):
-                continue
-            if next_word and not acts and next_word not in NOT_NAMES and not next_word.endswith("ed"):
-                continue
-        leads = opens or before.lower().removesuffix(" the").endswith(_PRESENTS)
-        found.append(NameMention(start, start + len(name), name, leads))
-    if not found:
-        for pattern in (_SUBJECT, _CALLED):
-            for match in pattern.finditer(text):
-                words = match.group(1).split()
-                core = words[1:] if words[0].lower() == "the" else words
-                if core and not any(word.lower() in NOT_NAMES for word in core) and not RELATIONAL_NOUN.match(core[-1]):
-                    found.append(NameMention(match.start(1), match.end(1), match.group(1), True))
-    return found
+_OF_UNIT = re.compile(r"(?:\b(?:of|in|on|for) +)?(?:the +)?\b[A-Za-z]+ ?#? ?\d+(?: ?'s +\w+)?")
 
 
 @dataclass(slots=True)
@@ -172,11 +49,20 @@ class Referent:
 
     name: str
     step: str | None
+    """The step that named it first."""
     salience: float = 0.0
     last: int = 0
+    """When it was last spoken of, in steps."""
     heading: bool = False
-    pronouns: dict[str, int] = field(default_factory=dict)
-    """Which kinds of pronouns stood for it: `person`, `thing`, `group`."""
+    """A heading names it: everything that follows is about it."""
+    presented: bool = False
+    """Somebody said what it is, or put it forward."""
+    placed: bool = False
+    """It was named only as where something is."""
+    stands: dict[str, int] = field(default_factory=dict)
+    """How often each kind of pronoun stood for it: `person`, `thing`, `group`."""
+    price: float | None = None
+    """What was last said to be its price."""
 
 
 @dataclass(slots=True)
@@ -187,12 +73,13 @@ class Raised:
     by: str
     scope: str
     unit: str
+    """The numbered unit that was being spoken of ("day 2"); empty if none."""
     step: str | None
     words: list[str]
     """Words of the step that raised it."""
     slot: str
     """What it was raised for ("breakfast"); empty if nothing was said."""
-    about: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
     """Words that others answered with."""
 
 
@@ -207,44 +94,77 @@ class Antecedents:
     followed: int = -1
     """The place in `raised` of the one thing that the last raising step raised; -1 if there were several."""
     listed: list[str] = field(default_factory=list)
-    """The names of the last step that offered several."""
+    """What the last step that offered several things offered."""
+    listed_at: int = -1
+    """When that was, in steps."""
+    together: str = ""
+    """The words of that step that name them in one breath ("Da Vinci and Royal Spice"); empty if none do."""
 
     def find(self, name: str) -> Referent | None:
-        """Return the referent with this name, or the one whose longer or shorter name it is."""
-        key = _key(name)
-        if key in self.referents:
-            return self.referents[key]
+        """Return the referent with this name, or the strongest whose longer or shorter name it is."""
+        key = name_key(name)
+        known = self.referents.get(key)
+        if known is not None:
+            return known
         parts = set(key.split())
         best: Referent | None = None
-        for other_key, referent in self.referents.items():
-            other = set(other_key.split())
-            if (parts <= other or (len(other) > 1 and other <= parts)) and (
-                best is None or referent.salience > best.salience
-            ):
-                best = referent
+        for other, referent in self.referents.items():
+            if key in other or other in key:
+                others = set(other.split())
+                related = parts <= others or (len(others) > 1 and others <= parts)
+                if related and (best is None or referent.salience > best.salience):
+                    best = referent
         return best
 
-    def mention(self, name: str, weight: float, *, step: str | None, heading: bool = False) -> Referent:
-        """Record that something was named or stood for, and return it."""
-        referent = self.find(name)
+    def head(self, name: str, *, step: str | None) -> None:
+        """Record the heading under which everything that follows stands."""
+        self.referents[name_key(name)] = Referent(name, step, salience=1.5, last=self.clock, heading=True)
+
+    def mention(self, found: NameMention, *, step: str | None, alone: bool, beside: bool) -> Referent:
+        """Record that a step names something, and return it.
+
+        Args:
+            found: The name as it stands in the step.
+            step: The step's id.
+            alone: It is the only name in the step.
+            beside: The step is about something else that a reference stands for.
+        """
+        weight = _LEADING if found.leads or alone else _MENTIONED
+        referent = self.find(found.text)
         if referent is None:
-            referent = Referent(name=name, step=step, last=self.clock, heading=heading)
-            self.referents[_key(name)] = referent
+            referent = Referent(found.text, step, last=self.clock, placed=True)
+            self.referents[name_key(found.text)] = referent
             if len(self.referents) > _MAX_REFERENTS:
-                weakest = min(self.referents, key=lambda key: (self.strength(self.referents[key]), key))
-                del self.referents[weakest]
-        elif len(name) > len(referent.name) and not referent.heading:
-            self.referents.pop(_key(referent.name), None)
-            referent.name = name
-            self.referents[_key(name)] = referent
-        faded = self.strength(referent) - (_HEADING if referent.heading else 0.0)
-        referent.salience = max(weight, min(faded + _GAIN * weight, _CAP))
-        referent.last = self.clock
+                self._forget()
+        elif len(found.text) > len(referent.name) and not referent.heading:
+            self.referents.pop(name_key(referent.name), None)
+            referent.name = found.text
+            self.referents[name_key(found.text)] = referent
+        referent.presented |= found.presented
+        referent.placed &= found.placed
+        self._strengthen(referent, weight * (_BESIDE if beside else 1.0))
         return referent
 
+    def _forget(self) -> None:
+        """Drop the referent that was not spoken of for the longest time."""
+        oldest = min(
+            (key for key, item in self.referents.items() if not item.heading), key=lambda key: self.referents[key].last
+        )
+        del self.referents[oldest]
+
+    def stand_for(self, referent: Referent, *, kind: str) -> None:
+        """Record that a pronoun of this kind stood for the referent."""
+        referent.stands[kind] = referent.stands.get(kind, 0) + 1
+        self._strengthen(referent, _STOOD_FOR)
+
+    def _strengthen(self, referent: Referent, weight: float) -> None:
+        faded = referent.salience * _FADE ** (self.clock - referent.last)
+        referent.salience = max(weight, min(faded + _MORE * weight, _MOST))
+        referent.last = self.clock
+
     def strength(self, referent: Referent) -> float:
-        """How much the referent is in mind now: halved about every two steps since it was last spoken of."""
-        faded: float = referent.salience * _DECAY ** (self.clock - referent.last)
+        """How much the referent is in mind now."""
+        faded: float = referent.salience * _FADE ** (self.clock - referent.last)
         return faded + _HEADING if referent.heading else faded
 
     def rank(self) -> list[tuple[float, Referent]]:
@@ -252,28 +172,86 @@ class Antecedents:
         ranked = [(self.strength(referent), referent) for referent in self.referents.values()]
         return sorted(ranked, key=lambda pair: (-pair[0], pair[1].name))
 
-    def raise_name(self, name: str, *, by: str, scope: str, step: str | None, words: Sequence[str], slot: str) -> None:
-        """Record that `by` brought the name up for this goal; if they did before, it keeps its place."""
-        self.followed = -1
+    def raise_names(self, names: Iterable[str], *, by: str, scope: str, step: str | None, text: str) -> None:
+        """Record that `by` brought names up for this goal; one they brought up for it before keeps its place."""
         same = [item for item in self.raised if item.scope == scope]
-        for item in same:
-            if item.by == by and item.unit == self.unit and _key(item.name) == _key(name):
-                return
-        self.raised.append(Raised(name, by, scope, self.unit, step, list(words)[:_MAX_WORDS], slot))
-        dropped = -1
-        if len(same) >= _MAX_RAISED_PER_SCOPE:
-            dropped = self.raised.index(same[0])
-        elif len(self.raised) > _MAX_RAISED:
-            dropped = 0
-        if dropped >= 0:
-            del self.raised[dropped]
+        known = {name_key(item.name) for item in same if item.by == by and item.unit == self.unit}
+        new = [name for name in distinct(names) if name_key(name) not in known]
+        if not new:
+            return
+        slot = _SLOT.search(text)
+        words = fold_words(text)[:_MAX_WORDS]
+        for name in new:
+            self.raised.append(Raised(name, by, scope, self.unit, step, words, slot.group(1).lower() if slot else ""))
+        for item in same[: max(0, len(same) + len(new) - _MAX_RAISED_PER_SCOPE)]:
+            self.raised.remove(item)
+        del self.raised[: max(0, len(self.raised) - _MAX_RAISED)]
 
-    def answer(self, words: Sequence[str], *, by: str) -> None:
-        """Add the words of a step to the thing that somebody else has just raised alone."""
-        if 0 <= self.followed < len(self.raised):
+    def offer(self, text: str, spoken: Sequence[tuple[int, str]]) -> None:
+        """Remember what a step lists, and the prices it says; `spoken` are the names in it with their places."""
+        listed = [item.strip() for item in _ITEM.findall(text)]
+        if len(listed) < 2:
+            listed = distinct(name for _, name in spoken)
+        if len(listed) > 1:
+            self.listed, self.listed_at = listed[:_MAX_LISTED], self.clock
+            self.together = _together(text, spoken)
+        for match in _PRICE.finditer(text):
+            before = [name for place, name in spoken if place < match.start()]
+            referent = self.find(before[-1]) if before else None
+            if referent is not None:
+                referent.price = float(match.group(1).replace(",", ""))
+
+    def cheapest(self, *, dearest: bool) -> Referent | None:
+        """Return the cheapest (or dearest) of the things last listed, else spoken of lately; None without two prices."""
+        listed = [
+            referent for referent in map(self.find, self.listed) if referent is not None and referent.price is not None
+        ]
+        lately = [
+            item for item in self.referents.values() if item.price is not None and self.clock - item.last <= _LATELY
+        ]
+        priced = listed if len(listed) > 1 else lately
+        if len(priced) < 2:
+            return None
+        return (max if dearest else min)(priced, key=lambda referent: (referent.price or 0.0, referent.name))
+
+    def follow(self, text: str, *, by: str, raised_alone: bool) -> None:
+        """Remember what others answer to a step that raised one thing alone."""
+        if raised_alone:
+            self.followed = len(self.raised) - 1
+        elif 0 <= self.followed < len(self.raised) and self.raised[self.followed].by != by:
             item = self.raised[self.followed]
-            if item.by != by:
-                item.about = [*item.about, *words][:_MAX_WORDS]
+            if len(item.answers) < _MAX_WORDS:
+                item.answers = [*item.answers, *fold_words(text)][:_MAX_WORDS]
+
+    def counted(self, *, mine: bool | None, by: str, scope: str, head: str, frame: str, count: int) -> list[Raised]:
+        """Return the things that a phrase like "the second hotel I raised for day 1" counts, in the order raised.
+
+        Args:
+            mine: Whether the speaker counts what they raised themselves; None for what anybody raised.
+            by: The speaker.
+            scope: The scope of the step, used where the phrase names no unit.
+            head: What the phrase calls the things ("hotel").
+            frame: The rest of the phrase ("for day 1").
+            count: How many there must be at least.
+        """
+        items = [item for item in self.raised if mine is None or (item.by == by) == mine]
+        unit = last_unit(frame)
+        if unit:
+            items = [item for item in items if item.unit == unit or unit in item.scope.lower()]
+        elif any(item.scope == scope for item in items):
+            items = [item for item in items if item.scope == scope]
+        said = [word for word in fold_words(frame) if word not in FUNCTION_WORDS]
+        slots = {item.slot for item in items if item.slot in said}
+        if slots:
+            fitting = [item for item in items if item.slot in slots or (not item.slot and slots & set(item.words))]
+            return _claim(fitting, min(slots))
+        rest = [word for word in fold_words(_OF_UNIT.sub(" ", frame)) if word not in FUNCTION_WORDS]
+        fits = [sum(word in item.words for word in rest) for item in items]
+        if max(fits, default=0) > 0:
+            return _claim([item for item, fit in zip(items, fits, strict=True) if fit == max(fits)], rest[-1])
+        kind = [word for word in fold_words(head) if word not in FUNCTION_WORDS][-1:]
+        sure = [item for item in items if kind and (kind[0] in item.words or kind[0] in fold_words(item.name))]
+        return _extend(sure, items, count) if sure else items
 
     def save(self) -> dict[str, JsonValue]:
         """Return everything as JSON values."""
@@ -289,17 +267,53 @@ class Antecedents:
             raised=[Raised(**value) for value in data["raised"]],
             followed=data["followed"],
             listed=list(data["listed"]),
+            listed_at=data["listed_at"],
+            together=data["together"],
         )
-
-
-def _key(name: str) -> str:
-    words = name.lower().replace(".", "").split()
-    return " ".join(words[1:] if len(words) > 1 and words[0] == "the" else words)
 
 
 def distinct(names: Iterable[str]) -> list[str]:
     """Return the names in order, each once."""
     seen: dict[str, str] = {}
     for name in names:
-        seen.setdefault(_key(name), name)
+        seen.setdefault(name_key(name), name)
     return list(seen.values())
+
+
+def _together(text: str, spoken: Sequence[tuple[int, str]]) -> str:
+    """The last run of names with nothing but commas, "and" and "or" between them."""
+    run = ""
+    for (start, name), (following, other) in pairwise(spoken):
+        end = start + len(name)
+        if _AND.fullmatch(text, end, following) and text.startswith(other, following):
+            run = (run if run and text[:end].endswith(run) else name) + text[end : following + len(other)]
+    return run if len(run) <= _MAX_TOGETHER_CHARS else ""
+
+
+def _claim(items: list[Raised], slot: str) -> list[Raised]:
+    """Remember that a phrase counted these things for the slot, and return them."""
+    for item in items:
+        item.slot = item.slot or slot
+    return items
+
+
+def _extend(sure: list[Raised], items: Sequence[Raised], count: int) -> list[Raised]:
+    """`sure`, extended to `count` by the items that are spoken of most like them, in the order they were raised.
+
+    Things that were raised for another slot are the last to be taken.
+    """
+    missing = count - len(sure)
+    if missing <= 0:
+        return sure
+    bags = [{*item.words, *item.answers} for item in items]
+    common = Counter(word for bag in bags for word in bag)
+    model = {word for item in sure for word in (*item.words, *item.answers)}
+
+    def likeness(place: int) -> float:
+        weights = {word: log(len(items) / common[word]) for word in sorted(bags[place])}
+        return sum(weight for word, weight in weights.items() if word in model) / (1.0 + sum(weights.values()))
+
+    others = [place for place, item in enumerate(items) if item not in sure]
+    others.sort(key=lambda place: (bool(items[place].slot), -likeness(place)))
+    closest = others[:missing]
+    return [item for place, item in enumerate(items) if item in sure or place in closest]

@@ -1,30 +1,115 @@
-"""Fills in what an utterance leaves out because the question before it, or the thing spoken of, supplies it."""
+"""Fills in what an utterance leaves out because earlier ones supply it: "that part", "a Thai one", "I don't care"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from stitch.core import ReferenceRewrite
-from stitch.label.local.antecedents import RELATIONAL_NOUN, NameMention, Referent
+from stitch.label.local.antecedents import Referent
+from stitch.label.local.language import FUNCTION_WORDS, is_verb, listed, noun_phrases, singular
+from stitch.label.local.names import RELATIONAL_NOUN, NameMention
 
-_QUESTION = re.compile(r"[^.?!\n]*\?")
+MAX_REMEMBERED = 6
+"""How many earlier steps are searched for what an utterance leaves out."""
+_MAX_SAID_CHARS = 400
+_MAX_TAIL_CHARS = 200
+_MAX_ASK_CHARS = 240
+
+_I = re.IGNORECASE
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s)[^.!?\n]*)*[.!?\n]*")
 _REQUEST = re.compile(
     r"\b(?:could|can|would|will) you\b|\b(?:tell|give|show|help|find|let) (?:me|us)\b|"
     r"^(?:please|compare|show|find|list|what|how|which|who|where|when)\b",
-    re.IGNORECASE,
+    _I,
 )
 _ASKED = re.compile(
-    r"\b(?:(?P<wh>what|which) (?P<np>[\w' /]+?) (?:are|is|do|does|would|will|did|can|could|should|were|was)\b|"
-    r"(?:a|any|have) (?:particular |certain |specific )?preferences? "
-    r"(?:on|for|of|in|to|regarding|about|as to) (?P<pref>[\w' /,]+?)(?=\?|$))",
-    re.IGNORECASE,
+    r"\b(?:(?:what|which) (?P<np>[\w' /]+?) (?:are|is|do|does|would|will|did|can|could|should|were|was|you|they)\b|"
+    r"what (?:is|are|would be) (?:the|your) (?P<what>[\w' /]+?) (?:that |you |do )|"
+    r"(?:a|any|have|your) (?:particular |certain |specific )?preferences? "
+    r"(?:on|for|of|in|to|regarding|about|as to) (?:the |an? )?(?P<pref>[\w' /,]+?)(?=\?|$)|"
+    r"(?:an?|any) (?:particular|certain|specific|preferred) (?P<part>[\w' /]+?)(?=\?|$| that\b| you\b| in\b)|"
+    r"(?:like|want|need|have) (?P<offer>(?:the|their|its|more|some) [\w' ]+?)(?=\?|$| for\b| of\b| on\b| about\b)|"
+    r"(?:prefer|like|want|desire) (?P<choice>[\w']+(?: [\w']+)? or [\w' ]+?)(?=\?|$))",
+    _I,
 )
+_NOT = r"(?:do(?:n['’]?t| not)|does(?:n['’]?t| not))"
 _INDIFFERENT = re.compile(
-    r"\b(?:do(?:n['’]?t| not)|does(?:n['’]?t| not)) (?:really |particularly )?care\b(?=\s*(?:[.,!?;]|$))", re.IGNORECASE
+    rf"\b(?:{_NOT} (?:really |particularly )?(?:care|mind)|"
+    r"(?:no|have a|have any) (?:particular |specific |real )?preferences?)"
+    r"(?P<tail> (?:about|on|for|of) (?:it|that|them)| that)?(?=\s*(?:[.,!?;]|but\b|$))",
+    _I,
 )
-_MAX_ASK_CHARS = 240
+_NO_MATTER = re.compile(
+    rf"(?:^|[.,;!] ?|\bno,? |\band |\bbut )(?P<it>it|that) (?:really )?{_NOT} (?:really )?matter\b", _I
+)
+_WHICHEVER = re.compile(
+    r"(?:^|[.,;!] ?|\bno,? )(?P<any>any(?:thing|one)?)(?= (?:is|will|would|works|sounds|of them)\b)", _I
+)
+_ACCEPTED = re.compile(
+    r"\b(?:like|want|need|love|got|appreciate) (?P<it>it|that|them)\b"
+    r"(?=\s*(?:[.,!;]|please\b|too\b|thanks?\b|$))",
+    _I,
+)
+_OWN_ARTICLE = re.compile(r"(?:the|your|their|its|more|some|an?) ", _I)
+
+_DEMONSTRATIVE = re.compile(
+    r"(?:^|[.,?!;] ?|(?P<lead>[\w']+) )(?P<which>that|this|the same) (?P<noun>[a-z]{3,}(?: [a-z]{3,})?)\b", _I
+)
+_TIMES = listed("time times year season period day week month night point way case moment era decade age")
+_VAGUE = listed("price specific particular certain different new good best great nice special big same other")
+
+_THERE = re.compile(r"(?P<before>[a-z]+) (?P<there>there)(?=\s*(?:[.,?!;]|and\b|$))")
+_NOT_BEFORE_THERE = listed("is are was were in out up over back hi hey hello being been get getting got from")
+_WITH = re.compile(
+    r"\b(?:in|on|at|near|within|around) (?:the |an? )?[\w'-]+(?: [\w'-]+){0,2}?(?: of (?:the )?[\w-]+)?"
+    r"(?=\s*[,.?!;]|\s*$| (?:that|which|and|serving|with|in|on|please|i|we|but|is|are|has|for|else)\b)",
+    _I,
+)
+_SPATIAL = re.compile(
+    r"\b(?:part|side|area|section|district|region|city|town|village|country|cent(?:er|re)|downtown|north|south|east|"
+    r"west|street|neighbou?rhood)\b|"
+    r"\s(?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b)[A-Z]"
+)
+
+_ONE = re.compile(r"(?P<before>[\w'-]+) (?P<one>ones?)\b(?! (?:of|more|day|time)\b)", _I)
+_ARTICLE = re.compile(r"\b(?:an?|the|any|some|another|other|his|her|your|my)\b(?: [\w'-]+){0,2}$", _I)
+_ANY_ONE = listed("any specific particular")
+_BEFORE_ONE = listed("any another other")
+_NOT_BEFORE_ONE = listed("two three four five six seven eight nine ten day numeral number")
+_NOT_BARE = listed("a an the that this their your any")
+
+_SEEKS = re.compile(
+    r"\b(?:look\w* for|search\w* for|want|need|(?:would|['’]d) (?:like|prefer)|find|recommend|suggest|show me|get|"
+    r"(?:is|are) there|do you have|(?:how|what) about|interested in|direct me to\w*|serv(?:es?|ing))\b",
+    _I,
+)
+_PREPOSITIONS = listed("in on at of about from near to")
+_ANYTHING = re.compile(
+    r"\b(?:is|are) there (?P<any>anything|something|anywhere)"
+    r"(?= else(?! (?:i|we|you|that (?:i|we|you))\b)| (?:in|on|with|serving)\b|\s*\?)|"
+    r"\b(?:are there|do you have) (?P<bare>any)(?= (?:in|on|that|with|serving)\b)",
+    _I,
+)
+_HOW_ABOUT = re.compile(
+    r"\b(?:(?:how|what) about|(?:is|are) there (?:an?|any|some)|do you have (?:an?|any|some)) "
+    r"(?P<np>[\w' -]+?)(?=,? please|,? then|\s*[?.!]|$)",
+    _I,
+)
+_NOT_IN_KIND = FUNCTION_WORDS - listed("a an some other")
+_NOUNS = r"(?:the |their |its )?[a-z]+(?: [a-z]+){0,2}"
+_ATTRIBUTES = re.compile(
+    r"\b(?:what(?:['’]?s| is| are)|"
+    r"(?:may|can|could) (?:i|you) (?:please )?(?:also )?(?:have|get|give me|tell me|send me|provide)|"
+    r"(?:i|i['’]d|i would) (?:also )?(?:need|want|like)(?: to (?:know|have|get))?|(?:give|tell|send|get) me|"
+    r"provide|know|"
+    r"what about|how about|and|also|^)(?: me)?(?: also)?(?: just)? ?"
+    rf"(?P<list>{_NOUNS}(?:(?:,? and|,| &) {_NOUNS})*)"
+    r"(?=,? (?:please|too|as well|then|thanks|thank)\b|\s*[.?!;]|,? ?$)",
+    _I,
+)
+_NOT_ATTRIBUTES = FUNCTION_WORDS - listed("the their its and also kind of just")
 
 
 class Ask(NamedTuple):
@@ -33,64 +118,275 @@ class Ask(NamedTuple):
     role: str
     text: str
     about: str
-    """What it asks for ("the price range"); empty if that is not plain."""
+    """What it asks for ("price range"); empty if that is not plain."""
+
+
+class Said(NamedTuple):
+    """An earlier step."""
+
+    role: str
+    text: str
+    """Its beginning."""
+    tail: str
+    """Its last two sentences."""
+
+
+class Wish(NamedTuple):
+    """What somebody asked for: "a cheap restaurant in the south"."""
+
+    noun: str
+    modifiers: str
+    conditions: str
+    """The phrases behind the noun that narrow it down."""
 
 
 def read_ask(text: str, *, role: str) -> Ask | None:
-    """Return the last question or request in the text, or None."""
-    questions = _QUESTION.findall(text)
-    if not questions and not _REQUEST.search(text):
+    """Return the last question in the text, or the text if it is a request; None if it asks for nothing."""
+    end = text.rfind("?") + 1
+    if end:
+        begin = max(text.rfind(mark, 0, end - 1) for mark in ".?!\n") + 1
+        sentence = text[begin:end].strip()[-_MAX_ASK_CHARS:]
+    elif _REQUEST.search(text):
+        sentence = text.strip()[-_MAX_ASK_CHARS:]
+    else:
         return None
-    sentence = (questions[-1] if questions else text).strip()[-_MAX_ASK_CHARS:]
     about = ""
     for match in _ASKED.finditer(sentence):
-        about = (match["np"] or match["pref"] or "").strip()
-        if about and match["np"]:
-            about = f"{match['wh'].lower()} {about}"
+        about = next(part for part in match.groups() if part).strip()
     return Ask(role, sentence, about)
 
 
-_NOUNS = r"(?:the |their |its )?[a-z]+(?: [a-z]+){0,2}"
-_ATTRIBUTES = re.compile(
-    r"\b(?:what(?:['’]?s| is| are)|"
-    r"(?:may|can|could) (?:i|you) (?:please )?(?:also )?(?:have|get|give me|tell me|send me|provide)|"
-    r"(?:i|i['’]d|i would) (?:also )?(?:need|want|like)(?: to (?:know|have|get))?|(?:give|tell|send) me|provide|"
-    r"what about|how about|and)(?: me)?(?: also)?(?: just)? "
-    rf"(?P<list>{_NOUNS}(?:(?:,? and|,| &) {_NOUNS})*?)"
-    r"(?=,? (?:please|too|as well|then|thanks|thank)\b|\s*[.,?!;]|\s*$)",
-    re.IGNORECASE,
-)
+def remember(said: list[Said], text: str, *, role: str) -> list[Said]:
+    """Return what was said with one more step, bounded."""
+    end = text.rstrip()[-_MAX_TAIL_CHARS:]
+    tail = "".join([part for part in _SENTENCE.findall(end) if part.strip()][-2:]).strip()
+    return [*said, Said(role, text[:_MAX_SAID_CHARS], tail)][-MAX_REMEMBERED:]
+
+
+def answer(text: str, ask: Ask | None) -> list[ReferenceRewrite]:
+    """Return what names the thing that the question asked for, where the answer only points at it."""
+    if ask is None or not ask.about:
+        return []
+    about = ask.about
+    the_thing = about if _OWN_ARTICLE.match(about) or " or " in about else f"the {about}"
+    if match := _INDIFFERENT.search(text):
+        start = match.end() if match["tail"] is None else match.start("tail")
+        return [_rewrite(start, match.end(), f" about {the_thing}", 0.7)]
+    if match := _NO_MATTER.search(text):
+        return [_rewrite(*match.span("it"), the_thing, 0.7)]
+    if match := _WHICHEVER.search(text):
+        return [_rewrite(*match.span("any"), f"{match['any'][:3]} {about}", 0.7)]
+    match = _ACCEPTED.search(text)
+    return [_rewrite(*match.span("it"), about, 0.7)] if match and _OWN_ARTICLE.match(about) else []
 
 
 def complete(
     text: str,
+    role: str,
     *,
-    rewrites: Sequence[ReferenceRewrite],
-    names: Sequence[NameMention],
     ask: Ask | None,
+    said: Sequence[Said],
+    names: Sequence[NameMention],
     focus: Referent | None,
+    taken: Sequence[ReferenceRewrite],
 ) -> list[ReferenceRewrite]:
-    """Return insertions for what the text leaves out; none where that is unsure."""
-    added: list[ReferenceRewrite] = []
-    if ask is not None and ask.about:
-        match = _INDIFFERENT.search(text)
-        if match:
-            added.append(
-                ReferenceRewrite(start=match.end(), end=match.end(), replacement=f" about {ask.about}", confidence=0.8)
-            )
-    if focus is not None and not names and not rewrites:
-        for match in _ATTRIBUTES.finditer(text):
-            last = re.split(r",? and |, | & ", match["list"])[-1].split()
-            if (
-                last
-                and RELATIONAL_NOUN.fullmatch(last[-1].lower())
-                and " of " not in text[match.end() : match.end() + 4]
-            ):
-                end = match.end("list")
-                added.append(
-                    ReferenceRewrite(
-                        start=end, end=end, replacement=f" of {focus.name}", antecedent=focus.step, confidence=0.8
-                    )
-                )
-                break
-    return added
+    """Return replacements and insertions for what the text leaves out; none where that is unsure.
+
+    Args:
+        text: What was said.
+        role: Who said it.
+        ask: The question of somebody else that it may answer.
+        said: Earlier steps, oldest first.
+        names: The names in the text.
+        focus: The one thing that is spoken of.
+        taken: What is replaced already; nothing here overlaps it.
+    """
+    found: list[ReferenceRewrite] = []
+    for rewrite in (
+        *_demonstratives(text, said, role, focus),
+        *_places(text, said),
+        *_ones(text, said, role, ask),
+        *_anything(text, said, role),
+        *(_carried(text, said, role) if not names else ()),
+    ):
+        if not any(rewrite.start < other.end and other.start < rewrite.end for other in (*taken, *found)):
+            found.append(rewrite)
+    if focus is not None and not names and not taken and not found:
+        found += _owners(text, focus)
+    return found
+
+
+def _demonstratives(text: str, said: Sequence[Said], role: str, focus: Referent | None) -> Iterator[ReferenceRewrite]:
+    """Names "that hotel", and tells "that part" as it was told before ("the south part")."""
+    for match in _DEMONSTRATIVE.finditer(text):
+        first = match["noun"].split()[0]
+        lead = (match["lead"] or "the").lower()
+        # After a noun, "that" opens a clause; before a plural, too.
+        clause = (lead not in FUNCTION_WORDS and not is_verb(lead)) or (
+            first.endswith("s") and not first.endswith("ss")
+        )
+        if clause or not first.islower() or first in FUNCTION_WORDS or is_verb(first) or first in _TIMES:
+            continue
+        wish = _wish(said, role) if focus is not None and not focus.heading else None
+        if focus is not None and wish is not None and singular(first) == singular(wish.noun):
+            end = match.start("noun") + len(first)
+            yield _rewrite(match.start("which"), end, focus.name, 0.7, antecedent=focus.step)
+            continue
+        modifiers = _modifiers(match["noun"].lower(), said) or _modifiers(first, said)
+        if modifiers:
+            yield _rewrite(*match.span("which"), f"the {modifiers}", 0.7)
+
+
+def _modifiers(noun: str, said: Sequence[Said]) -> str:
+    """The words with which the noun was last told from others of its kind; empty if it never was."""
+    for earlier in reversed(said):
+        text = earlier.text
+        place = text.rfind(f" {noun}")
+        while place > 0:
+            words = text[max(0, place - 40) : place].split()[-2:]
+            while words and (words[0].lower() in FUNCTION_WORDS or is_verb(words[0].lower())):
+                words = words[1:]
+            whole = not text[place + 1 + len(noun) : place + 2 + len(noun)].isalpha()
+            if words and whole and not any(_tells_nothing(word) for word in words):
+                return " ".join(words)
+            place = text.rfind(f" {noun}", 0, place)
+    return ""
+
+
+def _tells_nothing(word: str) -> bool:
+    return not word.replace("-", "").isalnum() or word.lower() in FUNCTION_WORDS or word.lower() in _VAGUE
+
+
+def _places(text: str, said: Sequence[Said]) -> Iterator[ReferenceRewrite]:
+    match = _THERE.search(text)
+    if match is None or match["before"] in _NOT_BEFORE_THERE:
+        return
+    for earlier in reversed(said):
+        places = [place for place in _WITH.findall(earlier.text) if place[0].islower() and _SPATIAL.search(place)]
+        if places:
+            yield _rewrite(*match.span("there"), places[-1], 0.6)
+            return
+
+
+def _wish(said: Sequence[Said], role: str) -> Wish | None:
+    """What this speaker last asked for."""
+    for earlier in reversed(said):
+        seeks = _SEEKS.search(earlier.text) if earlier.role == role else None
+        if seeks is None:
+            continue
+        rest = earlier.text[seeks.end() :]
+        for phrase in noun_phrases(rest):
+            before = ["", "", *rest[: phrase.start].lower().split()]
+            inside = before[-1] in _PREPOSITIONS or (before[-1] == "the" and before[-2] in _PREPOSITIONS)
+            if RELATIONAL_NOUN.match(phrase.head) or inside:
+                continue
+            modifiers = phrase.text.split()[:-1]
+            if before[-1].endswith("ly"):
+                modifiers = [before[-1], *modifiers]
+            conditions = filter(_narrows, _WITH.findall(rest[phrase.start :]))
+            return Wish(phrase.head, " ".join(modifiers), " ".join(dict.fromkeys(conditions)))
+    return None
+
+
+def _narrows(phrase: str) -> bool:
+    return _SPATIAL.search(phrase) is not None or any(RELATIONAL_NOUN.match(word) for word in phrase.split())
+
+
+def _ones(text: str, said: Sequence[Said], role: str, ask: Ask | None) -> Iterator[ReferenceRewrite]:
+    """What "one" is in "a Thai one"."""
+    if " one" not in text.lower():
+        return
+    for match in _ONE.finditer(text):
+        before = match["before"].lower()
+        if is_verb(before) or before in _NOT_BEFORE_ONE or (before in FUNCTION_WORDS and before not in _BEFORE_ONE):
+            continue
+        if any(not RELATIONAL_NOUN.match(phrase.head) for phrase in noun_phrases(text[: match.start()])):
+            # The noun most likely stands in the text itself.
+            return
+        several = match["one"].lower() == "ones"
+        noun = _asked_noun(before, ask)
+        if not noun and not several and _ARTICLE.search(text[: match.start("one")].rstrip()) is None:
+            noun = _bare_noun(said)
+        if not noun:
+            wish = _wish(said, role)
+            noun = wish.noun if wish is not None else ""
+        if not noun or noun == before:
+            return
+        yield _rewrite(*match.span("one"), _plural(noun) if several else singular(noun), 0.6)
+
+
+def _asked_noun(before: str, ask: Ask | None) -> str:
+    """What the question asked for, if "any one" answers it or it offered what stands before "one"."""
+    if ask is None:
+        return ""
+    if before in _ANY_ONE:
+        return ask.about
+    asked = ask.text.lower()
+    if " or " not in asked or before not in asked.replace(",", " ").split():
+        return ""
+    last = noun_phrases(asked)[-1:]
+    if not last:
+        return ""
+    return " ".join(last[0].text.split()[-2:]) if RELATIONAL_NOUN.match(last[0].head) else last[0].head
+
+
+def _bare_noun(said: Sequence[Said]) -> str:
+    """The last noun that stood with one modifier and without an article ("vegetarian food")."""
+    for earlier in reversed(said):
+        for phrase in reversed(noun_phrases(earlier.text)):
+            before = earlier.text[: phrase.start].lower().split()[-1:]
+            told = len(phrase.text.split()) == 2 and not phrase.head.endswith("s")
+            if told and before and before[0] not in _NOT_BARE and not RELATIONAL_NOUN.match(phrase.head):
+                return phrase.head
+    return ""
+
+
+def _anything(text: str, said: Sequence[Said], role: str) -> Iterator[ReferenceRewrite]:
+    """What "is there anything else?" asks for: the same as before."""
+    match = _ANYTHING.search(text)
+    wish = _wish(said, role) if match else None
+    if match is None or wish is None:
+        return
+    if match["bare"]:
+        yield _rewrite(match.end("bare"), match.end("bare"), f" {_plural(wish.noun)}", 0.6)
+        return
+    conditions = "" if _WITH.search(text) else wish.conditions
+    yield _rewrite(*match.span("any"), " ".join(filter(None, ["any", wish.modifiers, wish.noun, conditions])), 0.6)
+
+
+def _carried(text: str, said: Sequence[Said], role: str) -> Iterator[ReferenceRewrite]:
+    """What "how about Thai food?" keeps of the request that it changes: its conditions."""
+    match = _HOW_ABOUT.search(text)
+    if match is None or _WITH.search(text) or _THERE.search(text):
+        return
+    phrases = noun_phrases(match["np"])
+    if len(phrases) != 1 or RELATIONAL_NOUN.match(phrases[0].head) or _NOT_IN_KIND & set(match["np"].lower().split()):
+        return
+    wish = _wish(said, role)
+    if wish is None:
+        return
+    modifiers = wish.modifiers.split()
+    if wish.conditions:
+        yield _rewrite(match.end("np"), match.end("np"), f" {wish.conditions}", 0.6)
+    elif len(modifiers) > 1 and len(phrases[0].text.split()) > 1 and not _VAGUE & set(modifiers):
+        start = match.start("np") + phrases[0].start
+        yield _rewrite(start, start, " ".join(modifiers[:-1]) + " ", 0.6)
+
+
+def _owners(text: str, focus: Referent) -> Iterator[ReferenceRewrite]:
+    """Whose address "what is the address?" asks for."""
+    for match in _ATTRIBUTES.finditer(text):
+        words = match["list"].lower().replace(",", " ").split()
+        if RELATIONAL_NOUN.fullmatch(words[-1]) and not _NOT_ATTRIBUTES & set(words):
+            yield _rewrite(match.end("list"), match.end("list"), f" of {focus.name}", 0.8, antecedent=focus.step)
+            return
+
+
+def _rewrite(
+    start: int, end: int, replacement: str, confidence: float, *, antecedent: str | None = None
+) -> ReferenceRewrite:
+    return ReferenceRewrite(start=start, end=end, replacement=replacement, antecedent=antecedent, confidence=confidence)
+
+
+def _plural(noun: str) -> str:
+    return noun if noun.endswith("s") or noun == "food" else noun + "s"

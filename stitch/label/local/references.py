@@ -3,71 +3,60 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-from math import log
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
-from stitch.label.local.antecedents import (
-    IN_PASSING,
-    NAMED,
-    NAMED_FIRST,
-    STOOD_FOR,
-    Antecedents,
-    NameMention,
-    Raised,
-    Referent,
-    distinct,
-    find_names,
-    fold_words,
-    last_unit,
-    ordinal,
-    plain,
-)
-from stitch.label.local.ellipsis import Ask, complete, read_ask
-from stitch.label.local.language import FUNCTION_WORDS
+from stitch.label.local.antecedents import Antecedents, distinct
+from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
+from stitch.label.local.names import ORDINAL, NameMention, find_names, last_unit, name_key, ordinal, plain
+from stitch.label.local.pronouns import Stood, choose, resolve_pronouns
 
 MAX_CONTEXT_CHARS = 300
-_MIN_CONFIDENCE = 0.5
+_MAX_COMPLETED_CHARS = 400
+_MAX_RAISING_CHARS = 400
+_MAX_TOPICS = 3
+_MAX_SPEAKERS = 64
 
-_PERSON = {"he": "", "she": "", "him": "", "her": "?", "his": "'s", "hers": "'s"}
-_GROUP = {"they": "", "them": "", "their": "'s", "theirs": "'s"}
-_THING = {"it": "", "its": "'s"}
-_PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|they|them|their|theirs|it|its)\b(?![-'’]?self)", re.IGNORECASE)
-_EXPLETIVE = re.compile(
-    r"it(?:['’]s| is| was| would be| will be| might be| may be)?(?: \w+ly| also| often| always| best| not)? "
-    r"(?:worth|important|possible|impossible|necessary|recommended|essential|clear|true|hard|easy|difficult|likely|time|"
-    r"raining|snowing|depends|seems that|appears that|turns out|doesn['’]t matter|does not matter|matters|takes)\b",
-    re.IGNORECASE,
-)
-_EXPLETIVE_TO = re.compile(r"it(?:['’]s| is| was| would be) (?:\w+ ){1,2}(?:to|that|if) ", re.IGNORECASE)
-_ORDINAL = r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d{1,3}(?:st|nd|rd|th)|last|latter|former"
-_ORDINAL_PHRASE = re.compile(
-    rf"\b(?:the )+(?P<ordinal>{_ORDINAL})"
-    r"(?P<head> one\b| [a-z]+(?= (?:that |which )?(?:I|we|you|he|she|they) )|)"
+_HEADING_ROLES = frozenset({"system", "title", "topic", "heading"})
+_COUNTED = re.compile(
+    rf"\b(?:the )+(?P<ordinal>{ORDINAL})"
+    r"(?P<head> (?P<item>one|option|choice|step|item|point|suggestion|idea|method|result)\b|"
+    r" [a-z]+(?= (?:that |which )?(?:I|we|you|he|she|they) )|)"
     r"(?P<raised> (?:that |which )?(?P<who>I|we|you|he|she|they) (?:have |had |just |already |previously )*"
     r"(?:raised|mentioned|proposed|suggested|said|named|listed|gave|recommended|discussed|offered|talked about|"
     r"brought up|considered|asked about|looked at)(?: (?:before|earlier|previously|above|already))*)?"
     r"(?P<frame>(?:,? +(?:as|for|of|in|on)\b[^,.?!;\n]*?(?=\b(?:and|or|but) the\b|[,.?!;\n]|$))?)",
     re.IGNORECASE,
 )
-_OF_UNIT = re.compile(r"(?:\b(?:of|in|on|for) +)?(?:the +)?\b[A-Za-z]+ ?#? ?\d+(?: ?['’]s +\w+)?")
-_SLOT = re.compile(
-    r"\b(?:for|as) (?:the |our |my |an? )?([a-z]{3,})(?= (?:is|are|could|would|might|may|can)\b|[.,;?!]|$)"
+
+
+_BY_PRICE = re.compile(
+    r"\bthe (?:cheaper|cheapest|less expensive|least expensive|(?P<high>more expensive|most expensive|priciest))"
+    r"(?: (?:one|option|choice)\b|(?=\s*(?:[.,?!;]|$)))",
+    re.IGNORECASE,
 )
-_HEADING_ROLES = frozenset({"system", "title", "topic", "heading"})
 
 
 class Resolution(NamedTuple):
     """What the references of a step stand for."""
 
     references: tuple[ReferenceRewrite, ...]
-    """Replacements in the step's content, by position, not overlapping."""
+    """Replacements in the step's content, by position, not overlapping; an insertion has no length."""
     context: str
     """Words of earlier steps without which this one cannot be found; at most `MAX_CONTEXT_CHARS` characters."""
+
+
+class _Named(NamedTuple):
+    """A phrase of the step that stands for one named thing."""
+
+    start: int
+    end: int
+    name: str
+    antecedent: str | None
+    confidence: float
 
 
 class ReferenceResolver:
@@ -80,7 +69,9 @@ class ReferenceResolver:
     def __init__(self) -> None:
         self._known = Antecedents()
         self._ask: Ask | None = None
-        self._topic: list[str] = []
+        self._topics: list[str] = []
+        self._said: list[Said] = []
+        self._speakers: list[str] = []
 
     def resolve(self, step: Step, *, scope: str) -> Resolution:
         """Return what the step's references stand for, and remember the step.
@@ -92,23 +83,38 @@ class ReferenceResolver:
         text = plain(step.content)
         known = self._known
         known.clock += 1
-        if step.role.lower() in _HEADING_ROLES and known.clock == 1 and _is_heading(text):
-            self._take_heading(step, text)
+        if known.clock == 1 and _is_heading(step, text):
+            known.head(re.split(r" [/|>–—-] | \(", text.strip())[0], step=step.id)
             return Resolution((), "")
-        names = find_names(text)
-        unit = last_unit(text)
-        rewrites = self._resolve_ordinals(step, text, scope)
-        taken = [(rewrite.start, rewrite.end) for rewrite in rewrites]
-        pronouns = self._resolve_pronouns(step, text, names, taken)
-        rewrites += pronouns
-        if len(text) < 400:
-            focus = self._focus()
-            rewrites += complete(text, rewrites=rewrites, names=names, ask=self._answered(step), focus=focus)
-        rewrites.sort(key=lambda rewrite: rewrite.start)
-        references = tuple(rewrites)
+        if step.role.lower() not in self._speakers and len(self._speakers) < _MAX_SPEAKERS:
+            self._speakers.append(step.role.lower())
+        ask = self._ask if self._ask is not None and self._ask.role != step.role else None
+        short = len(text) <= _MAX_COMPLETED_CHARS
+        found = [mention for mention in find_names(text) if name_key(mention.text) not in self._speakers]
+        names = [mention for mention in found if not self._is_common(mention)]
+        counted = list(self._count(step, text, scope))
+        answers = answer(text, ask) if short and not counted else []
+        stood = list(
+            resolve_pronouns(
+                text,
+                known,
+                until=min(
+                    [mention.start for mention in found] + [phrase.start for phrase in counted], default=len(text)
+                ),
+                skip=[(rewrite.start, rewrite.end) for rewrite in answers],
+                speakers=self._speakers,
+                before=self._said[-1].text if self._said else "",
+            )
+        )
+        rewrites = [*map(_of_count, counted), *map(_of_pronoun, stood), *answers]
+        if short:
+            best = choose(known.rank(), known, kind="thing", speakers=self._speakers)
+            focus = best[0] if best is not None and best[1] >= 0.5 else None
+            rewrites += complete(text, step.role, ask=ask, said=self._said, names=names, focus=focus, taken=rewrites)
+        references = tuple(sorted(rewrites, key=lambda rewrite: rewrite.start))
         resolved = apply_rewrites(text, references)
-        context = self._context(step, resolved)
-        self._remember(step, scope=scope, unit=unit, names=names, references=references, resolved=resolved)
+        context = self._context(step, ask, resolved)
+        self._remember(step, text, scope=scope, names=names, counted=counted, stood=stood, resolved=resolved)
         return Resolution(references, context)
 
     def save(self) -> dict[str, JsonValue]:
@@ -116,7 +122,9 @@ class ReferenceResolver:
         return {
             "known": self._known.save(),
             "ask": list(self._ask) if self._ask else None,
-            "topic": list(self._topic),
+            "topics": list(self._topics),
+            "said": [list(said) for said in self._said],
+            "speakers": list(self._speakers),
         }
 
     @classmethod
@@ -125,244 +133,98 @@ class ReferenceResolver:
         resolver = cls()
         resolver._known = Antecedents.load(data["known"])
         resolver._ask = Ask(*data["ask"]) if data["ask"] else None
-        resolver._topic = list(data["topic"])
+        resolver._topics = list(data["topics"])
+        resolver._said = [Said(*said) for said in data["said"]]
+        resolver._speakers = list(data["speakers"])
         return resolver
 
-    def _take_heading(self, step: Step, text: str) -> None:
-        parts = [part.strip() for part in re.split(r" [/|>–—-] ", text.strip()) if part.strip()]
-        for weight, part in zip((1.5, 0.2), parts, strict=False):
-            self._known.mention(part, weight, step=step.id, heading=weight > 1)
+    def _is_common(self, mention: NameMention) -> bool:
+        """Whether it opens its sentence and is a word that was just used without its capital."""
+        if not mention.leads or " " in mention.text or mention.text.islower():
+            return False
+        return any(f" {mention.text.lower()} " in said.text for said in self._said)
 
-    def _focus(self) -> Referent | None:
-        """The one thing that is spoken of, if one stands out."""
-        ranked = self._known.rank()[:2]
-        if not ranked or ranked[0][0] < 0.3:
-            return None
-        if len(ranked) > 1 and ranked[1][0] > 0.95 * ranked[0][0]:
-            return None
-        return ranked[0][1]
-
-    def _answered(self, step: Step) -> Ask | None:
-        return self._ask if self._ask is not None and self._ask.role != step.role else None
-
-    def _resolve_pronouns(
-        self, step: Step, text: str, names: Sequence[NameMention], taken: Sequence[tuple[int, int]]
-    ) -> list[ReferenceRewrite]:
-        rewrites: list[ReferenceRewrite] = []
-        ranked: list[tuple[float, Referent]] | None = None
-        first_name = min([mention.start for mention in names] + [start for start, _ in taken], default=len(text))
-        done: set[str] = set()
-        for match in _PRONOUN.finditer(text):
-            word = match.group().lower()
-            kind = "person" if word in _PERSON else "group" if word in _GROUP else "thing"
-            if match.start() > first_name or kind in done:
-                # The antecedent most likely stands in the step itself, and makes it findable.
-                break
-            if any(start <= match.start() < end for start, end in taken):
-                continue
-            if word == "it" and (_EXPLETIVE.match(text, match.start()) or _EXPLETIVE_TO.match(text, match.start())):
-                continue
-            if ranked is None:
-                ranked = self._known.rank()
-            best = _choose(ranked, kind)
-            if best is None or best[1] < _MIN_CONFIDENCE:
-                continue
-            referent, confidence = best
-            ending = {**_PERSON, **_GROUP, **_THING}[word]
-            if ending == "?":
-                ending = "'s" if _owns(text, match.end()) else ""
-            end = match.end()
-            replacement = referent.name
-            following = text[end : end + 3].lower()
-            if not ending and following.startswith(("'re", "’re", "'ve", "’ve")):
-                continue
-            if ending and replacement.lower().endswith(("'s", "’s")):
-                ending = ""
-            rewrites.append(
-                ReferenceRewrite(
-                    start=match.start(),
-                    end=end,
-                    replacement=replacement + ending,
-                    antecedent=referent.step,
-                    confidence=round(confidence, 3),
+    def _count(self, step: Step, text: str, scope: str) -> Iterator[_Named]:
+        """The phrases that count things: "the second hotel I raised for day 1", "the latter"."""
+        known = self._known
+        for match in _COUNTED.finditer(text):
+            word = match["ordinal"].lower()
+            head = match["head"].strip()
+            number = {"latter": 2, "former": 1}.get(word) or ordinal(word) or 1
+            if match["raised"]:
+                who = match["who"].lower()
+                items = known.counted(
+                    mine=None if who == "we" else who == "i",
+                    by=step.role,
+                    scope=scope,
+                    head=head,
+                    frame=match["frame"],
+                    count=number,
                 )
-            )
-            done.add(kind)
-            referent.pronouns[kind] = referent.pronouns.get(kind, 0) + 1
-        return rewrites
+                found = _nth(items, number)
+                if found is not None:
+                    yield _Named(match.start(), match.start("frame"), found.name, found.step, 0.9)
+            elif match["item"] or word in ("latter", "former"):
+                name = _nth(known.listed, number) if len(known.listed) > 1 else None
+                if name is not None:
+                    referent = known.find(name)
+                    yield _Named(match.start(), match.start("frame"), name, referent.step if referent else None, 0.8)
 
-    def _resolve_ordinals(self, step: Step, text: str, scope: str) -> list[ReferenceRewrite]:
-        rewrites = []
-        for match in _ORDINAL_PHRASE.finditer(text):
-            if (
-                not match["raised"]
-                and match["head"].strip().lower() != "one"
-                and match["ordinal"].lower() not in ("latter", "former")
-            ):
-                continue
-            found = self._nth(step, match, scope)
-            if found is None:
-                continue
-            name, antecedent, confidence = found
-            end = match.start("frame")
-            rewrites.append(
-                ReferenceRewrite(
-                    start=match.start(), end=end, replacement=name, antecedent=antecedent, confidence=confidence
-                )
-            )
-        return rewrites
+        for match in _BY_PRICE.finditer(text):
+            best = known.cheapest(dearest=match["high"] is not None)
+            if best is not None:
+                yield _Named(match.start(), match.end(), best.name, best.step, 0.8)
 
-    def _nth(self, step: Step, match: re.Match[str], scope: str) -> tuple[str, str | None, float] | None:
-        word = match["ordinal"].lower()
-        if not match["raised"]:
-            listed = self._known.listed
-            index = {"latter": 1, "former": 0}.get(word)
-            if index is None:
-                number = ordinal(word) or 0
-                index = number - 1 if number > 0 else len(listed) - 1
-            if len(listed) < 2 or not 0 <= index < len(listed):
-                return None
-            referent = self._known.find(listed[index])
-            return listed[index], referent.step if referent else None, 0.8
-        number = ordinal(word) or (2 if word == "latter" else 1)
-        items = self._candidates(step, match, scope, number)
-        index = number - 1 if number > 0 else len(items) - 1
-        if not 0 <= index < len(items):
-            return None
-        item = items[index]
-        return item.name, item.step, 0.9
-
-    def _candidates(self, step: Step, match: re.Match[str], scope: str, count: int) -> list[Raised]:
-        """The raised things among which the phrase counts, in the order they were raised."""
-        who = match["who"].lower()
-        items = [item for item in self._known.raised if (who == "we") or (item.by == step.role) == (who == "i")]
-        frame = match["frame"]
-        unit = last_unit(frame)
-        if unit:
-            items = [item for item in items if item.unit == unit or unit in item.scope.lower()]
-        else:
-            items = [item for item in items if item.scope == scope]
-        said = [word for word in fold_words(frame) if word not in FUNCTION_WORDS]
-        named = {item.slot for item in items if item.slot in said}
-        if named:
-            fitting = [item for item in items if item.slot in named or (not item.slot and named & set(item.words))]
-            return _claim(fitting, min(named))
-        slot = [word for word in fold_words(_OF_UNIT.sub(" ", frame)) if word not in FUNCTION_WORDS]
-        fits = [sum(word in item.words for word in slot) for item in items]
-        if fits and max(fits) > 0:
-            fitting = [item for item, fit in zip(items, fits, strict=True) if fit == max(fits)]
-            return _claim(fitting, slot[-1])
-        head = [word for word in fold_words(match["head"]) if word not in FUNCTION_WORDS]
-        sure = [item for item in items if head and head[-1] in [*item.words, *fold_words(item.name)]]
-        return _extend(sure, items, count) if sure else items
-
-    def _context(self, step: Step, resolved: str) -> str:
-        parts = []
-        ask = self._answered(step)
-        if ask is not None:
-            parts.append(ask.text)
-        text = resolved.lower()
-        said = " ".join(parts).lower()
-        parts += [name for name in self._topic if name.lower() not in text and name.lower() not in said]
-        return " ".join(parts)[:MAX_CONTEXT_CHARS]
+    def _context(self, step: Step, ask: Ask | None, resolved: str) -> str:
+        """What is spoken of where the step does not name it, the question it answers, and how the step before ended."""
+        before = self._said[-1] if self._said else None
+        tail = before.tail if before is not None and before.role != step.role else ""
+        question = ask.text if ask is not None and ask.text not in tail else ""
+        present = " ".join((resolved, question, tail)).lower()
+        topics = [name for name in self._topics if name.lower() not in present]
+        return " ".join(filter(None, (*topics, question, tail)))[:MAX_CONTEXT_CHARS]
 
     def _remember(
         self,
         step: Step,
+        text: str,
         *,
         scope: str,
-        unit: str,
         names: Sequence[NameMention],
-        references: Sequence[ReferenceRewrite],
+        counted: Sequence[_Named],
+        stood: Sequence[Stood],
         resolved: str,
     ) -> None:
         known = self._known
-        if unit:
-            known.unit = unit
-        stood_for = [rewrite for rewrite in references if rewrite.start < rewrite.end]
-        for rewrite in stood_for:
-            name = rewrite.replacement.removesuffix("'s")
-            known.mention(name, STOOD_FOR, step=step.id)
-        words = fold_words(step.content[:600])
-        slotted = _SLOT.search(step.content[:600])
-        slot = slotted.group(1).lower() if slotted else ""
+        known.unit = last_unit(text) or known.unit
+        stood = [found for found in stood if found.kind != "several"]
+        for found in stood:
+            known.stand_for(found.referent, kind=found.kind)
+        for phrase in counted:
+            referent = known.find(phrase.name)
+            if referent is not None:
+                known.stand_for(referent, kind="thing")
         alone = len({mention.text for mention in names}) == 1
+        beside = bool(stood or counted)
+        raising = text[:_MAX_RAISING_CHARS]
+        spoken = []
         for mention in names:
-            weight = NAMED_FIRST if mention.leads or alone else NAMED
-            if stood_for:
-                weight *= IN_PASSING
-            referent = known.mention(mention.text, weight, step=step.id)
-            known.raise_name(referent.name, by=step.role, scope=scope, step=step.id, words=words, slot=slot)
-        if alone and known.raised and known.raised[-1].step == step.id:
-            known.followed = len(known.raised) - 1
-        else:
-            known.answer(words, by=step.role)
-        ordered = sorted(
-            [(mention.start, mention.text) for mention in names] + [(r.start, r.replacement) for r in stood_for]
-        )
-        listed = distinct(name for _, name in ordered)
-        if len(listed) > 1:
-            known.listed = listed
+            referent = known.mention(mention, step=step.id, alone=alone, beside=beside)
+            spoken.append((mention.start, referent.name))
+        known.raise_names((name for _, name in spoken), by=step.role, scope=scope, step=step.id, text=raising)
+        raised_alone = alone and not beside and known.raised[-1].step == step.id
+        known.follow(raising, by=step.role, raised_alone=raised_alone)
+        about = [(phrase.start, phrase.name) for phrase in counted]
+        about += [(found.start, found.referent.name) for found in stood]
+        known.offer(text, sorted([*about, *spoken]))
+        about += [place for place, mention in zip(spoken, names, strict=True) if mention.leads or alone]
+        self._topics = distinct(name for _, name in sorted(about))[:_MAX_TOPICS] or self._topics
         ask = read_ask(resolved, role=step.role)
         if ask is not None:
             self._ask = ask
-            named = listed or self._topic
-            self._topic = named[:3]
-        elif self._ask is None or self._ask.role == step.role:
-            self._topic = listed[:3] or self._topic
-
-
-def _is_heading(text: str) -> bool:
-    return len(text) < 200 and "\n" not in text.strip() and not text.rstrip().endswith((".", "?", "!"))
-
-
-def _choose(ranked: Sequence[tuple[float, Referent]], kind: str) -> tuple[Referent, float] | None:
-    """The strongest referent that the pronoun may stand for, with how clearly it stands out."""
-    fitting = []
-    for strength, referent in ranked:
-        uses = referent.pronouns
-        if kind == "thing" and uses.get("person"):
-            continue
-        if kind == "person" and uses.get("thing"):
-            continue
-        fitting.append((strength, referent))
-    if not fitting:
-        return None
-    best = fitting[0]
-    rest = fitting[1][0] if len(fitting) > 1 else 0.0
-    return best[1], best[0] / (best[0] + rest) if best[0] > 0 else 0.0
-
-
-def _owns(text: str, end: int) -> bool:
-    """Whether the pronoun that ends here stands before the thing it owns ("her album", not "with her in")."""
-    following = re.match(r" ([A-Za-z][\w'’-]*)", text[end : end + 40])
-    return following is not None and following.group(1).lower() not in FUNCTION_WORDS
-
-
-def _claim(items: list[Raised], slot: str) -> list[Raised]:
-    """Remember that a phrase counted these things for the slot, and return them."""
-    for item in items:
-        item.slot = item.slot or slot
-    return items
-
-
-def _extend(sure: list[Raised], items: Sequence[Raised], count: int) -> list[Raised]:
-    """`sure`, extended to `count` by the items that are spoken of most like them, in the order they were raised."""
-    missing = count - len(sure)
-    if missing <= 0:
-        return sure
-    common = Counter(word for item in items for word in {*item.words, *item.about})
-    model = {word for item in sure for word in (*item.words, *item.about)}
-    others = [item for item in items if item not in sure]
-    others = [item for item in others if not item.slot] or others
-
-    def likeness(item: Raised) -> float:
-        bag = {*item.words, *item.about}
-        shared = sum(log(len(items) / common[word]) for word in sorted(bag & model))
-        return shared / (1.0 + sum(log(len(items) / common[word]) for word in sorted(bag)))
-
-    closest = sorted(others, key=lambda item: -likeness(item))[:missing]
-    return [item for item in items if item in sure or item in closest]
+        elif self._ask is not None and self._ask.role == step.role and self._said[-1].role != step.role:
+            self._ask = None
+        self._said = remember(self._said, resolved, role=step.role)
 
 
 def rewrite_utterance(history: Sequence[Step], utterance: Step | str) -> str:
@@ -372,3 +234,34 @@ def rewrite_utterance(history: Sequence[Step], utterance: Step | str) -> str:
         resolver.resolve(step, scope="")
     step = utterance if isinstance(utterance, Step) else Step(role="user", content=utterance)
     return apply_rewrites(step.content, resolver.resolve(step, scope="").references)
+
+
+def _is_heading(step: Step, text: str) -> bool:
+    if step.role.lower() not in _HEADING_ROLES:
+        return False
+    return len(text) < 200 and "\n" not in text.strip() and not text.rstrip().endswith((".", "?", "!"))
+
+
+def _nth(items: Sequence[Any], number: int) -> Any:
+    index = number - 1 if number > 0 else len(items) - 1
+    return items[index] if 0 <= index < len(items) else None
+
+
+def _of_count(found: _Named) -> ReferenceRewrite:
+    return ReferenceRewrite(
+        start=found.start,
+        end=found.end,
+        replacement=found.name,
+        antecedent=found.antecedent,
+        confidence=found.confidence,
+    )
+
+
+def _of_pronoun(found: Stood) -> ReferenceRewrite:
+    return ReferenceRewrite(
+        start=found.start,
+        end=found.end,
+        replacement=found.replacement,
+        antecedent=found.referent.step,
+        confidence=found.confidence,
+    )

@@ -1,0 +1,187 @@
+"""Which pronouns of a text stand for something named before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from stitch.label.local.antecedents import Antecedents, Referent
+from stitch.label.local.language import FUNCTION_WORDS, listed, noun_phrases
+from stitch.label.local.names import RELATIONAL_NOUN, name_key
+
+_MIN_CONFIDENCE = 0.5
+_MAX_AGE_STEPS = 4
+"""How long ago something that no heading names may have been spoken of."""
+
+_KINDS = {
+    **dict.fromkeys(("he", "she", "him", "her", "his", "hers"), "person"),
+    **dict.fromkeys(("they", "them", "their", "theirs"), "group"),
+    **dict.fromkeys(("it", "its"), "thing"),
+}
+_OWNING = listed("his hers their theirs its")
+_PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|they|them|their|theirs|it|its)\b(?!-?self|-?selves)", re.IGNORECASE)
+_EMPTY_IT = re.compile(
+    r"[Ii]t(?:'s| is| was| would be| will be| might be| may be|'d be)?(?: \w+ly| also| often| always| best| not| so)? "
+    r"(?:worth|important|possible|impossible|necessary|recommended|essential|clear|true|hard|easy|difficult|likely|time|"
+    r"raining|snowing|depends|turns out|takes|been|just)\b|"
+    r"[Ii]t (?:depends|rains|snows|says|matters|does(?:n't| not) matter|"
+    r"(?:seems|appears|looks|sounds) (?:that|as|like (?:i|you|we|they|he|she|it|there)))\b|"
+    r"[Ii]t(?:'s| is| was| would be|'d be) (?:(?:so |very |really |too |pretty |just |also )?\w+ |"
+    r"an? (?:\w+ )?(?:idea|pleasure|shame|thing) )(?:to|that|if|when|how)\b|"
+    r"[Ii]t(?:'s| is| was|'ll be| will be) (?:[A-Z]|my\b|(?:the )?\d)|[Ii]t(?: will|'ll) take\b",
+)
+_IDIOM = re.compile(
+    r"\b(?:appreciate|hear|believe|mean|guess|keep|make|making|take|taking|pull|pulled|totally get|that's|that is|"
+    r"think about|thought about|talk about) $",
+    re.IGNORECASE,
+)
+_PERSON_NOUN = re.compile(
+    r"\b(?:my|your|our|his|her|an?|the) (?:[a-z]+ )?(?:friend|brother|sister|mother|mom|mum|father|dad|son|daughter|"
+    r"wife|husband|boss|aunt|uncle|cousin|grandmother|grandfather|grandma|grandpa|girlfriend|boyfriend|partner|neighbou?r|"
+    r"colleague|teacher|doctor|guy|man|woman|girl|boy|kid|child|person)\b",
+    re.IGNORECASE,
+)
+_PERSON_NAME = re.compile(
+    r"(?!The )(?:(?:[A-Z]\.?|[A-Z][a-z\u00df-\u00ff'-]+[\w'-]*\.?|de|la|du|van|von|of)(?: |$)){1,5}"
+)
+_INDEFINITE = re.compile(r"\ban? [^.!?]*[.!?]", re.IGNORECASE)
+_DETERMINER = re.compile(
+    r"(?<!\bis )(?<!'s )(?<!\bwas )(?<!\bbe )(?<!\blike )(?<!\bas )"
+    r"\b(?:an?|my|our|your|the|this|that|some|another|every|each) (?:[\w'-]+ )*$",
+    re.IGNORECASE,
+)
+
+
+class Stood(NamedTuple):
+    """A pronoun and what it stands for."""
+
+    start: int
+    end: int
+    replacement: str
+    kind: str
+    """`person`, `thing`, `group`; `several` if it stands for more than the referent."""
+    referent: Referent
+    confidence: float
+
+
+def resolve_pronouns(
+    text: str,
+    known: Antecedents,
+    *,
+    until: int,
+    skip: Sequence[tuple[int, int]],
+    speakers: Collection[str],
+    before: str,
+) -> Iterator[Stood]:
+    """Yield the pronouns that clearly stand for something named in an earlier step; the first of each kind only.
+
+    Args:
+        text: What was said, as `plain` reads it.
+        known: What was named before.
+        until: Where the first name of the text begins; behind it, the antecedent most likely stands in the text itself.
+        skip: Spans that something else replaces.
+        speakers: The roles seen so far; a thing never has the name of a speaker.
+        before: The step before.
+    """
+    ranked: list[tuple[float, Referent]] | None = None
+    done: set[str] = set()
+    for match in _PRONOUN.finditer(text):
+        word = match.group().lower()
+        kind = _KINDS[word]
+        if match.start() > until or kind in done:
+            return
+        if any(start <= match.start() < end for start, end in skip):
+            continue
+        # Where a name was blanked out, "It" has a capital inside the sentence: it is not empty, and nothing competes.
+        blanked = match.group()[0].isupper() and re.search(r"[\w,] $", text[: match.start()]) is not None
+        if word == "it" and not blanked and _is_empty(text, match.start()):
+            continue
+        if not blanked:
+            done.add(kind)
+        if text[match.end() : match.end() + 3] in ("'re", "'ve"):
+            continue
+        if ranked is None:
+            ranked = known.rank()
+        if not ranked:
+            return
+        if kind == "group" and known.together and known.clock - known.listed_at == 1 and not ranked[0][1].heading:
+            first = known.find(known.listed[0])
+            if first is not None and _free(text, match, kind, first, before):
+                replacement = known.together + ("'s" if word in _OWNING else "")
+                yield Stood(match.start(), match.end(), replacement, "several", first, 0.6)
+            continue
+        best = choose(ranked, known, kind=kind, speakers=speakers)
+        if best is None:
+            continue
+        referent, confidence = best
+        if confidence < _MIN_CONFIDENCE or not (blanked or _free(text, match, kind, referent, before)):
+            continue
+        done.add(kind)
+        owns = word in _OWNING or (word == "her" and _owns(text, match.end()))
+        ending = "'s" if owns and not referent.name.endswith("'s") else ""
+        yield Stood(match.start(), match.end(), referent.name + ending, kind, referent, round(confidence, 3))
+
+
+def choose(
+    ranked: Sequence[tuple[float, Referent]], known: Antecedents, *, kind: str, speakers: Collection[str]
+) -> tuple[Referent, float] | None:
+    """The strongest referent that the pronoun may stand for, with how clearly it stands out."""
+    fitting: list[tuple[float, Referent]] = []
+    for strength, referent in ranked:
+        old = not referent.heading and known.clock - referent.last > _MAX_AGE_STEPS
+        if strength <= 0 or old or name_key(referent.name) in speakers or not _may_be(referent, kind):
+            continue
+        if not fitting and not _is_sure(referent, kind):
+            return None
+        fitting.append((strength, referent))
+    if not fitting:
+        return None
+    rest = fitting[1][0] if len(fitting) > 1 else 0.0
+    return fitting[0][1], fitting[0][0] / (fitting[0][0] + rest)
+
+
+def _may_be(referent: Referent, kind: str) -> bool:
+    """Whether nothing speaks against the pronoun standing for it."""
+    if referent.heading:
+        return kind != "thing" or not referent.stands.get("person")
+    if kind == "person":
+        if referent.placed or referent.stands.get("thing"):
+            return False
+        return _PERSON_NAME.fullmatch(referent.name) is not None
+    return not (referent.stands.get("person") or (referent.placed and not referent.presented))
+
+
+def _is_sure(referent: Referent, kind: str) -> bool:
+    """Whether something speaks for it: a thing must have been put forward, a person need only be named."""
+    if kind == "person" or referent.heading or referent.presented or referent.stands:
+        return True
+    return kind == "group" and (referent.name.endswith("s") or referent.name.startswith("The "))
+
+
+def _is_empty(text: str, start: int) -> bool:
+    return _EMPTY_IT.match(text, start) is not None or _IDIOM.search(text[max(0, start - 20) : start]) is not None
+
+
+def _free(text: str, match: re.Match[str], kind: str, referent: Referent, before: str) -> bool:
+    """Whether nothing nearer competes, and the pronoun is no empty one."""
+    start = match.start()
+    ahead = text[:start]
+    if kind == "person":
+        if not referent.heading and _INDEFINITE.search(ahead):
+            return False
+        return _PERSON_NOUN.search(ahead) is None and (referent.heading or _PERSON_NOUN.search(before) is None)
+    for phrase in noun_phrases(ahead):
+        if RELATIONAL_NOUN.match(phrase.head):
+            continue
+        if kind == "group" and phrase.head.endswith("s"):
+            return False
+        if kind == "thing" and _DETERMINER.search(ahead[: phrase.start]):
+            return False
+    return True
+
+
+def _owns(text: str, end: int) -> bool:
+    """Whether the pronoun that ends here stands before the thing it owns ("her album", not "with her in")."""
+    following = re.match(r" ([A-Za-z][\w'-]*)", text[end : end + 40])
+    return following is not None and following.group(1).lower() not in FUNCTION_WORDS
