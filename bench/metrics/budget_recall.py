@@ -1,6 +1,6 @@
 """Evidence recall inside a token budget: what a reader of the context could have seen.
 
-Steps are taken in ranking order while their whole text fits what is left; the first that does not fit ends the context.
+Steps are taken in ranking order; one whose whole text does not fit what is left is passed over.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ def within_budget(ranking: Sequence[str], tokens: Mapping[str, int], *, budget: 
     """The steps of the ranking that fit the budget, in ranking order."""
     kept = []
     for step in ranking:
-        budget -= tokens[step]
-        if budget < 0:
-            break
-        kept.append(step)
+        if tokens[step] <= budget:
+            budget -= tokens[step]
+            kept.append(step)
     return kept
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import click
 from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import LabeledSet
+from stitch.bench.figures import Figures, print_json, print_table
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.metrics.bcubed import macro_bcubed
 from stitch.bench.metrics.entity_types import entity_type_f1
@@ -26,7 +27,6 @@ from stitch.bench.metrics.scores import Unscored, mean
 from stitch.bench.metrics.switches import switch_f1
 from stitch.bench.metrics.v_measure import v_measure
 from stitch.bench.metrics.window_diff import window_diff
-from stitch.bench.suites.output import Figures, print_json, print_table
 from stitch.bench.texttiling import texttiling
 
 from stitch.core import ContextualIntent, Labeler, LabelKind, Trajectory

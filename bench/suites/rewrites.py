@@ -13,8 +13,8 @@ from typing import Any
 import click
 from stitch.bench.data.sets import load_rewrites
 from stitch.bench.data.types import RewriteSet
+from stitch.bench.figures import DIGITS, print_json, print_table
 from stitch.bench.metrics.bleu import corpus_bleu
-from stitch.bench.suites.output import DIGITS, print_json, print_table
 
 from stitch.core import Step
 

@@ -65,11 +65,11 @@ def test_moving_a_gold_step_up_never_hurts(ranking: list[str], gold: set[str], k
     assert ndcg_at(best, gold, k=k) == pytest.approx(1.0)
 
 
-def test_a_budget_ends_at_the_first_step_that_does_not_fit() -> None:
+def test_a_step_that_does_not_fit_the_budget_is_passed_over() -> None:
     tokens = {"c": 4, "a": 3, "x": 5, "b": 1, "y": 1}
-    assert within_budget(RANKING, tokens, budget=8) == ["c", "a"]
-    assert budget_recall(RANKING, ["a", "b"], tokens=tokens, budget=8) == 0.5
-    assert budget_recall(RANKING, ["a", "b"], tokens=tokens, budget=13) == 1.0
+    assert within_budget(RANKING, tokens, budget=8) == ["c", "a", "b"]
+    assert budget_recall(RANKING, ["a", "b"], tokens=tokens, budget=7) == 0.5
+    assert budget_recall(RANKING, ["a", "b"], tokens=tokens, budget=8) == 1.0
 
 
 def test_blocks_are_told_apart_by_the_answer_words_they_hold() -> None:

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from stitch.bench.commands import COMMANDS, group
 from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import RewritePair, RewriteSet
+from stitch.bench.figures import Figures, shown
 from stitch.bench.labelers import labeler_named
 from stitch.bench.metrics.scores import Unscored, mean
 from stitch.bench.suites.density_replay import replay
 from stitch.bench.suites.labels import measure_labels
-from stitch.bench.suites.output import Figures, shown
 from stitch.bench.suites.rewrites import measure_rewrites
 from stitch.bench.texttiling import texttiling
 

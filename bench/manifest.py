@@ -1,0 +1,133 @@
+"""What a run was made with: enough to repeat it, and to notice that another run is not the same."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stitch import __version__
+from stitch.errors import InputError, SettingsError
+
+FILE = "manifest.json"
+_LIBRARIES = ("numpy", "qdrant-edge-py", "model2vec", "PyStemmer", "bm25s", "sacrebleu", "dspy")
+
+
+class RunSettings(BaseModel):
+    """The settings on which the figures of a run depend."""
+
+    model_config = ConfigDict(frozen=True)
+
+    suite: str
+    set: str
+    data_sha256: str
+    k: int
+    budget_tokens: int
+    tokenizer: str
+    labels: str
+    embedder: str
+    seed: int = 0
+    limit: int | None = None
+    answerer: str | None = None
+    judge: str | None = None
+    prompts_sha256: str | None = None
+    """The hash of the prompts of the answerer and the judge; None without a model."""
+
+
+class Manifest(BaseModel):
+    """A run: its settings, and where it was made."""
+
+    model_config = ConfigDict(frozen=True)
+
+    settings: RunSettings
+    command: str = ""
+    notes: tuple[str, ...] = ()
+    versions: dict[str, str]
+    machine: dict[str, Any]
+
+
+def new_manifest(settings: RunSettings, *, command: str = "", notes: tuple[str, ...] = ()) -> Manifest:
+    """The manifest of a run that is made here and now."""
+    return Manifest(settings=settings, command=command, notes=notes, versions=_versions(), machine=_machine())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a run folder.
+
+    Raises:
+        InputError: The folder is no run, or its manifest is damaged.
+    """
+    path = folder / FILE
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"{str(folder)!r} is no run: it has no {FILE}", hint="`stitch bench retrieval --out DIR` makes one"
+        ) from error
+    except ValidationError as error:
+        raise InputError(f"{str(path)!r} is no manifest of a run") from error
+
+
+def claim(folder: Path, manifest: Manifest) -> Manifest:
+    """Make a run folder, or go on with one that was made with the same settings.
+
+    Returns:
+        The manifest in force: that of the run that goes on, or the new one.
+
+    Raises:
+        SettingsError: The folder holds a run of other settings; nothing of it is changed.
+        InputError: It holds something else.
+    """
+    if (folder / FILE).exists():
+        known = read_manifest(folder)
+        if known.settings != manifest.settings:
+            mine, theirs = manifest.settings.model_dump(), known.settings.model_dump()
+            name = next(name for name in mine if mine[name] != theirs[name])
+            raise SettingsError(
+                f"{str(folder)!r} holds a run of other settings: {name} is {theirs[name]!r} there, {mine[name]!r} now",
+                hint="name another folder with --out",
+            )
+        return known
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{str(folder)!r} is not empty and holds no run", hint="name another folder with --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / FILE
+    temporary = path.with_suffix(".part")
+    temporary.write_bytes(orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2))
+    temporary.replace(path)
+    return manifest
+
+
+def _versions() -> dict[str, str]:
+    found = {"stitch": __version__, "python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+    }
+
+
+def _processor() -> str:
+    """The model of the processor, where the system says it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )

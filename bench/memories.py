@@ -1,0 +1,264 @@
+"""`stitch` and its ablations as methods: real memories in temporary folders, shared where methods can share one."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stitch.bench.data.types import Inquiry
+from stitch.bench.methods import TENANT, Found
+
+from stitch.core import (
+    DensityCount,
+    FilterSelector,
+    IntentFilter,
+    Labeler,
+    LabelInventory,
+    LabelKind,
+    RetrievalResult,
+    SearchRequest,
+    Selection,
+    Trajectory,
+    clean_label,
+    matched_by_kind,
+)
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+
+Opener = Callable[[Path], "Memory"]
+"""Makes a memory in a folder."""
+FilterChoice = Callable[["Memory", Inquiry], "IntentFilter | None"]
+"""The labels to search by; None leaves the choice to the memory."""
+
+MATCHED_SHOWN = 20
+"""For so many of the first steps, what they matched is kept."""
+
+_FILTER_FIELDS = {
+    LabelKind.SCOPE: "scopes",
+    LabelKind.EVENT_TYPE: "event_types",
+    LabelKind.ENTITY_TYPE: "entity_types",
+}
+
+
+class SharedMemory:
+    """A memory of some trajectories in a temporary folder, for all methods that search it.
+
+    Args:
+        open_in: Makes the memory.
+    """
+
+    def __init__(self, open_in: Opener) -> None:
+        self._open_in = open_in
+        self._resources = ExitStack()
+        self._memory: Memory | None = None
+        self._holds: tuple[str, ...] = ()
+        self.steps = 0
+        self.seconds = 0.0
+        """What taking in `steps` steps took, opening included."""
+
+    def take_in(self, trajectories: Sequence[Trajectory]) -> None:
+        """Hold these trajectories and nothing else; doing it twice is done once."""
+        names = tuple(trajectory.id for trajectory in trajectories)
+        if self._memory is not None and names == self._holds:
+            return
+        self.close()
+        folder = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="stitch-bench-"))
+        started = time.perf_counter()
+        memory = self._resources.enter_context(self._open_in(Path(folder)))
+        for trajectory in trajectories:
+            memory.add_many(trajectory.steps, trajectory=trajectory.id)
+        self.seconds = time.perf_counter() - started
+        self.steps = sum(len(trajectory.steps) for trajectory in trajectories)
+        self._memory, self._holds = memory, names
+
+    @property
+    def memory(self) -> Memory:
+        """The memory; `take_in` comes first."""
+        assert self._memory is not None
+        return self._memory
+
+    def close(self) -> None:
+        """Close the memory and remove its folder."""
+        self._memory, self._holds = None, ()
+        self._resources.close()
+
+
+class MemoryMethod:
+    """A method that searches a memory.
+
+    Args:
+        name: The name under which it is reported.
+        shared: Holds the memory.
+        choose: The labels to search by.
+    """
+
+    def __init__(self, name: str, shared: SharedMemory, choose: FilterChoice) -> None:
+        self.name = name
+        self.shared = shared
+        self._choose = choose
+
+    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
+        """Store the trajectories."""
+        self.shared.take_in(trajectories)
+
+    def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
+        """Ask the memory."""
+        started = time.perf_counter()
+        chosen = self._choose(self.shared.memory, inquiry)
+        result = self.shared.memory.search(
+            inquiry.text,
+            trajectory=inquiry.trajectory,
+            k=k,
+            budget_tokens=budget_tokens,
+            asked_at=inquiry.asked_at,
+            intent_filter=chosen,
+        )
+        return found_in(result, milliseconds=(time.perf_counter() - started) * 1000)
+
+    def texts(self, trajectory: str) -> dict[str, str]:
+        """What the memory made of each step: resolved text and summary, by step id."""
+        entries = self.shared.memory.steps(trajectory)
+        snippets = [entry.snippet() for entry in entries]
+        return {snippet.step: f"{snippet.resolved}\n{snippet.summary}" for snippet in snippets}
+
+    def labels(self, trajectory: str) -> dict[str, frozenset[tuple[str, str]]]:
+        """The labels of each step, by step id, each with its kind and after merges."""
+        vocabulary = self.shared.memory.inventory(trajectory).vocabulary()
+        snippets = [entry.snippet() for entry in self.shared.memory.steps(trajectory)]
+        return {
+            snippet.step: frozenset(
+                (own.kind.value, own.value) for own in map(vocabulary.canonical_label, snippet.intent.labels())
+            )
+            for snippet in snippets
+        }
+
+    def close(self) -> None:
+        """Remove the memory; other methods that share it have to be prepared again."""
+        self.shared.close()
+
+
+def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
+    """The answer of a memory in the form of the benchmark."""
+    step_of = {hit.snippet.id: hit.snippet.step for hit in result.hits}
+    return Found(
+        steps=tuple(hit.snippet.step for hit in result.hits),
+        milliseconds=milliseconds,
+        context=result.context_text,
+        context_tokens=result.context_tokens,
+        context_steps=tuple(step_of[own] for own in result.context_hits),
+        labels=matched_by_kind(result.intent_filter.labels()),
+        matched={hit.snippet.step: matched_by_kind(hit.matched) for hit in result.hits[:MATCHED_SHOWN] if hit.matched},
+    )
+
+
+def as_selected(memory: Memory, inquiry: Inquiry) -> None:
+    """Leave the choice of labels to the memory."""
+    del memory, inquiry
+
+
+def no_labels(memory: Memory, inquiry: Inquiry) -> IntentFilter:
+    """Search by similarity alone, on the same snippets."""
+    del memory, inquiry
+    return IntentFilter()
+
+
+def without(kind: LabelKind) -> FilterChoice:
+    """The memory's choice without the labels of one kind."""
+    field = _FILTER_FIELDS[kind]
+
+    def choose(memory: Memory, inquiry: Inquiry) -> IntentFilter:
+        selected = memory.search(inquiry.text, trajectory=inquiry.trajectory, k=1, asked_at=inquiry.asked_at)
+        return selected.intent_filter.model_copy(update={field: ()})
+
+    return choose
+
+
+def given(filters: Mapping[str, IntentFilter]) -> FilterChoice:
+    """The labels given for each question, by its id."""
+
+    def choose(memory: Memory, inquiry: Inquiry) -> IntentFilter:
+        del memory
+        return filters[inquiry.id]
+
+    return choose
+
+
+def open_default(folder: Path) -> Memory:
+    """A memory as `stitch ingest` makes it, whatever the settings of this machine say about its place."""
+    from stitch.assemble import open_memory
+
+    return open_memory(folder, tenant=TENANT)
+
+
+def opener(
+    labeler: Labeler, *, selector: FilterSelector | None = None, count: DensityCount = DensityCount.VALUES
+) -> Opener:
+    """Makes memories as `open_default` does, but with another labeler, selector or density."""
+
+    def open_in(folder: Path) -> Memory:
+        from stitch.embed import LexicalEncoder, StaticEmbedder
+        from stitch.ingest import Ingestor, Journal
+        from stitch.memory import Memory, SearchDefaults
+        from stitch.observe import Observers
+        from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
+        from stitch.store import EdgeStore
+
+        embedder, lexical = StaticEmbedder(), LexicalEncoder()
+        store = EdgeStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
+        journal = Journal(folder / "journal.sqlite")
+        ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical)
+        resources = ExitStack()
+        resources.callback(ingestor.close)
+        return Memory(
+            tenant=TENANT,
+            ingestor=ingestor,
+            store=store,
+            embedder=embedder,
+            intent=IntentRetriever(
+                store=store,
+                selector=selector or LocalFilterSelector(),
+                embedder=embedder,
+                lexical=lexical,
+                inventories=ingestor.inventory,
+                counter=PieceCounter(),
+                count=count,
+            ),
+            retrievers={},
+            defaults=SearchDefaults(),
+            observer=Observers([]),
+            resources=resources,
+            folder=folder,
+        )
+
+    return open_in
+
+
+class TargetSelector:
+    """Chooses, besides the labels of another selector, every target that the question names word for word.
+
+    Args:
+        selector: Chooses the other labels.
+        targets: Tells the targets of a trajectory.
+    """
+
+    def __init__(self, selector: FilterSelector) -> None:
+        self._selector = selector
+
+    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
+        """The other selector's choice, with targets."""
+        selection = self._selector.select(request, inventory)
+        asked = f" {_folded(request.query)} "
+        values = {value for summary in inventory.entity_types.values() for value in summary.values}
+        values |= {value for scope in inventory.scopes for value in scope.values}
+        named = sorted({value.casefold() for value in values if _folded(value) and f" {_folded(value)} " in asked})
+        chosen = selection.intent_filter.model_copy(update={"targets": tuple(named)})
+        return Selection(chosen, (*selection.reasons, *(f"target {value!r}: named" for value in named)))
+
+
+def _folded(text: str) -> str:
+    return " ".join("".join(c if c.isalnum() or c in ".'" else " " for c in clean_label(text).casefold()).split())

@@ -1,0 +1,248 @@
+"""What is compared: every method behind one interface, with one token budget counted by one counter.
+
+A method prepares trajectories and then searches them one question at a time; only `stitch-gold` and `oracle` are given
+gold, when they are made. The context of every method is made by `stitch.retrieve.fit_context` from steps in its ranking
+order, so that none gains by how it writes; only `full-context` has a window of its own. Structured rivals (RAPTOR,
+GraphRAG, ...) are further classes of this form and lines in `stitch.bench.registry`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from stitch.bench.data.types import Inquiry
+
+from stitch.core import MemorySnippet, ScoredSnippet, Trajectory
+
+if TYPE_CHECKING:
+    from stitch.bench.lexical import Bm25
+
+    from stitch.core.protocols import Vectors
+    from stitch.retrieve import TokenCounter
+
+WINDOW_TOKENS = 128_000
+"""What `full-context` may read: the window of a long-context model."""
+RRF_K = 60
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+TENANT = "bench"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a method found for a question."""
+
+    steps: tuple[str, ...]
+    """Step ids, best first."""
+    milliseconds: float
+    context: str | None = None
+    """None if the method was told to make none."""
+    context_tokens: int | None = None
+    context_steps: tuple[str, ...] | None = None
+    """Ids of the steps of which at least a part stands in the context."""
+    labels: Mapping[str, Sequence[str]] | None = None
+    """The labels that the question was searched by, by kind; None for methods without labels."""
+    matched: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """The labels that each step matched, by step id, where there are any."""
+
+
+class Method(Protocol):
+    """One way to find the steps that answer a question."""
+
+    @property
+    def name(self) -> str:
+        """The name under which it is chosen and reported."""
+        ...
+
+    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
+        """Take in trajectories; what was prepared before is forgotten."""
+        ...
+
+    def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
+        """Find at most `k` steps of the inquiry's trajectory, and a context inside the budget."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class Ranker:
+    """A method that ranks raw steps: base of the baselines, which differ in `_rank` alone.
+
+    Args:
+        contexts: Whether to make contexts; evidence can be measured without, and much faster.
+    """
+
+    name: str
+    window_tokens: int | None = None
+    """A window that stands in for the budget."""
+
+    def __init__(self, *, contexts: bool = True) -> None:
+        from stitch.retrieve import PieceCounter
+
+        self._contexts = contexts
+        self._counter: TokenCounter = PieceCounter()
+        self._trajectories: dict[str, Trajectory] = {}
+        self._snippets: dict[str, list[MemorySnippet]] = {}
+
+    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
+        """Take in trajectories."""
+        self._trajectories = {trajectory.id: trajectory for trajectory in trajectories}
+        self._snippets = {trajectory.id: raw_snippets(trajectory) for trajectory in trajectories}
+
+    def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
+        """Rank the steps of the inquiry's trajectory."""
+        from stitch.retrieve import fit_context
+
+        started = time.perf_counter()
+        order = list(self._rank(inquiry))
+        snippets = self._snippets[inquiry.trajectory]
+        steps = tuple(snippets[place].step for place in order[:k])
+        if not self._contexts:
+            return Found(steps=steps, milliseconds=(time.perf_counter() - started) * 1000)
+        read = order if self.window_tokens else order[:k]
+        hits = [ScoredSnippet(snippets[place], 0.0, frozenset(), 0.0) for place in read]
+        budget = self.window_tokens or budget_tokens
+        context = fit_context(hits, budget_tokens=budget, counter=self._counter)
+        step_of = {hit.snippet.id: hit.snippet.step for hit in hits}
+        return Found(
+            steps=steps,
+            context=context.text,
+            context_tokens=context.tokens,
+            context_steps=tuple(step_of[own] for own in context.ids),
+            milliseconds=(time.perf_counter() - started) * 1000,
+        )
+
+    def close(self) -> None:
+        """Forget the trajectories."""
+        self.prepare(())
+
+    def _rank(self, inquiry: Inquiry) -> Iterable[int]:
+        """The places of the steps, best first."""
+        raise NotImplementedError
+
+
+class Lexical(Ranker):
+    """`bm25`: see `stitch.bench.lexical`."""
+
+    name = "bm25"
+
+    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
+        """Take in trajectories."""
+        from stitch.bench.lexical import Bm25
+
+        super().prepare(trajectories)
+        self._indexes: dict[str, Bm25] = {t.id: Bm25(t.steps) for t in trajectories}
+
+    def _rank(self, inquiry: Inquiry) -> Iterable[int]:
+        return ranking(self._indexes[inquiry.trajectory].scores(inquiry.text))
+
+
+class Dense(Ranker):
+    """`dense`: cosine of the default embedder's vectors of steps with their speakers."""
+
+    name = "dense"
+
+    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
+        """Take in trajectories."""
+        from stitch.bench.lexical import spoken
+
+        from stitch.embed import StaticEmbedder
+
+        super().prepare(trajectories)
+        self._embedder = StaticEmbedder()
+        self._vectors: dict[str, Vectors] = {
+            t.id: self._embedder.embed([spoken(step) for step in t.steps]) for t in trajectories
+        }
+
+    def _rank(self, inquiry: Inquiry) -> Iterable[int]:
+        return ranking(self._vectors[inquiry.trajectory] @ self._embedder.embed([inquiry.text])[0])
+
+
+class Hybrid(Ranker):
+    """`hybrid`: reciprocal rank fusion of `bm25` and `dense`: Σ 1 / (60 + rank)."""
+
+    name = "hybrid"
+
+    def __init__(self, *, contexts: bool = True) -> None:
+        super().__init__(contexts=contexts)
+        self._parts: tuple[Ranker, ...] = (Lexical(), Dense())
+
+    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
+        """Take in trajectories."""
+        super().prepare(trajectories)
+        for part in self._parts:
+            part.prepare(trajectories)
+
+    def _rank(self, inquiry: Inquiry) -> Iterable[int]:
+        fused: dict[int, float] = {}
+        for part in self._parts:
+            for rank, place in enumerate(part._rank(inquiry), start=1):
+                fused[place] = fused.get(place, 0.0) + 1 / (RRF_K + rank)
+        return sorted(fused, key=lambda place: (-fused[place], place))
+
+
+class Recent(Ranker):
+    """`recent`: the last steps before the question, as many as fit."""
+
+    name = "recent"
+
+    def _rank(self, inquiry: Inquiry) -> Iterable[int]:
+        return reversed(range(len(self._trajectories[inquiry.trajectory].steps)))
+
+
+class FullContext(Recent):
+    """`full-context`: everything, cut on the left to the window of a long-context model."""
+
+    name = "full-context"
+    window_tokens = WINDOW_TOKENS
+
+
+class Oracle(Ranker):
+    """`oracle`: the gold evidence itself, in order; what no method can beat.
+
+    Args:
+        evidence: Evidence steps by question id.
+        contexts: Whether to make contexts.
+    """
+
+    name = "oracle"
+
+    def __init__(self, evidence: Mapping[str, Sequence[str]], *, contexts: bool = True) -> None:
+        super().__init__(contexts=contexts)
+        self._evidence = evidence
+
+    def _rank(self, inquiry: Inquiry) -> Iterable[int]:
+        gold = set(self._evidence[inquiry.id])
+        steps = self._trajectories[inquiry.trajectory].steps
+        return [place for place, step in enumerate(steps) if step.id in gold]
+
+
+def ranking(scores: Vectors) -> list[int]:
+    """Places by falling score; ties in step order."""
+    import numpy as np
+
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    return order
+
+
+def raw_snippets(trajectory: Trajectory) -> list[MemorySnippet]:
+    """The steps of a trajectory as snippets without labels, so that they can be put into a context."""
+    return [
+        MemorySnippet(
+            tenant=TENANT,
+            trajectory=trajectory.id,
+            step=str(step.id),
+            position=place,
+            role=step.role,
+            text=step.content,
+            resolved=step.content,
+            session=step.session,
+            happened=step.timestamp,
+            recorded=0.0,
+        )
+        for place, step in enumerate(trajectory.steps)
+    ]

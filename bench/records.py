@@ -1,0 +1,136 @@
+"""The records of a run: one JSON line per question and method, with all that scoring needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+from stitch.errors import InputError
+
+
+class Answered(BaseModel):
+    """What an answerer and a judge made of a context."""
+
+    model_config = ConfigDict(frozen=True)
+
+    answer: str | None
+    """None if answering failed; then `reason` says why."""
+    correct: int | None = None
+    """The judge's count; None if judging failed."""
+    reason: str = ""
+    model_calls: int = 0
+    model_tokens: int = 0
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+
+
+class Record(BaseModel):
+    """One question as one method met it, gold included, so that it can be scored again without a data set."""
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str
+    trajectory: str
+    type: str
+    domain: str = ""
+    text: str
+    gold_answer: str | None
+    evidence: tuple[str, ...]
+    steps: tuple[str, ...]
+    """The ranking, best first."""
+    step_tokens: tuple[int, ...]
+    """The tokens of each ranked step."""
+    milliseconds: float
+    context: str | None = None
+    context_tokens: int | None = None
+    context_steps: tuple[str, ...] | None = None
+    labels: dict[str, tuple[str, ...]] | None = None
+    matched: dict[str, dict[str, tuple[str, ...]]] = {}
+    diagnostics: tuple[float, ...] | None = None
+    """The figures of `SelectionDiagnostics`; None for methods without labels, or without evidence."""
+    answered: Answered | None = None
+
+
+class Prepared(BaseModel):
+    """The taking in of one trajectory by one method."""
+
+    model_config = ConfigDict(frozen=True)
+
+    method: str
+    trajectory: str
+    steps: int
+    seconds: float
+    named: int | None = None
+    """How many of the plan's operations have their entity in the snippet's text; None for methods without snippets."""
+    operations: int = 0
+
+
+def record_file(folder: Path, method: str) -> Path:
+    """Where the records of a method are."""
+    return folder / f"{method}.jsonl"
+
+
+def prepared_file(folder: Path) -> Path:
+    """Where it is noted how trajectories were taken in."""
+    return folder / "prepared.jsonl"
+
+
+def append(path: Path, model: BaseModel) -> None:
+    """Write one line at the end of a file in one piece, so that writers side by side do not mix."""
+    line = orjson.dumps(model.model_dump(mode="json")) + b"\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+def mend(path: Path) -> None:
+    """Cut a last line that a killed run left half written."""
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole != len(content):
+        os.truncate(path, whole)
+
+
+def read_records(folder: Path, method: str) -> list[Record]:
+    """The records of a method; empty if it has none.
+
+    Raises:
+        InputError: A line is damaged.
+    """
+    return [Record.model_validate(value) for value in _read(record_file(folder, method))]
+
+
+def read_prepared(folder: Path) -> list[Prepared]:
+    """How trajectories were taken in; of one that was taken in again, the last time.
+
+    Raises:
+        InputError: A line is damaged.
+    """
+    notes = [Prepared.model_validate(value) for value in _read(prepared_file(folder))]
+    return list({(note.method, note.trajectory): note for note in notes}.values())
+
+
+def methods_in(folder: Path) -> list[str]:
+    """The methods that a run folder has records of, by name."""
+    return sorted(path.stem for path in folder.glob("*.jsonl") if path != prepared_file(folder))
+
+
+def _read(path: Path) -> Iterable[Any]:
+    if not path.exists():
+        return
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+        try:
+            yield orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InputError(
+                f"{path}:{number} is damaged", hint="delete the line; the same command makes it anew"
+            ) from error

@@ -1,0 +1,119 @@
+"""All methods, by the names under which they are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from stitch.bench import memories, methods
+from stitch.bench.data.types import DataSet
+from stitch.bench.labelers import (
+    ChangedLabeler,
+    GoldLabeler,
+    gold_filter,
+    labeler_named,
+    with_targets,
+    without_references,
+)
+from stitch.bench.memories import MemoryMethod, SharedMemory, TargetSelector
+from stitch.bench.methods import Method
+
+from stitch.core import DensityCount, LabelKind
+from stitch.errors import InputError
+
+DEFAULT_METHODS = ("stitch", "stitch-unlabeled", "bm25", "dense", "hybrid")
+GOLD_METHOD = "stitch-gold"
+
+
+@dataclass
+class Bench:
+    """What methods are made from: the data set, and memories that several of them share."""
+
+    data: DataSet
+    contexts: bool
+    labels: str
+
+    def __post_init__(self) -> None:
+        self._shared: dict[str, SharedMemory] = {}
+
+    def stitch(self, name: str, choose: memories.FilterChoice = memories.as_selected) -> MemoryMethod:
+        """A method on the memory with default labels."""
+        return MemoryMethod(name, self._memory("default", lambda: memories.open_default), choose)
+
+    def without_coreference(self, name: str) -> MemoryMethod:
+        """The default memory, but what was said stays as it was said."""
+        labeler = ChangedLabeler(labeler_named(self.labels), without_references, name="no-references")
+        return MemoryMethod(name, self._memory(name, lambda: memories.opener(labeler)), memories.as_selected)
+
+    def by_kind(self, name: str) -> MemoryMethod:
+        """Density that counts kinds, with targets as the fourth: the authors' code."""
+        from stitch.retrieve import LocalFilterSelector
+
+        labeler = ChangedLabeler(labeler_named(self.labels), with_targets, name="targets")
+        selector = TargetSelector(LocalFilterSelector())
+        make = memories.opener(labeler, selector=selector, count=DensityCount.KINDS)
+        return MemoryMethod(name, self._memory(name, lambda: make), memories.as_selected)
+
+    def with_gold(self, name: str) -> MemoryMethod:
+        """Gold labels on steps and questions: the ceiling."""
+        chosen = {q.id: gold_filter(q, self.data.gold.get(q.trajectory, {})) for q in self.data.questions}
+        make = memories.opener(GoldLabeler(self.data.gold))
+        return MemoryMethod(name, self._memory(name, lambda: make), memories.given(chosen))
+
+    def _memory(self, name: str, make: Callable[[], memories.Opener]) -> SharedMemory:
+        if name not in self._shared:
+            self._shared[name] = SharedMemory(make())
+        return self._shared[name]
+
+
+METHODS: dict[str, Callable[[Bench], Method]] = {
+    "stitch": lambda bench: bench.stitch("stitch"),
+    "stitch-no-scope": lambda bench: bench.stitch("stitch-no-scope", memories.without(LabelKind.SCOPE)),
+    "stitch-no-event": lambda bench: bench.stitch("stitch-no-event", memories.without(LabelKind.EVENT_TYPE)),
+    "stitch-no-entity": lambda bench: bench.stitch("stitch-no-entity", memories.without(LabelKind.ENTITY_TYPE)),
+    "stitch-no-coreference": lambda bench: bench.without_coreference("stitch-no-coreference"),
+    "stitch-unlabeled": lambda bench: bench.stitch("stitch-unlabeled", memories.no_labels),
+    GOLD_METHOD: lambda bench: bench.with_gold(GOLD_METHOD),
+    "density-by-kind": lambda bench: bench.by_kind("density-by-kind"),
+    "bm25": lambda bench: methods.Lexical(contexts=bench.contexts),
+    "dense": lambda bench: methods.Dense(contexts=bench.contexts),
+    "hybrid": lambda bench: methods.Hybrid(contexts=bench.contexts),
+    "full-context": lambda bench: methods.FullContext(contexts=bench.contexts),
+    "recent": lambda bench: methods.Recent(contexts=bench.contexts),
+    "oracle": lambda bench: methods.Oracle({q.id: q.evidence for q in bench.data.questions}, contexts=bench.contexts),
+}
+"""How each method is made."""
+
+
+def method_names(text: str | None) -> tuple[str, ...]:
+    """The methods named in a comma-separated list; `all` names all, nothing the default ones.
+
+    Raises:
+        InputError: A name is not known, or named twice.
+    """
+    if text is None:
+        return DEFAULT_METHODS
+    if text.strip() == "all":
+        return tuple(METHODS)
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in METHODS:
+            raise InputError(f"no method {name!r}", hint=f"one of {', '.join(METHODS)}")
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"method {repeated[0]!r} is named twice", hint="name each method once")
+    if not names:
+        raise InputError("no method is named", hint=f"one of {', '.join(METHODS)}")
+    return tuple(names)
+
+
+def missing_for(name: str, data: DataSet) -> str | None:
+    """Why a method cannot be run on a set; None if it can."""
+    if name == GOLD_METHOD and not any(data.gold.values()):
+        return "the set has no gold labels"
+    return None
+
+
+def make_methods(names: Sequence[str], data: DataSet, *, contexts: bool, labels: str = "local") -> list[Method]:
+    """The methods of these names for a set, in order; those that can share a memory do."""
+    bench = Bench(data, contexts, labels)
+    return [METHODS[name](bench) for name in names]

@@ -1,0 +1,161 @@
+"""From records to figures: everything a report shows is computed here, from the lines of a run alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from stitch.bench.answering import NO_MODEL
+from stitch.bench.figures import Figures
+from stitch.bench.metrics.answer_set import AnswerSetScore, score_answer_set
+from stitch.bench.metrics.budget_recall import budget_recall
+from stitch.bench.metrics.candidates import candidates
+from stitch.bench.metrics.containment import contains_normalized, normalize
+from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diagnostics
+from stitch.bench.metrics.ndcg import ndcg_at
+from stitch.bench.metrics.paired import PairedDifference, compare_paired
+from stitch.bench.metrics.plans import plan_parts
+from stitch.bench.metrics.recall import all_at, recall_at
+from stitch.bench.metrics.reciprocal_rank import reciprocal_rank
+from stitch.bench.metrics.scores import Score, Unscored, mean
+from stitch.bench.records import Prepared, Record
+
+Measure = Callable[[Record], Score]
+"""The score of one question."""
+
+NO_CONTEXT = Unscored("no context was made")
+NO_ANSWER = Unscored("the question has no gold answer")
+
+
+def retrieval_measures(budget_tokens: int) -> dict[str, Measure]:
+    """The measures of evidence, by name."""
+    return {
+        "recall@5": lambda r: recall_at(r.steps, r.evidence, k=5),
+        "recall@10": lambda r: recall_at(r.steps, r.evidence, k=10),
+        "recall@20": lambda r: recall_at(r.steps, r.evidence, k=20),
+        "all@10": lambda r: all_at(r.steps, r.evidence, k=10),
+        "mrr": lambda r: reciprocal_rank(r.steps, r.evidence),
+        "ndcg@10": lambda r: ndcg_at(r.steps, r.evidence, k=10),
+        "budget_recall": lambda r: recall_in(r, budget_tokens),
+    }
+
+
+def came_measures() -> dict[str, Measure]:
+    """The measures of CAME-Bench, by name; those of answers are unscored without a model."""
+    return {
+        "answer_in_context": answer_in_context,
+        "evidence_recall": lambda r: NO_CONTEXT if r.context_steps is None else recall_at(r.context_steps, r.evidence),
+        "precision": lambda r: _part(answer_score(r), "precision"),
+        "recall": lambda r: _part(answer_score(r), "recall"),
+        "f1": lambda r: _part(answer_score(r), "f1"),
+    }
+
+
+def recall_in(record: Record, budget_tokens: int) -> Score:
+    """Evidence recall of the ranked steps whose texts fit a budget."""
+    tokens = dict(zip(record.steps, record.step_tokens, strict=True))
+    return budget_recall(record.steps, record.evidence, tokens=tokens, budget=budget_tokens)
+
+
+def gold_items(record: Record) -> list[str]:
+    """The items of the gold answer, normalized: the places of a plan, else its candidates."""
+    answer = record.gold_answer or ""
+    if record.type == "type_4" and ";" in answer:
+        return [part.name for part in plan_parts(answer)]
+    return [normalize(item) for item in candidates(answer)]
+
+
+def answer_in_context(record: Record) -> Score:
+    """The share of gold items that stand literally in the context."""
+    if record.context is None:
+        return NO_CONTEXT
+    items = gold_items(record)
+    if not items:
+        return NO_ANSWER
+    text = normalize(record.context)
+    return sum(contains_normalized(text, item) for item in items) / len(items)
+
+
+def answer_score(record: Record) -> AnswerSetScore | Unscored:
+    """The answer-set score of a judged answer."""
+    if record.answered is None:
+        return Unscored(NO_MODEL)
+    if record.answered.answer is None or record.answered.correct is None:
+        return Unscored(record.answered.reason or "not judged")
+    return score_answer_set(record.gold_answer or "", record.answered.answer, count=record.answered.correct)
+
+
+def _part(score: AnswerSetScore | Unscored, name: str) -> Score:
+    return score if isinstance(score, Unscored) else float(getattr(score, name))
+
+
+def summarize(records: Sequence[Record], measures: Mapping[str, Measure]) -> Figures:
+    """The mean of every measure; what is unscored is left out of its mean, with the reason."""
+    row = Figures()
+    for name, measure in measures.items():
+        row.put(name, mean(measure(record) for record in records))
+    return row
+
+
+def grouped(
+    records: Iterable[Record], key: Callable[[Record], str], measures: Mapping[str, Measure]
+) -> dict[str, dict[str, Any]]:
+    """The summary of each group, with the number of its questions."""
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return {name: {"questions": len(own), **summarize(own, measures)} for name, own in sorted(groups.items())}
+
+
+def latency(records: Sequence[Record]) -> dict[str, float | None]:
+    """Median and 95th percentile of the time a search took."""
+    return {
+        "search_p50_ms": quantile([record.milliseconds for record in records], 0.5),
+        "search_p95_ms": quantile([record.milliseconds for record in records], 0.95),
+    }
+
+
+def quantile(values: Sequence[float], share: float) -> float | None:
+    """The value below which this share of the values lies (nearest rank); None without values."""
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3) if ordered else None
+
+
+def diagnostics(records: Iterable[Record]) -> dict[str, Any] | None:
+    """The diagnostics of label selection (Appendix D); None for a method without labels."""
+    known = [record for record in records if record.labels is not None]
+    if not known:
+        return None
+    row = Figures()
+    none = Unscored("no gold step")
+    diagnosed = [none if r.diagnostics is None else SelectionDiagnostics(*r.diagnostics) for r in known]
+    for name, figure in mean_diagnostics(diagnosed).items():
+        row.put(name, figure)
+    return row
+
+
+def entity_resolution(notes: Iterable[Prepared], method: str) -> float | None:
+    """Entity resolution recall over all trajectories; None for methods without snippets, or without a plan."""
+    own = [note for note in notes if note.method == method and note.named is not None and note.operations]
+    operations = sum(note.operations for note in own)
+    return round(sum(note.named or 0 for note in own) / operations, 6) if operations else None
+
+
+def paired_with(
+    baseline: str, records: Mapping[str, Sequence[Record]], measures: Mapping[str, Measure], *, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Compare a method with every other one on the questions both have, for the named measures."""
+    found = []
+    mine = {record.question: record for record in records.get(baseline, ())}
+    for other, theirs in records.items():
+        if other == baseline or not mine:
+            continue
+        both = [(mine[record.question], record) for record in theirs if record.question in mine]
+        for name in names:
+            scores = [(measures[name](a), measures[name](b)) for a, b in both]
+            difference = compare_paired([a for a, _ in scores], [b for _, b in scores])
+            if isinstance(difference, PairedDifference):
+                row = {"a": baseline, "b": other, "metric": name, "pairs": difference.pairs}
+                figures = {key: round(getattr(difference, key), 6) for key in ("difference", "low", "high", "p")}
+                found.append({**row, **figures})
+    return found

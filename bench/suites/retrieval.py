@@ -1,0 +1,92 @@
+"""`stitch bench retrieval`: is the evidence of questions found, by each method, on any set in the generic format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from stitch.bench.data.sets import load_questions
+from stitch.bench.data.types import DataSet
+from stitch.bench.figures import print_json, print_table
+from stitch.bench.records import Prepared, read_prepared
+from stitch.bench.scoring import diagnostics, grouped, latency, paired_with, retrieval_measures, summarize
+from stitch.bench.suites.running import Finished, Options, finished, suite_options
+
+PAIRED = ("recall@10", "budget_recall")
+"""The measures on which methods are compared question by question."""
+
+
+def measure_retrieval(data: DataSet, options: Options) -> dict[str, Any]:
+    """Run the methods over a set and measure what they found."""
+    with finished("retrieval", data, options, contexts=False) as done:
+        return summarize_retrieval(done)
+
+
+def summarize_retrieval(done: Finished) -> dict[str, Any]:
+    """The figures of a finished run."""
+    measures = retrieval_measures(done.manifest.settings.budget_tokens)
+    methods: dict[str, Any] = {}
+    for name, records in done.records.items():
+        methods[name] = {
+            **summarize(records, measures),
+            **latency(records),
+            "by_type": grouped(records, lambda record: record.type, measures),
+            "label_diagnostics": diagnostics(records),
+        }
+    methods |= dict.fromkeys(done.missing)
+    first = "stitch" if "stitch" in done.records else next(iter(done.records), "")
+    return {
+        "set": done.manifest.settings.set,
+        "questions": max(map(len, done.records.values()), default=0),
+        "budget_tokens": done.manifest.settings.budget_tokens,
+        "methods": methods,
+        "ingest": ingest(read_prepared(done.folder), first),
+        "paired": paired_with(first, done.records, measures, names=PAIRED),
+        "reasons": {name: {"all": reason} for name, reason in done.missing.items()},
+    }
+
+
+def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
+    """How many steps a method took in, and how fast one process did it."""
+    own = [note for note in notes if note.method == method]
+    seconds = sum(note.seconds for note in own)
+    steps = sum(note.steps for note in own)
+    return {"steps": steps, "steps_per_s": round(steps / seconds, 1) if seconds else None}
+
+
+def show_retrieval(figures: dict[str, Any]) -> None:
+    """Print the figures as a table, and the differences that matter."""
+    flat = ("by_type", "label_diagnostics")
+    rows = {
+        name: {key: value for key, value in row.items() if key not in flat} if row else {}
+        for name, row in figures["methods"].items()
+    }
+    print_table(rows, title=f"{figures['set']}: {figures['questions']} questions, {figures['budget_tokens']} tokens")
+    for pair in figures["paired"]:
+        click.echo(
+            f"{pair['a']} - {pair['b']}, {pair['metric']}: {pair['difference']:+.3f} "
+            f"[{pair['low']:+.3f}, {pair['high']:+.3f}], p = {pair['p']:.4f}"
+        )
+
+
+def run_retrieval(data: DataSet, options: Options) -> None:
+    """Measure and print."""
+    figures = measure_retrieval(data, options)
+    if options.as_json:
+        print_json(figures)
+    else:
+        show_retrieval(figures)
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="A folder of trajectories and questions.")
+@suite_options
+def command(data: Path, **given: Any) -> None:
+    """Find the evidence of questions.
+
+    \b
+    Example:
+      stitch bench retrieval --data locomo --methods stitch,stitch-unlabeled,bm25 --out runs/locomo
+    """
+    run_retrieval(load_questions(data), Options(**given))

@@ -1,0 +1,425 @@
+"""Methods, the harness and the suites of retrieval, on a set small enough to be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from stitch.bench.answering import Answer
+from stitch.bench.commands import group
+from stitch.bench.data.types import DataSet, GoldLabels, Inquiry, Question
+from stitch.bench.harness import Job, run
+from stitch.bench.labelers import GoldLabeler, gold_filter, with_targets
+from stitch.bench.manifest import RunSettings, claim, new_manifest, read_manifest
+from stitch.bench.methods import Lexical
+from stitch.bench.metrics.judging import ContainmentJudge
+from stitch.bench.metrics.scores import Unscored
+from stitch.bench.records import append, mend, methods_in, read_prepared, read_records, record_file
+from stitch.bench.registry import DEFAULT_METHODS, METHODS, make_methods, method_names, missing_for
+from stitch.bench.scoring import came_measures, retrieval_measures, summarize
+
+from stitch.core import ContextualIntent, EntityMention, IntentFilter, Step, StepLabels, Trajectory
+from stitch.errors import InputError, SettingsError
+
+SAID = (
+    ("user", "Let's plan day 1. Which hotel is good?"),
+    ("assistant", "The Apollo Seaside Resort costs $291.72 a night."),
+    ("user", "Let's turn to day 2 and look for a restaurant."),
+    ("assistant", "The Olympus Summit has breakfast. It is $18.50."),
+    ("user", "Back to day 1: is there a museum?"),
+    ("assistant", "The Muse Gallery is open until six."),
+)
+
+
+def trip(name: str) -> Trajectory:
+    steps = tuple(Step(id=f"s{i}", role=role, content=text) for i, (role, text) in enumerate(SAID))
+    return Trajectory(id=name, steps=steps)
+
+
+def gold() -> dict[str, GoldLabels]:
+    days = ("day 1", "day 1", "day 2", "day 2", "day 1", "day 1")
+    return {
+        f"s{i}": GoldLabels(scope=(day,), event_types=("ask" if i % 2 == 0 else "tell",)) for i, day in enumerate(days)
+    }
+
+
+def data(*, labeled: bool = True) -> DataSet:
+    questions = (
+        Question(
+            "q1", "t1", "price", "What does the Apollo Seaside Resort cost?", "$291.72", ("s1",),
+            labels=GoldLabels(("day 1",)),
+        ),
+        Question("q2", "t1", "place", "Which museum is open for day 1?", "Muse Gallery", ("s5",)),
+        Question("q3", "t2", "price", "How much is breakfast?", "$18.50", ("s3",)),
+    )  # fmt: skip
+    marked = {"t1": gold(), "t2": gold()} if labeled else {}
+    return DataSet("toy", (trip("t1"), trip("t2")), questions, "0" * 64, gold=marked)
+
+
+def job(folder: Path, *methods: str, **changes: Any) -> Job:
+    folder.mkdir(exist_ok=True)
+    return Job(**{"data": data(), "methods": methods, "folder": folder, "budget_tokens": 4096, **changes})
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of all methods with contexts."""
+    folder = tmp_path_factory.mktemp("runs") / "all"
+    run(job(folder, *METHODS, contexts=True))
+    return folder
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_answers_every_question_inside_the_budget(everything: Path, method: str) -> None:
+    records = read_records(everything, method)
+    assert [record.question for record in records] == ["q1", "q2", "q3"] or {r.question for r in records} == {
+        "q1",
+        "q2",
+        "q3",
+    }
+    for record in records:
+        assert len(set(record.steps)) == len(record.steps) <= 6
+        assert record.steps
+        assert record.context_tokens is not None
+        assert 0 < record.context_tokens <= 4096
+        assert record.context_steps is not None
+        assert set(record.context_steps) <= {f"s{i}" for i in range(6)}
+        assert len(record.step_tokens) == len(record.steps)
+        assert record.milliseconds >= 0
+        assert (record.labels is not None) == (method.startswith(("stitch", "density")))
+
+
+def test_the_oracle_finds_the_evidence_and_nothing_else(everything: Path) -> None:
+    figures = summarize(read_records(everything, "oracle"), retrieval_measures(4096))
+    assert figures == dict.fromkeys(figures, 1.0)
+    assert all(record.steps == record.evidence for record in read_records(everything, "oracle"))
+
+
+def test_ablations_search_without_their_labels(everything: Path) -> None:
+    for method, kind in (("no-scope", "scope"), ("no-event", "event_type"), ("no-entity", "entity_type")):
+        assert all(not (record.labels or {})[kind] for record in read_records(everything, f"stitch-{method}"))
+    for record in read_records(everything, "stitch-unlabeled"):
+        assert not any((record.labels or {}).values())
+        assert record.diagnostics is not None
+        assert record.diagnostics[-1] == 1.0
+
+
+def test_gold_labels_are_those_of_the_question_or_of_its_evidence(everything: Path) -> None:
+    by_question = {record.question: record for record in read_records(everything, "stitch-gold")}
+    assert by_question["q1"].labels == {"scope": ("day 1",), "event_type": (), "entity_type": ()}
+    assert by_question["q2"].labels == {"scope": ("day 1",), "event_type": ("tell",), "entity_type": ()}
+    assert by_question["q2"].matched["s5"] == {"scope": ("day 1",), "event_type": ("tell",)}
+
+
+def test_the_last_steps_are_the_most_recent(everything: Path) -> None:
+    assert all(record.steps[:2] == ("s5", "s4") for record in read_records(everything, "recent"))
+    assert all(len(record.context_steps or ()) == 6 for record in read_records(everything, "full-context"))
+
+
+def test_methods_that_share_a_memory_note_what_it_took_once(everything: Path) -> None:
+    notes = {(note.method, note.trajectory): note for note in read_prepared(everything)}
+    assert len(notes) == 2 * len(METHODS)
+    assert notes["stitch", "t1"].seconds == notes["stitch-no-scope", "t1"].seconds
+    assert notes["stitch", "t1"].steps == 6
+    assert methods_in(everything) == sorted(METHODS)
+
+
+def test_a_finished_run_is_not_run_again(everything: Path) -> None:
+    before = {path.name: path.read_bytes() for path in everything.iterdir()}
+    run(job(everything, *METHODS, contexts=True))
+    assert {path.name: path.read_bytes() for path in everything.iterdir()} == before
+
+
+def test_a_stopped_run_goes_on_with_the_questions_that_are_left(tmp_path: Path) -> None:
+    run(job(tmp_path / "r", "bm25"))
+    path = record_file(tmp_path / "r", "bm25")
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(whole[1] + whole[2][:40])  # one line lost, one cut by the kill
+    run(job(tmp_path / "r", "bm25"))
+    again = path.read_bytes().splitlines(keepends=True)
+    assert again[0] == whole[1]
+    assert sorted(json.loads(line)["question"] for line in again) == ["q1", "q2", "q3"]
+
+
+def test_methods_stopped_at_different_places_are_all_completed(tmp_path: Path) -> None:
+    run(job(tmp_path / "r", "bm25", "recent"))
+    path = record_file(tmp_path / "r", "recent")
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    run(job(tmp_path / "r", "bm25", "recent", "oracle"))
+    for method in ("bm25", "recent", "oracle"):
+        assert {record.question for record in read_records(tmp_path / "r", method)} == {"q1", "q2", "q3"}
+
+
+def test_several_processes_give_the_same_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stitch.bench.harness._WORTH_WORKERS", 1)
+    run(job(tmp_path / "one", "bm25"))
+    run(job(tmp_path / "two", "bm25", workers=2))
+    found = [
+        sorted((r.question, r.steps, r.step_tokens) for r in read_records(tmp_path / name, "bm25"))
+        for name in ("one", "two")
+    ]
+    assert found[0] == found[1]
+
+
+class ScriptedAnswerer:
+    """Answers with what it is told; fails where it is told None."""
+
+    name = "scripted"
+
+    def __init__(self, answers: dict[str, str | None]) -> None:
+        self._answers = answers
+        self.contexts: list[str] = []
+
+    def answer(self, question: str, *, context: str, domain: str) -> Answer:
+        del domain
+        self.contexts.append(context)
+        text = self._answers[question]
+        return Answer(Unscored("cut off") if text is None else text, tokens=10)
+
+
+def test_with_an_answerer_answers_are_judged_and_failures_kept(tmp_path: Path) -> None:
+    answerer = ScriptedAnswerer(
+        {
+            "What does the Apollo Seaside Resort cost?": "It costs $291.72.",
+            "Which museum is open for day 1?": "Hermes Hall",
+            "How much is breakfast?": None,
+        }
+    )
+    run(job(tmp_path / "r", "bm25", contexts=True, answerer=answerer, judge=ContainmentJudge()))
+    records = read_records(tmp_path / "r", "bm25")
+    row = summarize(records, came_measures())
+    assert row["f1"] == 0.5
+    assert row["answer_in_context"] == 1.0
+    assert [record.answered.reason for record in records if record.answered] == ["", "", "cut off"]
+    assert all("<memory>" in context for context in answerer.contexts)
+
+
+def test_what_was_not_measured_is_null_with_a_reason(tmp_path: Path) -> None:
+    run(job(tmp_path / "r", "bm25"))
+    row = summarize(read_records(tmp_path / "r", "bm25"), came_measures())
+    assert row["f1"] is None
+    assert row.reasons["f1"] == "no model is configured"
+    assert row.reasons["answer_in_context"] == "no context was made"
+
+
+def settings(**changes: Any) -> RunSettings:
+    fields = {"suite": "retrieval", "set": "toy", "data_sha256": "0", "k": 200, "budget_tokens": 4096,
+              "tokenizer": "pieces-1", "labels": "local-1", "embedder": "x"}  # fmt: skip
+    return RunSettings(**{**fields, **changes})
+
+
+def test_a_run_folder_belongs_to_its_settings(tmp_path: Path) -> None:
+    first = claim(tmp_path / "r", new_manifest(settings()))
+    assert claim(tmp_path / "r", new_manifest(settings(), command="again")) == first
+    assert first.versions["stitch"]
+    with pytest.raises(SettingsError, match="budget_tokens is 4096 there, 1024 now") as raised:
+        claim(tmp_path / "r", new_manifest(settings(budget_tokens=1024)))
+    assert "--out" in raised.value.hint
+    assert read_manifest(tmp_path / "r") == first
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="is not empty and holds no run"):
+        claim(tmp_path, new_manifest(settings()))
+    with pytest.raises(InputError, match="is no run"):
+        read_manifest(tmp_path)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="is no manifest"):
+        read_manifest(tmp_path)
+
+
+def test_damaged_records_are_named_with_their_line(tmp_path: Path) -> None:
+    record_file(tmp_path, "bm25").write_bytes(b"nonsense\n")
+    with pytest.raises(InputError, match=r"bm25\.jsonl:1 is damaged"):
+        read_records(tmp_path, "bm25")
+    mend(tmp_path / "absent.jsonl")
+    append(tmp_path / "new.jsonl", settings())
+    assert (tmp_path / "new.jsonl").read_bytes().endswith(b"}\n")
+
+
+def test_methods_are_chosen_by_name() -> None:
+    assert method_names(None) == DEFAULT_METHODS
+    assert method_names("all") == tuple(METHODS)
+    assert method_names("bm25, stitch") == ("bm25", "stitch")
+    for text, message in (("bm26", "no method 'bm26'"), ("bm25,bm25", "named twice"), (" , ", "no method is named")):
+        with pytest.raises(InputError, match=message):
+            method_names(text)
+
+
+def test_gold_labels_need_a_set_that_has_them() -> None:
+    assert missing_for("stitch-gold", data()) is None
+    assert missing_for("stitch-gold", data(labeled=False)) == "the set has no gold labels"
+    assert missing_for("stitch", data(labeled=False)) is None
+
+
+def test_without_contexts_a_ranker_only_ranks() -> None:
+    (method,) = make_methods(["bm25"], data(), contexts=False)
+    method.prepare([trip("t1")])
+    found = method.search(Inquiry("q", "t1", "Apollo Resort"), k=2, budget_tokens=10)
+    assert found.steps[0] == "s1"
+    assert len(found.steps) == 2
+    assert found.context is None
+
+
+def test_a_question_without_a_known_word_leaves_the_order_of_steps() -> None:
+    method = Lexical()
+    method.prepare([trip("t1")])
+    assert method.search(Inquiry("q", "t1", "zzz the"), k=3, budget_tokens=99).steps == ("s0", "s1", "s2")
+
+
+def test_gold_labels_are_continued_as_any_others() -> None:
+    session = GoldLabeler({"t1": gold()}).begin("t1")
+    steps = trip("t1").steps
+    labels = session.label(steps[:4])
+    other = GoldLabeler({"t1": gold()}).begin("t1", session.save())
+    other.replay(steps[:4], labels)
+    assert other.label(steps[4:]) == session.label(steps[4:])
+    assert other.inventory() == session.inventory()
+    assert {scope.name: scope.steps for scope in session.inventory().scopes} == {"day 1": 4, "day 2": 2}
+    assert session.inventory().event_types == {"ask": 3, "tell": 3}
+    assert GoldLabeler({}).begin("t9").label(steps[:1])[0].intent == ContextualIntent()
+
+
+def test_several_gold_scopes_are_one_and_a_question_without_gold_asks_for_nothing() -> None:
+    question = Question("q", "t", "x", "?", None, ("s1", "s9"))
+    assert gold_filter(question, {"s1": GoldLabels(("a", "b"))}) == IntentFilter(scopes=("a + b",))
+    assert gold_filter(question, {}) == IntentFilter()
+
+
+def test_targets_are_the_values_a_step_mentions() -> None:
+    labels = StepLabels(
+        intent=ContextualIntent(scope="s"), made_by="x", mentions=(EntityMention(entity_type="hotel", value="Apollo"),)
+    )
+    assert with_targets(labels).intent == ContextualIntent(scope="s", targets=("apollo",))
+
+
+def write_set(folder: Path) -> Path:
+    folder.mkdir()
+    rows = [
+        {"id": t.id, "steps": [s.model_dump(include={"id", "role", "content"}) for s in t.steps]}
+        for t in data().trajectories
+    ]
+    asked = [
+        {"id": q.id, "trajectory": q.trajectory, "type": q.type, "question": q.text, "answer": q.answer,
+         "evidence": list(q.evidence)}
+        for q in data().questions
+    ]  # fmt: skip
+    (folder / "trajectories.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    return folder
+
+
+def call(*arguments: str) -> Any:
+    result = CliRunner().invoke(group, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_the_retrieval_command_keeps_its_contract(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "toy")
+    arguments = (
+        "retrieval",
+        "--data",
+        str(folder),
+        "--methods",
+        "stitch,bm25,stitch-gold",
+        "--out",
+        str(tmp_path / "r"),
+    )
+    figures = json.loads(call(*arguments, "--json").stdout)
+    assert (figures["set"], figures["questions"]) == ("toy", 3)
+    row = figures["methods"]["stitch"]
+    assert {"recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall", "search_p50_ms",
+            "search_p95_ms", "by_type"} <= set(row)  # fmt: skip
+    assert row["by_type"]["price"]["questions"] == 2
+    assert figures["methods"]["stitch-gold"] is None
+    assert figures["reasons"]["stitch-gold"] == {"all": "the set has no gold labels"}
+    assert figures["ingest"]["steps"] == 12
+    assert figures["ingest"]["steps_per_s"] > 0
+    assert {(p["a"], p["b"], p["metric"]) for p in figures["paired"]} == {
+        ("stitch", "bm25", "recall@10"),
+        ("stitch", "bm25", "budget_recall"),
+    }
+    assert json.loads(call(*arguments, "--json").stdout) == figures  # nothing was run again
+    table = call(*arguments)
+    assert "stitch-gold is left out" in table.stderr
+    assert "recall@10" in table.stdout
+    with pytest.raises(SettingsError, match="limit is None there, 1 now"):
+        call(*arguments, "--limit", "1")
+    limited = json.loads(call("retrieval", "--data", str(folder), "--methods", "bm25", "--limit", "1", "--json").stdout)
+    assert limited["questions"] == 1
+
+
+def test_the_came_command_keeps_its_contract(tmp_path: Path) -> None:
+    folder = tmp_path / "traj-0"
+    folder.mkdir()
+    turns = [
+        {"id": f"trip-x-turn-{i}", "role": role, "content": f"{text} ----TIMESTAMP: 2025-05-15T08:00",
+         "partition": ["trip-x", "day-1"], "action": "PROPOSE" if i == 1 else "",
+         "action_object": "Apollo Seaside Resort" if i == 1 else ""}
+        for i, (role, text) in enumerate(SAID)
+    ]  # fmt: skip
+    question = {
+        "id": "Q1", "type": "type 4", "content": "What is the plan for day 1?", "answer_turn_ids": ["trip-x-turn-1"],
+        "answer": {"free_form_answer": "Stay at Apollo Seaside Resort; Visit Muse Gallery and Nyx Tower"},
+    }  # fmt: skip
+    (folder / "turns.jsonl").write_text("\n".join(map(json.dumps, turns)))
+    (folder / "questions.jsonl").write_text(json.dumps(question))
+    arguments = ("came", "--data", str(tmp_path), "--methods", "stitch,bm25,stitch-gold")
+    figures = json.loads(call(*arguments, "--json").stdout)
+    assert (figures["trajectories"], figures["questions"]) == (1, 1)
+    row = figures["methods"]["stitch"]
+    assert row["answer_in_context"] == pytest.approx(2 / 3, abs=1e-6)
+    assert row["entity_resolution_recall"] == 1.0
+    assert row["f1"] is None
+    assert row["context_tokens"] > 0
+    assert set(row["by_domain"]) == {"travel"}
+    assert set(row["by_type"]) == {"type_4"}
+    assert "Q_GT@MAX" in row["label_diagnostics"]
+    assert figures["methods"]["bm25"]["entity_resolution_recall"] is None
+    assert figures["reasons"]["bm25"]["entity_resolution_recall"] == "the method resolves nothing"
+    assert figures["reasons"]["stitch"]["f1"] == "no model is configured"
+    table = call(*arguments)
+    assert "answer_in_context" in table.stdout
+    assert "no model is configured" in table.stderr
+
+
+@pytest.mark.parametrize("command", ["locomo", "longmemeval"])
+def test_official_files_are_measured_as_other_sets(tmp_path: Path, command: str) -> None:
+    talk = [{"speaker": "Ann", "dia_id": f"D1:{i}", "text": text} for i, (_, text) in enumerate(SAID, start=1)]
+    qa = {"question": "What does Apollo cost?", "answer": "$291.72", "evidence": ["D1:2"], "category": 4}
+    session = [{"role": role, "content": text, "has_answer": i == 1} for i, (role, text) in enumerate(SAID)]
+    contents: dict[str, list[Any]] = {
+        "locomo": [{"sample_id": "c", "conversation": {"session_1": talk}, "qa": [qa]}],
+        "longmemeval": [{"question_id": "q", "question_type": "x", "question": "What does Apollo cost?",
+                         "answer": "y", "haystack_sessions": [session]}],
+    }  # fmt: skip
+    (tmp_path / "official.json").write_text(json.dumps(contents[command]))
+    figures = json.loads(call(command, "--data", str(tmp_path / "official.json"), "--methods", "bm25", "--json").stdout)
+    assert figures["methods"]["bm25"]["recall@5"] == 1.0
+
+
+@pytest.mark.parametrize(("name", "expected"), [("sgd_interleaved", 0.357), ("ikat", 0.949), ("qmsum", 0.144)])
+def test_the_published_bm25_baselines_are_met(
+    shared_data: Callable[[str], Path], tmp_path: Path, name: str, expected: float
+) -> None:
+    from stitch.bench.data.sets import load_questions
+
+    loaded = load_questions(shared_data(f"memory_qa/{name}"))
+    run(job(tmp_path / "r", "bm25", data=loaded))
+    figures = summarize(read_records(tmp_path / "r", "bm25"), retrieval_measures(4096))
+    assert figures["recall@10"] == pytest.approx(expected, abs=0.01)
+
+
+def test_question_order_does_not_matter_to_a_summary(everything: Path) -> None:
+    records = read_records(everything, "bm25")
+    assert summarize(records, retrieval_measures(4096)) == summarize(_turned(records), retrieval_measures(4096))
+
+
+def _turned(records: Sequence[Any]) -> list[Any]:
+    return list(reversed(records))
