@@ -64,9 +64,9 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
     Searches go over all trajectories, embedding of the question and choice of labels included; `rank_*` is the store's
     share of them. `numpy_floor_p50_ms` is what a scan of all vectors and the choice of the best 40 cost without any
     index, labels or payload; `client_local_p50_ms` is the store's ranking over `client_local_steps` snippets in
-    qdrant-client's local mode. `rss_mb` is what a process holds that has opened the memory and searched it, pages of mapped
-    files included; the engine maps every vector twice, and `pss_mb` (on Linux) counts such a page once. `disk_mb` is what
-    the folder occupies.
+    qdrant-client's local mode. `rss_mb` is what a process holds that has opened the memory and searched it, pages of
+    mapped files included; the engine maps every vector twice, and `pss_mb` (on Linux) counts such a page once.
+    `disk_mb` is what the folder occupies.
 
     Args:
         steps: How many steps the memory holds.

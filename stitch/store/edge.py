@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
@@ -16,16 +16,15 @@ from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store.checks import check_records
+from stitch.store.edge_scorer import DENSE, WORDS, EdgeScorer
 from stitch.store.index import IndexEntry, LabelIndex
 from stitch.store.owner import Ownership
 from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, labels_of, to_payload
-from stitch.store.similarity import Page, Similarity, most_similar, score
+from stitch.store.similarity import Similarity, most_similar, score
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_DENSE, _WORDS = "text", "words"
 
 _BY_ID_ROWS = 6000
 """Up to so many snippets are searched by naming them; among more, scanning all is quicker (measured, see below)."""
@@ -99,10 +98,10 @@ class EdgeStore:
                 row = index.row(snippet.tenant, snippet_id)
                 if row is None:
                     row, fresh = fresh, fresh + 1
-                named: dict[str, Any] = {_DENSE: vector}
+                named: dict[str, Any] = {DENSE: vector}
                 if record.words:
                     weights = list(map(float, record.words.values()))
-                    named[_WORDS] = EdgeSparse(indices=list(record.words), values=weights)
+                    named[WORDS] = EdgeSparse(indices=list(record.words), values=weights)
                 points.append(Point(row, named, to_payload(snippet, embedder_name=self._embedder_name)))
                 entries.append((row, _entry(snippet)))
             if not points:
@@ -112,7 +111,7 @@ class EdgeStore:
                 with self._engine("write to"):
                     self._shard.update(UpdateOperation.upsert_points(points))
             except StoreError:
-                self._labels = None  # a part may be written: what is there is read from the engine when next needed
+                self._labels = None  # a part may be written: see `_index`
                 raise
             for row, entry in entries:
                 index.add(row, entry)
@@ -133,7 +132,7 @@ class EdgeStore:
             slot_of[rows[cut.tier]] = cut.tier
             with self._engine("search"):
                 scores = self._search_tier(similarity, rows[cut.tier], slot_of=slot_of, need=need)
-                scores |= score(similarity, _EdgeScorer(self._shard, similarity), rows[cut.certain].tolist())
+                scores |= score(similarity, EdgeScorer(self._shard, similarity), rows[cut.certain].tolist())
             slot_of[rows[cut.certain]] = cut.certain
             if len(scores) < min(query.k, len(cut.certain) + len(cut.tier)):
                 unlike = cut.tier[~np.isin(rows[cut.tier], list(scores))]
@@ -177,7 +176,7 @@ class EdgeStore:
                 try:
                     with self._engine("delete from"):
                         # A point deleted with its words would go on counting in the document frequencies.
-                        nothing = [Point(row, {_DENSE: [0.0] * self._dimension}) for row in rows.values()]
+                        nothing = [Point(row, {DENSE: [0.0] * self._dimension}) for row in rows.values()]
                         self._shard.update(UpdateOperation.upsert_points(nothing))
                         self._shard.update(UpdateOperation.delete_points(list(rows.values())))
                 except StoreError:
@@ -260,8 +259,8 @@ class EdgeStore:
         # Cold: the engine maps vectors twice, and would otherwise read both maps into memory when it opens.
         dense = EdgeVectorParams(size=self._dimension, distance=Distance.Cosine, memory=Memory.Cold)
         config = EdgeConfig(
-            vectors={_DENSE: dense},
-            sparse_vectors={_WORDS: EdgeSparseVectorParams(modifier=Modifier.Idf)},
+            vectors={DENSE: dense},
+            sparse_vectors={WORDS: EdgeSparseVectorParams(modifier=Modifier.Idf)},
         )
         self._shard = EdgeShard.create(str(shard), config)
         self._shard.flush()
@@ -331,6 +330,13 @@ class EdgeStore:
         if self._shard is None:
             raise StoreError(f"{self._what} is closed")
         if self._labels is None:
+            # A write failed. The engine takes no other until it has recovered from its log, and only it knows what is
+            # there; the write itself is in the log, so it may be done now.
+            from qdrant_edge import EdgeShard
+
+            with self._engine("recover"):
+                self._shard.close()
+                self._shard = EdgeShard.load(str(self._folder / "shard"))
             self._labels = self._read_index()
         return self._labels
 
@@ -348,13 +354,13 @@ class EdgeStore:
         if need == 0 or not len(rows):
             return {}
         if len(rows) <= max(_SCORE_ALL, 2 * need):
-            return score(similarity, _EdgeScorer(self._shard, similarity), rows.tolist())
+            return score(similarity, EdgeScorer(self._shard, similarity), rows.tolist())
         # Where both parts count, who is good in one is seldom good in the other, and the lists must be read further.
         first = need * (10 if similarity.vector and similarity.words else 2)
         if len(rows) <= _BY_ID_ROWS:
-            scorer, limit = _EdgeScorer(self._shard, similarity, among=rows.tolist()), first
+            scorer, limit = EdgeScorer(self._shard, similarity, among=rows.tolist()), first
         else:  # scan all: if labels say nothing of similarity, the tier's share of the best is its share of the whole
-            scorer = _EdgeScorer(self._shard, similarity, slot_of=slot_of)
+            scorer = EdgeScorer(self._shard, similarity, slot_of=slot_of)
             limit = first * len(slot_of) // len(rows)
         return most_similar(similarity, scorer, need=need, limit=limit)
 
@@ -385,58 +391,6 @@ class EdgeStore:
             if type(error) is not Exception:  # the engine raises nothing but bare Exceptions
                 raise
             raise _own_error(f"cannot {doing} {self._what}", str(error)) from error
-
-
-class _EdgeScorer:
-    """The engine's scores for one query: of all rows, of those named, or of those that have a slot."""
-
-    def __init__(
-        self,
-        shard: Any,
-        similarity: Similarity,
-        *,
-        among: list[int] | None = None,
-        slot_of: NDArray[np.int64] | None = None,
-    ) -> None:
-        from qdrant_edge import Query
-        from qdrant_edge import SparseVector as EdgeSparse
-
-        self._shard = shard
-        self._among = among
-        self._slot_of = slot_of
-        if similarity.vector:
-            self._dense_query = Query.Nearest(similarity.vector, using=_DENSE)
-        if similarity.words:
-            words = EdgeSparse(indices=list(similarity.words), values=list(map(float, similarity.words.values())))
-            self._words_query = Query.Nearest(words, using=_WORDS)
-
-    def dense(self, limit: int) -> Page[int]:
-        return self._page(self._dense_query, limit)
-
-    def lexical(self, limit: int) -> Page[int]:
-        return self._page(self._words_query, limit)
-
-    def cosines(self, keys: Collection[int]) -> dict[int, float]:
-        return {point.id: point.score for point in self._ask(self._dense_query, len(keys), keys)}
-
-    def lexicals(self, keys: Collection[int]) -> dict[int, float]:
-        return {point.id: point.score for point in self._ask(self._words_query, len(keys), keys)}
-
-    def _page(self, query: Any, limit: int) -> Page[int]:
-        points = self._ask(query, limit, self._among)
-        scores = {point.id: point.score for point in points}
-        if self._slot_of is not None:
-            scores = {row: value for row, value in scores.items() if self._slot_of[row] >= 0}
-        return Page(scores, points[-1].score if len(points) == limit else None)
-
-    def _ask(self, query: Any, limit: int, among: Collection[int] | None) -> list[Any]:
-        from qdrant_edge import Filter, HasIdCondition, QueryRequest, SearchParams
-
-        condition = None if among is None else Filter(must=[HasIdCondition(set(among))])
-        exact = SearchParams(exact=True)
-        return self._shard.query(  # type: ignore[no-any-return]  # the engine ships no types
-            QueryRequest(limit=limit, query=query, filter=condition, params=exact)
-        )
 
 
 def _entry(snippet: MemorySnippet) -> IndexEntry:

@@ -40,7 +40,7 @@ def make_store(tmp_path: Path) -> MakeStore:
 
 
 class TestEdgeStore(SnippetStoreContract):
-    many_snippets = 8000
+    many_snippets = 6500
 
 
 def open_store(path: Path, **options: object) -> EdgeStore:
@@ -257,6 +257,71 @@ def test_a_full_disk_is_refused_before_anything_is_written(tmp_path: Path, monke
         monkeypatch.undo()
         store.put([make_record("1")])
         assert store.count() == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the size of files cannot be limited there")
+def test_after_a_failed_write_the_store_knows_what_it_holds_and_goes_on(tmp_path: Path) -> None:
+    code = """
+        import resource, sys
+        from stitch.errors import StoreError
+        from stitch.store import EdgeStore
+        from stitch.testing.contracts.store import DIMENSION, EMBEDDER, make_record
+
+        store = EdgeStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, limits[1]))
+        for number in range(400):
+            try:
+                store.put([make_record(str(number), position=number, text="x" * 1_000_000)])
+            except StoreError as error:
+                print(error.message)
+                break
+        for _ in range(2):
+            try:
+                store.count()
+            except StoreError as error:
+                assert "cannot recover" in error.message, error.message
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        steps = [int(snippet.step) for snippet in store.scroll("t")]
+        assert steps[:number] == list(range(number)), (number, steps)
+        store.put([make_record(str(number), position=number)])
+        assert store.count() == number + 1, (store.count(), number)
+        store.close()
+        print(number)
+    """
+    with run_python(code, tmp_path) as process:
+        out, err = process.communicate()
+    assert process.returncode == 0, err
+    message, number = out.splitlines()
+    assert message.startswith("cannot write to the memory")
+    with closing(open_store(tmp_path)) as store:
+        assert store.count() == int(number) + 1
+
+
+def test_a_deletion_that_was_cut_short_is_finished(tmp_path: Path) -> None:
+    from qdrant_edge import EdgeShard, Point, UpdateOperation
+
+    with closing(open_store(tmp_path)) as store:
+        store.put([make_record("1"), make_record("2", position=1)])
+    shard = EdgeShard.load(str(tmp_path / "store" / "shard"))
+    # What a deletion writes first, in place of the snippet in row 0.
+    shard.update(UpdateOperation.upsert_points([Point(0, {"text": [0.0] * DIMENSION})]))
+    shard.close()
+    for _ in range(2):
+        with closing(open_store(tmp_path)) as store:
+            assert [snippet.step for snippet in store.scroll("t")] == ["2"]
+
+
+def test_a_stored_snippet_of_another_schema_is_an_error_and_no_guess(tmp_path: Path) -> None:
+    from qdrant_edge import EdgeShard, UpdateOperation
+
+    with closing(open_store(tmp_path)) as store:
+        store.put([make_record("1")])
+    shard = EdgeShard.load(str(tmp_path / "store" / "shard"))
+    shard.update(UpdateOperation.set_payload([0], {"schema_version": 99}))
+    shard.close()
+    with closing(open_store(tmp_path)) as store, pytest.raises(StoreError, match="schema version 99"):
+        store.get("t", [make_record("1").snippet.id])
 
 
 def test_threads_may_write_and_search_at_once(tmp_path: Path) -> None:
