@@ -1,0 +1,266 @@
+"""The language model over real HTTP on this machine, and by scripted replies: limits, errors, the ledger."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy import lm15
+
+from stitch.errors import BudgetSpentError, JournalError, ModelUnavailableError, ReplyError, SettingsError
+from stitch.lm import Charge, LanguageModel, Ledger, Limits, Price, Purpose, read_ledger, sum_up
+from stitch.testing.model import LoopbackProvider, ScriptedCompletion, completion, failure, fields_of
+from stitch.testing.servers import Reply, Silence
+
+
+class Question(dspy.Signature):  # type: ignore[misc]  # DSPy is not typed
+    """Answer."""
+
+    question: str = dspy.InputField()
+    answer: str = dspy.OutputField()
+    points: list[int] = dspy.OutputField()
+
+
+PREDICT = dspy.Predict(Question)
+PURPOSE = Purpose("test", trajectory="t", position=3, steps=2)
+
+
+def answer(system: str, user: str) -> Any:
+    return {"answer": fields_of(user)["question"].upper(), "points": [1, 2]}
+
+
+def ask(model: LanguageModel, question: str = "why") -> Any:
+    return model.run(PREDICT, purpose=PURPOSE, question=question)
+
+
+def ask_for_ever(model: LanguageModel) -> None:
+    for _ in range(100):
+        ask(model)
+
+
+def scripted(script: Callable[[str, str], Any] = answer, **options: Any) -> LanguageModel:
+    return LanguageModel("scripted", completion=ScriptedCompletion(script), **options)
+
+
+def test_a_reply_comes_back_as_a_prediction_over_http_with_a_schema_and_no_key() -> None:
+    with LoopbackProvider(answer) as provider:
+        model = LanguageModel("openai/qwen3-8b", base_url=provider.base_url, offline=True)
+        prediction = ask(model)
+        model.close()
+        model.close()
+    assert (prediction.answer, prediction.points) == ("WHY", [1, 2])
+    request = provider.requests[0]
+    assert request.path == "/v1/chat/completions"
+    assert request.body["model"] == "qwen3-8b"
+    assert request.body["response_format"]["type"] == "json_schema"
+
+
+def test_the_key_and_the_longest_reply_reach_the_provider() -> None:
+    with LoopbackProvider(answer) as provider:
+        model = LanguageModel("m", base_url=provider.base_url, api_key="secret", limits=Limits(reply_tokens=99))
+        ask(model)
+        model.close()
+    assert provider.requests[0].headers["authorization"] == "Bearer secret"
+    assert 99 in provider.requests[0].body.values()
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_is_transient_is_tried_again_after_the_pause_that_was_asked_for(status: int) -> None:
+    pauses: list[float] = []
+    with LoopbackProvider(answer, faults=[failure(status, retry_after_s=7), failure(status)]) as provider:
+        model = LanguageModel("m", base_url=provider.base_url, pause=pauses.append)
+        assert ask(model).answer == "WHY"
+        model.close()
+    assert pauses == [7.0, 2.0]
+    assert model.ledger.total().calls == 1
+
+
+def test_a_provider_that_stays_down_is_unavailable_after_all_retries() -> None:
+    with LoopbackProvider(answer, faults=[failure(500)] * 9) as provider:
+        model = LanguageModel("m", base_url=provider.base_url, limits=Limits(retries=2), pause=lambda s: None)
+        with pytest.raises(ModelUnavailableError, match="does not answer"):
+            ask(model)
+        model.close()
+    assert len(provider.requests) == 3
+
+
+def test_a_provider_that_says_nothing_is_given_up_after_the_timeout() -> None:
+    with LoopbackProvider(answer, faults=[Silence()]) as provider:
+        model = LanguageModel("m", base_url=provider.base_url, limits=Limits(timeout_s=0.05, retries=0))
+        with pytest.raises(ModelUnavailableError):
+            ask(model)
+        model.close()
+
+
+def test_a_server_that_is_not_there_is_unavailable() -> None:
+    with LoopbackProvider(answer) as provider:
+        url = provider.base_url
+    model = LanguageModel("m", base_url=url, limits=Limits(retries=0))
+    with pytest.raises(ModelUnavailableError):
+        ask(model)
+    model.close()
+
+
+def test_a_refused_key_is_not_tried_again_and_says_what_to_set() -> None:
+    with LoopbackProvider(answer, faults=[failure(401)]) as provider:
+        model = LanguageModel("m", base_url=provider.base_url)
+        with pytest.raises(ModelUnavailableError) as caught:
+            ask(model)
+        model.close()
+    assert caught.value.hint == "set STITCH_MODEL_KEY"
+    assert len(provider.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        completion('{"answer": "a", "points": [1', finish_reason="length"),
+        completion('{"answer": "a", "points": [1'),
+        completion('{"answer": "a", "points": [1, 2]}', finish_reason="length"),
+        completion("I would rather not."),
+        completion(""),
+        completion("[1, 2]"),
+        completion('{"answer": "a"}'),
+        completion('{"answer": "a", "points": ["many"]}'),
+    ],
+    ids=["cut", "cut unsaid", "cut after the end", "garbage", "empty", "a list", "a field less", "wrong kind"],
+)
+def test_a_reply_that_cannot_be_used_is_an_error_and_is_paid_for(fault: Reply) -> None:
+    with LoopbackProvider(answer, faults=[fault]) as provider:
+        model = LanguageModel("m", base_url=provider.base_url)
+        with pytest.raises(ReplyError):
+            ask(model)
+        model.close()
+    assert model.ledger.total().calls == len(provider.requests) == 1
+
+
+def test_a_body_that_is_no_json_is_an_error_of_the_model() -> None:
+    with LoopbackProvider(answer, faults=[Reply(b"<html>")] * 2) as provider:
+        model = LanguageModel("m", base_url=provider.base_url, limits=Limits(retries=0))
+        with pytest.raises((ModelUnavailableError, ReplyError)):
+            ask(model)
+        model.close()
+
+
+def test_talk_and_fences_around_the_json_are_left_out() -> None:
+    model = scripted(lambda system, user: 'Sure:\n```json\n{"answer": "a\nb", "points": []}\n```\n')
+    assert ask(model).answer == "a\nb"
+
+
+def test_a_prompt_that_is_too_long_asks_for_less() -> None:
+    engine = ScriptedCompletion(answer)
+    engine.fail_next(lm15.ContextLengthError("too long"))
+    with pytest.raises(ReplyError, match="too long"):
+        ask(LanguageModel("scripted", completion=engine))
+
+
+def test_the_network_is_refused_when_it_is_off() -> None:
+    with pytest.raises(ModelUnavailableError, match="network is off"):
+        LanguageModel("openai/gpt-5-mini", offline=True)
+    with pytest.raises(ModelUnavailableError, match="network is off"):
+        LanguageModel("m", base_url="https://example.com/v1", offline=True)
+    LanguageModel("m", base_url="http://localhost:1/v1", offline=True)
+
+
+def test_a_model_without_a_known_provider_says_how_to_name_one() -> None:
+    with pytest.raises(ModelUnavailableError) as caught:
+        ask(LanguageModel("no-such-thing"))
+    assert "--base-url" in caught.value.hint
+
+
+def test_a_model_without_a_key_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelUnavailableError):
+        ask(LanguageModel("openai/gpt-5-mini", limits=Limits(retries=0)))
+
+
+def test_a_bug_in_an_engine_is_an_error_of_the_model() -> None:
+    def broken(system: str, user: str) -> Any:
+        raise KeyError("oops")
+
+    with pytest.raises(ModelUnavailableError, match="oops"):
+        ask(scripted(broken))
+
+
+def test_the_budget_in_tokens_stops_before_the_call_that_would_break_it() -> None:
+    model = scripted(limits=Limits(budget_tokens=1_000))
+    with pytest.raises(BudgetSpentError) as caught:
+        ask_for_ever(model)
+    assert 0 < model.ledger.total().calls < 20
+    assert model.ledger.total().tokens <= 1_000 + 20
+    assert "relabel" in caught.value.hint
+
+
+def test_the_budget_in_dollars_stops_too_and_needs_a_price() -> None:
+    model = scripted(price=Price(1_000.0, 2_000.0), limits=Limits(budget_usd=1.0))
+    with pytest.raises(BudgetSpentError):
+        ask_for_ever(model)
+    assert model.ledger.total().calls > 0
+    with pytest.raises(SettingsError):
+        scripted(limits=Limits(budget_usd=1.0))
+
+
+def test_no_more_calls_are_under_way_than_allowed() -> None:
+    running, most, lock, together = 0, 0, threading.Lock(), threading.Barrier(2, timeout=5)
+
+    def slow(system: str, user: str) -> Any:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        together.wait()
+        with lock:
+            running -= 1
+        return answer(system, user)
+
+    model = scripted(slow, limits=Limits(concurrency=2))
+    threads = [threading.Thread(target=ask, args=(model,)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 2
+    assert model.ledger.total().calls == 6
+
+
+def test_nothing_is_kept_between_calls() -> None:
+    model = scripted()
+    ask(model)
+    lm = model._binding()["lm"]
+    assert lm.history == []
+    assert dspy.settings.trace in (None, [])  # noqa: TID251 - read, not changed
+
+
+def test_the_ledger_tells_stages_apart_and_survives_in_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.jsonl"
+    assert list(read_ledger(file)) == []
+    model = scripted(ledger=Ledger(file), price=Price(1.0, 1.0))
+    ask(model)
+    model.run(PREDICT, purpose=Purpose("other stage"), question="x")
+    with file.open("ab") as lines:
+        lines.write(b'{"model": "torn')
+    charges = list(read_ledger(file))
+    assert [charge.stage for charge in charges] == ["test", "other stage"]
+    assert (charges[0].trajectory, charges[0].position, charges[0].steps) == ("t", 3, 2)
+    assert set(model.ledger.stages()) == {"test", "other stage"}
+    total = sum_up(charges)
+    assert total == model.ledger.total()
+    assert total.cost_usd == pytest.approx(total.tokens / 1e6)
+
+
+def test_the_cost_is_unknown_as_soon_as_one_price_is() -> None:
+    ledger = Ledger()
+    for cost in (1.0, None, 2.0):
+        ledger.charge(Charge(model="m", stage="s", prompt_tokens=1, reply_tokens=1, cost_usd=cost))
+    assert ledger.total().cost_usd is None
+
+
+def test_a_ledger_that_cannot_be_written_does_not_stop_the_work(tmp_path: Path) -> None:
+    model = scripted(ledger=Ledger(tmp_path / "missing" / "ledger.jsonl"))
+    assert ask(model).answer == "WHY"
+    with pytest.raises(JournalError):
+        list(read_ledger(tmp_path))
