@@ -21,6 +21,7 @@ from stitch.label.local.language import (
     sentences,
 )
 from stitch.label.local.mentions import FoundMention, StructuredContent, find_mentions, structured
+from stitch.label.local.moves import given, left_open
 
 MAX_READ_SENTENCES = 40
 
@@ -33,6 +34,11 @@ _SWITCH = cue(
     |different (?:topic|question|note|matter)|unrelated|meanwhile|separately|as for|regarding|speaking of|what about
     |how about|now (?:i|let|can|could|for|that|please|on)
     |(?:the )?next (?:task|bug|issue|item|topic|question|thing|step|part|phase)"""
+)
+_BREAK = cue(
+    """another (?:thing|question|task|topic)|something else|by the way|btw|moving on|move on|new topic|unrelated
+    |switch(?:ing)? (?:to|over|gears)|turn(?:ing)? to|different (?:topic|question|note|matter)|separately
+    |let's (?:switch|move|turn)|(?:the )?next (?:task|bug|issue|topic|phase)"""
 )
 _RETURN = cue(
     """(?:back|return(?:ing)?|go(?:ing)? back|get(?:ting)? back|come back|circle back|coming back) (?:to|on)|again
@@ -76,6 +82,8 @@ class Reading:
     """Whether it is a line of the medium itself ("=== ann has joined")."""
     switches: bool
     """Whether it has a cue for leaving the subject."""
+    breaks_off: bool
+    """Whether such a cue is plain: "another thing", "moving on"."""
     returns: bool
     """Whether it has a cue for coming back to an earlier subject."""
     closes: bool
@@ -84,6 +92,16 @@ class Reading:
     """Whether it opens with a word that stands for something said before."""
     answers_tool: bool
     """Whether it is the result of a tool."""
+    asking: frozenset[str]
+    """Stems of its requests and questions, values left out: what somebody wants."""
+    telling: frozenset[str]
+    """Stems of its other sentences, values left out."""
+    gives: tuple[str, ...]
+    """What it gives to what was open, see `moves`."""
+    opens: str
+    """What it leaves open for the next speaker, see `moves`."""
+    particles: frozenset[str]
+    """The function words it uses: "also", "a", "it"."""
     stem_set: frozenset[str] = field(init=False)
     _phrases: list[NounPhrase] | None = field(default=None, init=False)
 
@@ -109,6 +127,7 @@ class Reading:
         return self._phrases
 
 
+_ASKING = (SentenceForm.REQUEST, SentenceForm.QUESTION)
 _NOBODY: Mapping[str, object] = {}
 
 
@@ -129,15 +148,31 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         text = step.content[:MAX_READ_CHARS]
         parts = sentences(text)[:MAX_READ_SENTENCES]
         forms = [sentence_form(part) for part in parts]
-    all_words = words(text)
-    stems = [stem(word) for word in all_words if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
+    asked: list[str] = []
+    told: list[str] = []
+    all_words: list[str] = []
+    if parts:
+        for part, form in zip(parts, forms, strict=True):
+            in_part = words(part)
+            all_words += in_part
+            (asked if form in _ASKING else told).extend(_carrying(in_part))
+    else:
+        all_words = words(text)
+        told = _carrying(all_words)
+    for call in data.calls:
+        asked += _carrying(words(call.name))
+        asked += [key for name, _ in call.arguments for key in _carrying(words(name))]
+    told += [key for name, _ in data.results for key in _carrying(words(name))]
+    stems = asked + told
     found = [] if is_data else find_mentions(text)
     values = {mention.value.lower(): mention.entity_type for mention in found}
     for key, value in data.pairs:
         if value:
             values[value.lower()] = key
+    of_values = {stem(word) for value in values for word in words(value)}
+    gives = given(parts, forms, values) if parts else ("data",)
     role = step.role.lower()
-    addressees, opens = _addressees(text, role, speakers) if speakers else ((), False)
+    addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
     return Reading(
         step=step,
         role=role,
@@ -149,14 +184,24 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         found=found,
         time_s=_seconds(step.timestamp),
         addressees=addressees,
-        opens_with_name=opens,
+        opens_with_name=names_first,
         is_notice=bool(_NOTICE.match(text)) and not is_data,
         switches=bool(_SWITCH.search(text)),
+        breaks_off=bool(_BREAK.search(text)),
         returns=bool(_RETURN.search(text)),
         closes=bool(_CLOSING.search(text)) or SentenceForm.FAREWELL in forms,
         anaphoric=bool(all_words) and (all_words[0] in _ANAPHORA or " ".join(all_words[:2]) == "the one"),
+        asking=frozenset(asked) - of_values,
+        telling=frozenset(told) - of_values,
+        gives=gives,
+        opens=left_open(parts, forms, gives) if parts else "data",
+        particles=frozenset(all_words) & FUNCTION_WORDS,
         answers_tool=bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls),
     )
+
+
+def _carrying(in_part: list[str]) -> list[str]:
+    return [stem(word) for word in in_part if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
 
 
 _NICK = re.compile(r"[^\s:,;]+")

@@ -1,0 +1,298 @@
+"""Fit the weights of local scope tracking on trajectories with gold scopes.
+
+    pip install scipy
+    python -m stitch.pipelines.fit_local --data DATA --out stitch/label/local/scope_weights.json
+    python -m stitch.pipelines.fit_local --data DATA --report fold           # every fifth trajectory held out
+    python -m stitch.pipelines.fit_local --data DATA --report leave-one-out  # each set by the others
+    python -m stitch.pipelines.fit_local --data DATA --report ablation       # each kind of evidence left out
+
+A conditional logit: of the candidates of a step, those of the right scope are to win. First with gold history, then,
+so that it learns to live with its own mistakes, with the history its own choices make.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stitch.core import Step
+from stitch.label.local.reading import Reading, read_step
+from stitch.label.local.scopes import FEATURES, Candidate, ScopeTracker
+
+Weights = dict[str, float]
+Keep = Callable[[str, int], bool]
+"""Whether a trajectory, given by its set and number, is used."""
+
+
+class LabeledSet(NamedTuple):
+    """A set to learn from."""
+
+    path: str
+    weight: float
+    """What it counts beside the others, whatever its size."""
+
+
+SETS = {
+    "star": LabeledSet("labels/star.jsonl.gz", 2.0),
+    "sgd": LabeledSet("labels/sgd.jsonl.gz", 2.0),
+    "tiage": LabeledSet("labels/tiage.jsonl.gz", 1.0),
+    "dialseg711": LabeledSet("labels/dialseg711.jsonl.gz", 1.0),
+    "irc": LabeledSet("labels/irc.jsonl.gz", 1.0),
+    "sgd_interleaved": LabeledSet("memory_qa/sgd_interleaved/trajectories.jsonl.gz", 0.3),
+}
+STEPS_PER_SET = 3_000
+OPENING_WEIGHT, RETURN_WEIGHT = 1.3, 2.0
+"""What a step that opens a scope, or returns to one, counts beside one that continues: both are rare."""
+RIDGE, CUE_RIDGE, MIN_CUE_COUNT = 2.0, 4.0, 25
+
+EVIDENCE = {
+    "cohesion": ("cohesion", "novelty"),
+    "values": ("values",),
+    "asked and told matter": ("asks ", "tells ", "matter", "wishes", "known elsewhere"),
+    "adjacency pairs": ("pair: ",),
+    "function words": ("now: ", "before: "),
+    "who speaks and answers": ("speaker", "addressee", "role", "opener", "opened", "names somebody", "among many"),
+    "open questions": ("asked", "question is open", "short answer"),
+    "cues": ("cue of", "anaphora"),
+    "forms of sentences": ("request", "question", "thanks", "farewell", "greeting", "apology", "closed"),
+    "tools": ("tool", "call", "result"),
+    "time and sessions": ("time gap", "session"),
+    "switching so far": ("switches so far", "role switches", "length of run", "number of scopes"),
+}  # fmt: skip
+"""Kinds of evidence, by what the names of their weights contain."""
+
+
+class LabeledTrajectory(NamedTuple):
+    """A trajectory as it is read, with the gold scopes of each step; empty where there are none."""
+
+    readings: list[Reading]
+    gold: list[tuple[str, ...]]
+    coarse: frozenset[int]
+    """Steps that open something new inside a gold scope: nothing is learned from them."""
+
+
+class Example(NamedTuple):
+    """The candidates of one step, and which of them are right."""
+
+    candidates: list[Candidate]
+    right: list[bool]
+    leaves: list[bool]
+    """Which of the candidates leave the current scope."""
+
+
+def read_set(path: Path) -> list[LabeledTrajectory]:
+    """The trajectories of a file of labeled trajectories, gzip."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [_labeled(json.loads(line)["steps"]) for line in lines]
+
+
+def _labeled(steps: Sequence[Mapping[str, Any]]) -> LabeledTrajectory:
+    speakers: dict[str, int] = {}
+    readings = []
+    gold = [tuple(sorted(step["gold"]["scope"])) for step in steps]
+    coarse: set[int] = set()
+    for number, step in enumerate(steps):
+        reading = read_step(
+            Step(role=step["role"], content=step["content"] or " . ", timestamp=step.get("timestamp")),
+            speakers=speakers,
+        )
+        readings.append(reading)
+        if not reading.is_notice:
+            speakers[reading.role] = 1
+        # Where an intent is announced again inside one goal, the gold is coarser than the scopes that are wanted.
+        announces = any("INTENT" in event for event in step["gold"]["event_types"])
+        if announces and gold[number] and gold[number][0].startswith("goal ") and gold[number] in gold[:number]:
+            coarse.add(number)
+    return LabeledTrajectory(readings, gold, frozenset(coarse))
+
+
+def follow(
+    trajectory: LabeledTrajectory,
+    weights: Mapping[str, float],
+    *,
+    examples: list[Example] | None = None,
+    with_gold_history: bool = False,
+) -> list[int]:
+    """The scopes that a tracker with `weights` gives the steps, by number; adds what it met to `examples`."""
+    tracker = ScopeTracker(weights)
+    majority: dict[int, Counter[tuple[str, ...]]] = {}
+    gold = _targets(trajectory.gold) if examples is not None else trajectory.gold
+    numbers = []
+    for place, (reading, wanted) in enumerate(zip(trajectory.readings, gold, strict=True)):
+        decision = tracker.decide(reading)
+        if decision is not None:
+            chosen = decision.scope
+        else:
+            candidates = tracker.candidates(reading)
+            best = max(candidates, key=lambda candidate: candidate.score)
+            if wanted and examples is not None:
+                fits = {number for number, seen in majority.items() if seen.most_common(1)[0][0] == wanted}
+                right = [c.scope is not None and c.scope.number in fits for c in candidates]
+                right[-1] = not any(right)
+                if place not in trajectory.coarse:
+                    examples.append(Example(candidates, right, [c.scope is not tracker.current for c in candidates]))
+                if with_gold_history:
+                    pairs = zip(candidates, right, strict=True)
+                    best = max((c for c, is_right in pairs if is_right), key=lambda candidate: candidate.score)
+            chosen = best.scope
+        scope = tracker.assign(reading, chosen)
+        numbers.append(scope.number)
+        if wanted:
+            majority.setdefault(scope.number, Counter())[wanted] += 1
+    return numbers
+
+
+def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Gold scopes to learn from: a step between two scopes belongs to the one that follows."""
+    targets = list(gold)
+    for place in range(len(targets) - 2, -1, -1):
+        if targets[place + 1] and set(targets[place + 1]) < set(targets[place]):
+            targets[place] = targets[place + 1]
+    return targets
+
+
+def fit(groups: Sequence[tuple[Sequence[Example], float]]) -> Weights:
+    """The weights of a conditional logit over examples, each group with what one of its examples counts."""
+    import numpy as np
+    from scipy.optimize import minimize
+    from scipy.sparse import csr_matrix
+
+    examples = [(example, weight) for group, weight in groups for example in group]
+    counts: Counter[str] = Counter()
+    for example, _ in examples:
+        counts.update(sorted({cue for candidate in example.candidates for cue in candidate.cues}))
+    names = [*FEATURES, *sorted(cue for cue, count in counts.items() if count >= MIN_CUE_COUNT)]
+    column = {name: index for index, name in enumerate(names)}
+    data: list[float] = []
+    columns: list[int] = []
+    ends = [0]
+    right: list[bool] = []
+    starts: list[int] = []
+    importance: list[float] = []
+    for example, weight in examples:
+        starts.append(len(right))
+        right += example.right
+        leaving = not any(r and not leaves for r, leaves in zip(example.right, example.leaves, strict=True))
+        stays = not all(example.leaves)
+        factor = 1.0 if not (leaving and stays) else OPENING_WEIGHT if example.right[-1] else RETURN_WEIGHT
+        importance.append(weight * factor)
+        for candidate in example.candidates:
+            present = [index for index, value in enumerate(candidate.features) if value]
+            cues = [column[cue] for cue in candidate.cues if cue in column]
+            columns += present + cues
+            data += [candidate.features[index] for index in present] + [1.0] * len(cues)
+            ends.append(len(columns))
+    table = csr_matrix((data, columns, ends), shape=(len(right), len(names)))
+    transposed = table.T.tocsr()
+    is_right, first, weigh = np.array(right, float), np.array(starts), np.array(importance)
+    group = np.repeat(np.arange(len(starts)), np.diff([*starts, len(right)]))
+    ridge = np.array([RIDGE] * len(FEATURES) + [CUE_RIDGE] * (len(names) - len(FEATURES)))
+
+    def loss(vector: Any) -> tuple[float, Any]:
+        scores = table @ vector
+        powers = np.exp(scores - np.maximum.reduceat(scores, first)[group])
+        all_of, right_of = np.add.reduceat(powers, first), np.add.reduceat(powers * is_right, first) + 1e-12
+        slope = weigh[group] * (powers / all_of[group] - powers * is_right / right_of[group])
+        value = (weigh * (np.log(all_of) - np.log(right_of))).sum() + 0.5 * (ridge * vector * vector).sum()
+        return float(value), transposed @ slope + ridge * vector
+
+    found = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B", options={"maxiter": 120})
+    return dict(zip(names, map(float, found.x), strict=True))
+
+
+def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, without: Sequence[str] = ()) -> Weights:
+    """Weights learned from the trajectories that `keep` lets through, names that contain one of `without` left out."""
+    weights: Weights = {}
+    earlier: list[tuple[list[Example], float]] = []
+    for with_gold_history in (True, False):
+        groups = []
+        for name, trajectories in sets.items():
+            examples: list[Example] = []
+            for number, trajectory in enumerate(trajectories):
+                if keep(name, number):
+                    follow(trajectory, weights, examples=examples, with_gold_history=with_gold_history)
+            groups.append((_without(examples, without), SETS[name].weight * STEPS_PER_SET / max(len(examples), 1)))
+        if earlier:
+            groups = [(a + b, (x + y) / 4) for (a, x), (b, y) in zip(earlier, groups, strict=True)]
+        earlier = groups
+        weights = fit(groups)
+    return weights
+
+
+def _without(examples: list[Example], parts: Sequence[str]) -> list[Example]:
+    if not parts:
+        return examples
+    kept = [not any(part in name for part in parts) for name in FEATURES]
+
+    def strip(candidate: Candidate) -> Candidate:
+        features = [value if keep else 0.0 for value, keep in zip(candidate.features, kept, strict=True)]
+        cues = tuple(cue for cue in candidate.cues if not any(part in cue for part in parts))
+        return candidate._replace(features=features, cues=cues)
+
+    return [example._replace(candidates=[strip(c) for c in example.candidates]) for example in examples]
+
+
+def measure(trajectories: Iterable[LabeledTrajectory], weights: Mapping[str, float]) -> tuple[float, float]:
+    """B-cubed F1 (mean over trajectories) and switch F1 (pooled) of the scopes of a tracker."""
+    scores = []
+    hits = wanted = made = 0
+    for trajectory in trajectories:
+        numbers = follow(trajectory, weights)
+        pairs = [(gold, number) for gold, number in zip(trajectory.gold, numbers, strict=True) if gold]
+        if not pairs:
+            continue
+        both, of_gold, of_own = Counter(pairs), Counter(g for g, _ in pairs), Counter(n for _, n in pairs)
+        precision = sum(count * count / of_own[number] for (_, number), count in both.items()) / len(pairs)
+        recall = sum(count * count / of_gold[gold] for (gold, _), count in both.items()) / len(pairs)
+        scores.append(2 * precision * recall / (precision + recall))
+        for (gold_before, before), (gold, number) in pairwise(pairs):
+            hits += gold != gold_before and number != before
+            wanted += gold != gold_before
+            made += number != before
+    return sum(scores) / max(len(scores), 1), 2 * hits / max(wanted + made, 1)
+
+
+def _report(kind: str, sets: Mapping[str, Sequence[LabeledTrajectory]]) -> None:
+    def held_out(name: str, weights: Weights) -> str:
+        chosen = [t for number, t in enumerate(sets[name]) if number % 5 == 1 or kind == "leave-one-out"]
+        score, switch = measure(chosen, weights)
+        return f"{name} {score:.3f} / {switch:.3f}"
+
+    if kind == "leave-one-out":
+        for name in sets:
+            others = {other: trajectories for other, trajectories in sets.items() if other != name}
+            print(held_out(name, train(others, keep=lambda *_: True)), flush=True)  # noqa: T201 # a report
+        return
+    for label, parts in {"all": (), **(EVIDENCE if kind == "ablation" else {})}.items():
+        weights = train(sets, keep=lambda _, number: number % 5 != 1, without=parts)
+        print(f"{label}:", "; ".join(held_out(name, weights) for name in sets), flush=True)  # noqa: T201 # a report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the weights, or report how good they are on what they have not seen."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labeled sets")
+    parser.add_argument("--out", type=Path, help="file of weights to write")
+    parser.add_argument("--report", choices=["fold", "leave-one-out", "ablation"])
+    parser.add_argument("--limit", type=int, help="use at most this many trajectories of a set")
+    options = parser.parse_args(arguments)
+    sets = {name: read_set(options.data / labeled.path)[: options.limit] for name, labeled in SETS.items()}
+    if options.report:
+        _report(options.report, sets)
+    if options.out:
+        weights = train(sets, keep=lambda *_: True)
+        kept = {name: round(weight, 3) for name, weight in sorted(weights.items()) if abs(weight) >= 0.02}
+        text = json.dumps({"made_by": "python -m stitch.pipelines.fit_local", "weights": kept}, indent=1)
+        options.out.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+"""Evidence for the scope of a step: what is remembered of a trajectory, and what that says about the next step.
+
+All of it is structure: how words repeat, who speaks and answers, what was left open, cues, time. Nothing is a word of a
+domain. The numbers of each candidate are weighed by a linear model (`scope_weights.json`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log, log1p
+
+from stitch.label.local.language import SentenceForm
+from stitch.label.local.reading import Reading
+
+_QUESTIONS = (SentenceForm.QUESTION, SentenceForm.REQUEST)
+_SHORT_ANSWERS = (SentenceForm.AGREEMENT, SentenceForm.REFUSAL)
+
+STEP_FEATURES = (
+    "always", "request", "question", "short answer", "thanks", "farewell", "greeting", "apology", "few words",
+    "anaphora", "cue of a switch", "cue of a return", "closed before", "asked before", "call before",
+    "result of a tool", "calls a tool", "role switches", "switches so far", "time gap", "new session", "notice",
+    "same role", "many speakers", "length of run", "number of scopes", "names somebody", "new speaker",
+    "opened the trajectory", "follows a result", "answers the role", "novelty", "new values", "known values",
+    "better cohesion elsewhere", "new matter asked", "new matter told", "no words", "short answer though asked",
+    "few words though asked", "asks all new", "asks mostly new", "asks mostly known", "tells all new",
+    "tells mostly new", "tells mostly known", "opener asks all new", "opener asks mostly new",
+    "asks all new though asked", "asks all new after a close", "asks all new after a result",
+    "tells all new though asked", "opener tells all new", "asks what is known elsewhere", "wishes all new",
+    "with tools: always", "with tools: asks all new", "with tools: tells all new", "with tools: novelty",
+    "in service: always", "in service: asks all new", "in service: tells all new", "in service: novelty",
+    "among many: always", "among many: asks all new", "among many: tells all new", "among many: novelty",
+)  # fmt: skip
+"""What is said of a step against the current scope; weighed once for returning and once for opening a scope."""
+
+SCOPE_FEATURES = (
+    "cohesion with last step", "cohesion with recent steps", "cohesion with scope", "best cohesion", "shared values",
+    "shared rare values", "same call", "other calls", "gap", "size", "speaker took part", "speaker was here last",
+    "speaker spoke last", "addressee was here last", "addressee spoke last", "addressee took part",
+    "speaker was addressed", "question is open", "question is open and this answers",
+    "asked matter known here alone", "told matter known here alone",
+)  # fmt: skip
+"""What is said of a step and one scope; weighed once for the current scope and once for earlier ones."""
+
+
+@dataclass
+class Scope:
+    """What is remembered of one scope."""
+
+    number: int
+    spans: list[list[int]] = field(default_factory=list)
+    steps: int = 0
+    terms: dict[str, int] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
+    recent: list[list[str]] = field(default_factory=list)
+    """Stems of the last steps, the latest last."""
+    speakers: dict[str, int] = field(default_factory=dict)
+    """Last position of each speaker."""
+    last_role: str = ""
+    asker: str = ""
+    """Who asked the question that is still open."""
+    opens: str = ""
+    """What its last step left open, see `moves`."""
+    addressed: list[str] = field(default_factory=list)
+    """Whom its last step named."""
+    calls: dict[str, int] = field(default_factory=dict)
+    unit: str = ""
+    """The unit the scope is about, such as "day 1", where the text names one."""
+
+    @property
+    def last(self) -> int:
+        """The position of its last step."""
+        return self.spans[-1][1]
+
+
+@dataclass
+class Stream:
+    """What is remembered of the trajectory as a whole. Notices of the medium leave no trace but their words."""
+
+    position: int = 0
+    current: int | None = None
+    """The scope of the last step."""
+    df: dict[str, int] = field(default_factory=dict)
+    """In how many steps each stem stood."""
+    turns: dict[str, list[int]] = field(default_factory=dict)
+    """Steps and switches of each role."""
+    spoke: dict[str, int] = field(default_factory=dict)
+    """The scope in which each role spoke last."""
+    run: int = 0
+    """Steps since the last switch."""
+    switches: int = 0
+    tools: bool = False
+    """Whether a tool was called."""
+    service: int = 0
+    """How many steps ask somebody to do something, or offer to."""
+    opener: str = ""
+    """Who spoke first."""
+    last_role: str = ""
+    last_closed: bool = False
+    last_called: bool = False
+    last_answered_tool: bool = False
+    last_particles: list[str] = field(default_factory=list)
+    time_s: float | None = None
+    session: str | None = None
+
+    def idf(self, stem: str) -> float:
+        """How telling a stem is in this trajectory so far."""
+        return log1p((self.position + 8) / (self.df.get(stem, 0) + 0.5))
+
+
+def step_evidence(
+    reading: Reading, stream: Stream, current: Scope | None, *, scopes: int, here: float, elsewhere: float, known: int
+) -> list[float]:
+    """The values of `STEP_FEATURES`.
+
+    Args:
+        reading: The step.
+        stream: The trajectory so far.
+        current: The scope of the last step.
+        scopes: How many scopes there are.
+        here: Cohesion with the current scope, from 0 to 1.
+        elsewhere: The best cohesion with another scope.
+        known: How many of the step's values were named before.
+    """
+    forms, role = reading.forms, reading.role
+    turns = stream.turns.get(role)
+    then, now = stream.time_s, reading.time_s
+    gap_s = max(0.0, now - then) if now is not None and then is not None else 0.0
+    short_answer = float(bool(forms) and forms[0] in _SHORT_ANSWERS)
+    few_words = 1.0 / (1.0 + len(reading.stems))
+    closed = float(stream.last_closed)
+    asked = float(current is not None and bool(current.asker) and current.asker != role)
+    result = float(stream.last_answered_tool)
+    opener = float(stream.opener == role)
+    novelty = 1.0 - here if reading.stem_set else 0.0
+    terms: Mapping[str, int] = current.terms if current is not None else {}
+    asked_new = [stem for stem in sorted(reading.asking) if stem not in terms]
+    told_new = [stem for stem in sorted(reading.telling) if stem not in terms]
+    asks_all, asks_most, asks_little = _share(len(asked_new), len(reading.asking))
+    tells_all, tells_most, tells_little = _share(len(told_new), len(reading.telling))
+    values = [
+        1.0,
+        float(SentenceForm.REQUEST in forms),
+        float(SentenceForm.QUESTION in forms),
+        short_answer,
+        float(SentenceForm.THANKS in forms),
+        float(SentenceForm.FAREWELL in forms),
+        float(SentenceForm.GREETING in forms),
+        float(SentenceForm.APOLOGY in forms),
+        few_words,
+        float(reading.anaphoric),
+        float(reading.switches),
+        float(reading.returns),
+        closed,
+        asked,
+        float(stream.last_called),
+        float(reading.answers_tool),
+        float(bool(reading.data.calls)),
+        _log_odds(turns[1], turns[0]) if turns else -1.5,
+        _log_odds(stream.switches, stream.position),
+        log1p(gap_s / 60.0),
+        float(stream.session != reading.step.session),
+        float(reading.is_notice),
+        float(stream.last_role == role),
+        log(max(2, len(stream.turns)) / 2.0),
+        log1p(stream.run),
+        log1p(scopes),
+        float(bool(reading.addressees)),
+        float(turns is None and len(stream.turns) > 1),
+        opener,
+        result,
+        float(stream.last_role != role),
+        novelty,
+        min(len(reading.values) - known, 5) / 2,
+        min(known, 5) / 2,
+        elsewhere - here,
+        log1p(sum(map(stream.idf, asked_new))),
+        log1p(sum(map(stream.idf, told_new))),
+        float(not reading.stem_set),
+        short_answer * asked,
+        few_words * asked,
+        asks_all,
+        asks_most,
+        asks_little,
+        tells_all,
+        tells_most,
+        tells_little,
+        opener * asks_all,
+        opener * asks_most,
+        asks_all * asked,
+        asks_all * closed,
+        asks_all * result,
+        tells_all * asked,
+        opener * tells_all,
+        asks_all * float(any(stem in stream.df for stem in asked_new)),
+        asks_all * float(SentenceForm.REQUEST in forms),
+    ]
+    for degree in (float(stream.tools), stream.service / (stream.position + 2), float(len(stream.turns) > 3)):
+        values += [degree, degree * asks_all, degree * tells_all, degree * novelty]
+    return values
+
+
+def scope_evidence(
+    reading: Reading,
+    scope: Scope,
+    stream: Stream,
+    *,
+    current: Scope | None,
+    weights: Sequence[tuple[str, float]],
+    cohesion: float,
+    is_best: bool,
+    holders: Mapping[str, Sequence[int]],
+) -> list[float]:
+    """The values of `SCOPE_FEATURES`.
+
+    Args:
+        reading: The step.
+        scope: The scope it may belong to.
+        stream: The trajectory so far.
+        current: The scope of the last step.
+        weights: The stems of the step with how telling they are.
+        cohesion: The share of these weights that the scope knows, from 0 to 1.
+        is_best: Whether no scope knows more.
+        holders: The numbers of the scopes that name a value.
+    """
+    role, addressees, calls = reading.role, reading.addressees, reading.data.calls
+    total = sum(weight for _, weight in weights) or 1.0
+    last = frozenset(scope.recent[-1]) if scope.recent else frozenset()
+    recent = last.union(*scope.recent)
+    shared = [value for value in reading.values if value in scope.values]
+    # In a chain of calls, each tool says little of the goal; a call right after somebody's turn says more.
+    fresh_call = bool(calls) and not stream.last_answered_tool
+    same_call = any(call.name in scope.calls for call in calls)
+    open_question = bool(scope.asker) and scope.asker != role
+    gap = stream.position - scope.last
+    alone = [stem for stem, _ in weights if stem in scope.terms] if current is not None and current is not scope else []
+    if current is not None:
+        alone = [stem for stem in alone if stem not in current.terms]
+    return [
+        sum(weight for stem, weight in weights if stem in last) / total,
+        sum(weight for stem, weight in weights if stem in recent) / total,
+        cohesion,
+        float(is_best),
+        min(len(shared), 4) / 2,
+        min(sum(1.0 / len(holders[value]) for value in shared if value in holders), 2.0),
+        float(same_call and fresh_call),
+        float(fresh_call and bool(scope.calls) and not same_call),
+        log(gap) if gap > 0 else 0.0,
+        log1p(scope.steps),
+        float(role in scope.speakers),
+        float(stream.spoke.get(role) == scope.number),
+        float(scope.last_role == role),
+        float(any(stream.spoke.get(name) == scope.number for name in addressees)),
+        float(scope.last_role in addressees),
+        float(any(name in scope.speakers for name in addressees)),
+        float(role in scope.addressed),
+        float(open_question),
+        float(open_question and not any(form in _QUESTIONS for form in reading.forms)),
+        log1p(sum(stream.idf(stem) for stem in alone if stem in reading.asking)),
+        log1p(sum(stream.idf(stem) for stem in alone if stem in reading.telling)),
+    ]
+
+
+def _share(part: int, whole: int) -> tuple[float, float, float]:
+    """Whether all, at least half, or less is part of the whole; nothing holds of an empty whole."""
+    if not whole:
+        return 0.0, 0.0, 0.0
+    return float(part == whole), float(part < whole <= 2 * part), float(2 * part < whole)
+
+
+def _log_odds(count: int, total: int) -> float:
+    return log((count + 0.5) / (total - count + 2.0))
