@@ -172,18 +172,27 @@ class Antecedents:
         ranked = [(self.strength(referent), referent) for referent in self.referents.values()]
         return sorted(ranked, key=lambda pair: (-pair[0], pair[1].name))
 
-    def raise_names(self, names: Iterable[str], *, by: str, scope: str, step: str | None, text: str) -> None:
-        """Record that `by` brought names up for this goal; one they brought up for it before keeps its place."""
+    def raise_names(self, names: Sequence[tuple[str, str]], *, by: str, scope: str, step: str | None) -> None:
+        """Record that `by` brought names up for this goal; one they brought up for it before keeps its place.
+
+        Args:
+            names: Each with the sentences around it.
+            by: The speaker.
+            scope: The scope of the step.
+            step: The id of the step.
+        """
         same = [item for item in self.raised if item.scope == scope]
-        known = {name_key(item.name) for item in same if item.by == by and item.unit == self.unit}
-        new = [name for name in distinct(names) if name_key(name) not in known]
-        if not new:
-            return
-        slot = _SLOT.search(text)
-        words = fold_words(text)[:_MAX_WORDS]
-        for name in new:
-            self.raised.append(Raised(name, by, scope, self.unit, step, words, slot.group(1).lower() if slot else ""))
-        for item in same[: max(0, len(same) + len(new) - _MAX_RAISED_PER_SCOPE)]:
+        known = {(item.unit, name_key(item.name)) for item in same if item.by == by}
+        for name, text in names:
+            unit = last_unit(text) or self.unit
+            if (unit, name_key(name)) in known:
+                continue
+            known.add((unit, name_key(name)))
+            slot = _SLOT.search(text)
+            words = fold_words(text)[:_MAX_WORDS]
+            self.raised.append(Raised(name, by, scope, unit, step, words, slot.group(1).lower() if slot else ""))
+            same.append(self.raised[-1])
+        for item in same[: max(0, len(same) - _MAX_RAISED_PER_SCOPE)]:
             self.raised.remove(item)
         del self.raised[: max(0, len(self.raised) - _MAX_RAISED)]
 
@@ -202,7 +211,7 @@ class Antecedents:
                 referent.price = float(match.group(1).replace(",", ""))
 
     def cheapest(self, *, dearest: bool) -> Referent | None:
-        """Return the cheapest (or dearest) of the things last listed, else spoken of lately; None without two prices."""
+        """Return the cheapest (or dearest) thing last listed, else spoken of lately; None without two prices."""
         listed = [
             referent for referent in map(self.find, self.listed) if referent is not None and referent.price is not None
         ]

@@ -21,6 +21,7 @@ _CALENDAR = listed(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec"""
 )
+_CALENDAR |= frozenset(word + "s" for word in _CALENDAR)
 _AUXILIARIES = listed("is was has had does did will would can could may might should")
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 

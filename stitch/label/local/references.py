@@ -10,34 +10,20 @@ from pydantic import JsonValue
 
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
 from stitch.label.local.antecedents import Antecedents, distinct
+from stitch.label.local.counting import find_counting
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
-from stitch.label.local.names import ORDINAL, NameMention, find_names, last_unit, name_key, ordinal, plain
+from stitch.label.local.names import NameMention, find_names, last_unit, name_key, plain
 from stitch.label.local.pronouns import Stood, choose, resolve_pronouns
 
 MAX_CONTEXT_CHARS = 300
 _MAX_COMPLETED_CHARS = 400
 _MAX_RAISING_CHARS = 400
 _MAX_TOPICS = 3
+_MAX_RAISED_AT_ONCE = 8
 _MAX_SPEAKERS = 64
 
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _HEADING_ROLES = frozenset({"system", "title", "topic", "heading"})
-_COUNTED = re.compile(
-    rf"\b(?:the )+(?P<ordinal>{ORDINAL})"
-    r"(?P<head> (?P<item>one|option|choice|step|item|point|suggestion|idea|method|result)\b|"
-    r" [a-z]+(?= (?:that |which )?(?:I|we|you|he|she|they) )|)"
-    r"(?P<raised> (?:that |which )?(?P<who>I|we|you|he|she|they) (?:have |had |just |already |previously )*"
-    r"(?:raised|mentioned|proposed|suggested|said|named|listed|gave|recommended|discussed|offered|talked about|"
-    r"brought up|considered|asked about|looked at)(?: (?:before|earlier|previously|above|already))*)?"
-    r"(?P<frame>(?:,? +(?:as|for|of|in|on)\b[^,.?!;\n]*?(?=\b(?:and|or|but) the\b|[,.?!;\n]|$))?)",
-    re.IGNORECASE,
-)
-
-
-_BY_PRICE = re.compile(
-    r"\bthe (?:cheaper|cheapest|less expensive|least expensive|(?P<high>more expensive|most expensive|priciest))"
-    r"(?: (?:one|option|choice)\b|(?=\s*(?:[.,?!;]|$)))",
-    re.IGNORECASE,
-)
 
 
 class Resolution(NamedTuple):
@@ -92,7 +78,7 @@ class ReferenceResolver:
         short = len(text) <= _MAX_COMPLETED_CHARS
         found = [mention for mention in find_names(text) if name_key(mention.text) not in self._speakers]
         names = [mention for mention in found if not self._is_common(mention)]
-        counted = list(self._count(step, text, scope))
+        counted = sorted(self._count(step, text, scope))
         answers = answer(text, ask) if short and not counted else []
         stood = list(
             resolve_pronouns(
@@ -145,35 +131,29 @@ class ReferenceResolver:
         return any(f" {mention.text.lower()} " in said.text for said in self._said)
 
     def _count(self, step: Step, text: str, scope: str) -> Iterator[_Named]:
-        """The phrases that count things: "the second hotel I raised for day 1", "the latter"."""
+        """The phrases that count things, with the thing each comes to."""
         known = self._known
-        for match in _COUNTED.finditer(text):
-            word = match["ordinal"].lower()
-            head = match["head"].strip()
-            number = {"latter": 2, "former": 1}.get(word) or ordinal(word) or 1
-            if match["raised"]:
-                who = match["who"].lower()
+        for phrase in find_counting(text):
+            if phrase.dearest is not None:
+                best = known.cheapest(dearest=phrase.dearest)
+                name, antecedent = (best.name, best.step) if best is not None else (None, None)
+            elif phrase.listed:
+                name = _nth(known.listed, phrase.number) if len(known.listed) > 1 else None
+                referent = known.find(name) if name is not None else None
+                antecedent = referent.step if referent is not None else None
+            else:
                 items = known.counted(
-                    mine=None if who == "we" else who == "i",
+                    mine=phrase.mine,
                     by=step.role,
                     scope=scope,
-                    head=head,
-                    frame=match["frame"],
-                    count=number,
+                    head=phrase.head,
+                    frame=phrase.frame,
+                    count=phrase.number,
                 )
-                found = _nth(items, number)
-                if found is not None:
-                    yield _Named(match.start(), match.start("frame"), found.name, found.step, 0.9)
-            elif match["item"] or word in ("latter", "former"):
-                name = _nth(known.listed, number) if len(known.listed) > 1 else None
-                if name is not None:
-                    referent = known.find(name)
-                    yield _Named(match.start(), match.start("frame"), name, referent.step if referent else None, 0.8)
-
-        for match in _BY_PRICE.finditer(text):
-            best = known.cheapest(dearest=match["high"] is not None)
-            if best is not None:
-                yield _Named(match.start(), match.end(), best.name, best.step, 0.8)
+                item = _nth(items, phrase.number)
+                name, antecedent = (item.name, item.step) if item is not None else (None, None)
+            if name is not None:
+                yield _Named(phrase.start, phrase.end, name, antecedent, 0.8 if phrase.listed else 0.9)
 
     def _context(self, step: Step, ask: Ask | None, resolved: str) -> str:
         """What is spoken of where the step does not name it, the question it answers, and how the step before ended."""
@@ -211,7 +191,12 @@ class ReferenceResolver:
         for mention in names:
             referent = known.mention(mention, step=step.id, alone=alone, beside=beside)
             spoken.append((mention.start, referent.name))
-        known.raise_names((name for _, name in spoken), by=step.role, scope=scope, step=step.id, text=raising)
+        raised = [
+            (name, _around(text, mention))
+            for (_, name), mention in zip(spoken, names, strict=True)
+            if mention.leads or alone
+        ]
+        known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
         raised_alone = alone and not beside and known.raised[-1].step == step.id
         known.follow(raising, by=step.role, raised_alone=raised_alone)
         about = [(phrase.start, phrase.name) for phrase in counted]
@@ -240,6 +225,15 @@ def _is_heading(step: Step, text: str) -> bool:
     if step.role.lower() not in _HEADING_ROLES:
         return False
     return len(text) < 200 and "\n" not in text.strip() and not text.rstrip().endswith((".", "?", "!"))
+
+
+def _around(text: str, mention: NameMention) -> str:
+    """The sentence that has the name, and the one before it."""
+    first = max(0, mention.start - _MAX_RAISING_CHARS)
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, first, mention.start)]
+    start = ends[-2] if len(ends) > 1 else first
+    end = _SENTENCE_END.search(text, mention.end)
+    return text[start : end.end() if end else None][:_MAX_RAISING_CHARS]
 
 
 def _nth(items: Sequence[Any], number: int) -> Any:

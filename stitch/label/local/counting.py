@@ -1,0 +1,103 @@
+"""Phrases that count what was raised: "the second hotel I mentioned for day 1", "my first idea", "the latter"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from stitch.label.local.names import ORDINAL, ordinal
+
+_I = re.IGNORECASE
+_WHO = r"(?P<who>I|we|you|he|she|they)"
+_RAISED = (
+    rf"(?:that |which )?{_WHO} (?:have |had |just |already |previously )*"
+    r"(?:raised|mentioned|proposed|suggested|said|named|listed|gave|recommended|discussed|offered|talked about|"
+    r"brought up|put forward|came up with|introduced|presented|considered|asked about|looked at)"
+    r"(?: (?:before|earlier|previously|above|already))*"
+)
+_OURS = r"(?P<who>my|our|your|his|her|their)"
+_THINGS = (
+    r"(?:list|ideas?|suggestions?|proposals?|options?|choices?|picks?|candidates?|entries|entry|points?|arguments?)"
+)
+_N = rf"(?P<ordinal>{ORDINAL})"
+_FRAME = (
+    r"(?P<frame>(?: +(?:as|for|of|in|on|when)\b[^,.?!;\n]{0,70}?"
+    r"(?=\b(?:and|or|but|against|with|to|than|versus|vs\.?) (?:the|my|your|our)\b|[,.?!;\n]|$))?)"
+)
+_RAISED_PHRASES = tuple(
+    re.compile(rf"{core}{_FRAME}", _I)
+    for core in (
+        rf"\b(?:the )+{_N}(?: of the)?(?: (?P<head>[a-z]+))?(?: [a-z]+)? {_RAISED}",
+        rf"\b(?:the )(?P<head>[a-z]+) {_RAISED} as the {_N}(?: one)?",
+        rf"\b{_OURS} {_N} (?P<head>(?:[a-z]+ ){{0,2}}?){_THINGS}\b",
+        rf"\bthe {_N} (?P<head>[a-z]+) (?:on|in|of|among|from) {_OURS} (?:own )?{_THINGS}\b",
+        rf"\bthe (?P<head>[a-z]+) that came {_N} (?:on|in|of|among) {_OURS} {_THINGS}\b",
+    )
+)
+_LISTED = re.compile(
+    rf"\b(?:the )+(?:{_N} (?:one|option|choice|step|item|point|suggestion|idea|method|result|of the two|of these|of them)\b|"
+    r"(?P<side>latter|former)\b)",
+    _I,
+)
+_BY_PRICE = re.compile(
+    r"\bthe (?:cheaper|cheapest|less expensive|least expensive|(?P<high>more expensive|most expensive|priciest))"
+    r"(?: (?:one|option|choice)\b|(?=\s*(?:[.,?!;]|$)))",
+    _I,
+)
+_MINE = frozenset({"i", "my"})
+_ANYBODY = frozenset({"we", "our"})
+
+
+class Counting(NamedTuple):
+    """A phrase that counts things."""
+
+    start: int
+    end: int
+    number: int
+    """From 1; -1 for the last."""
+    mine: bool | None
+    """Whether it counts what the speaker raised; False for somebody else's; None for anybody's."""
+    head: str
+    """What it calls them ("hotel")."""
+    frame: str
+    """What narrows them down ("for day 1")."""
+    listed: bool
+    """Whether it counts the last list, and not what was raised at any time."""
+    dearest: bool | None = None
+    """For a phrase that compares prices: whether it asks for the highest."""
+
+
+def find_counting(text: str) -> Iterator[Counting]:
+    """Yield the phrases of a text that count things, not overlapping."""
+    taken: list[tuple[int, int]] = []
+    for found in _find(text):
+        if not any(found.start < end and start < found.end for start, end in taken):
+            taken.append((found.start, found.end))
+            yield found
+
+
+def _find(text: str) -> Iterator[Counting]:
+    for pattern in _RAISED_PHRASES:
+        for match in pattern.finditer(text):
+            who = match["who"].lower()
+            head = (match["head"] or "").strip()
+            yield Counting(
+                match.start(),
+                match.start("frame"),
+                _number(match["ordinal"]),
+                None if who in _ANYBODY else who in _MINE,
+                head,
+                f"{head} {match['frame']}" if pattern is _RAISED_PHRASES[2] else match["frame"],
+                False,
+            )
+    for match in _LISTED.finditer(text):
+        side = (match["side"] or "").lower()
+        number = {"former": 1, "latter": 2}.get(side) or _number(match["ordinal"])
+        yield Counting(match.start(), match.end(), number, None, "", "", True)
+    for match in _BY_PRICE.finditer(text):
+        yield Counting(match.start(), match.end(), 1, None, "", "", True, match["high"] is not None)
+
+
+def _number(word: str) -> int:
+    return {"latter": 2, "former": 1}.get(word.lower()) or ordinal(word) or 1
