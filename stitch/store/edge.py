@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
-from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
+from stitch.errors import StoreError, StoreLockedError
 from stitch.store.checks import check_records
 from stitch.store.edge_scorer import DENSE, WORDS, EdgeScorer
 from stitch.store.index import IndexEntry, LabelIndex
+from stitch.store.made_with import compare_facts, write_facts
 from stitch.store.owner import Ownership
 from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, labels_of, to_payload
 from stitch.store.similarity import Similarity, most_similar, score
@@ -76,6 +76,7 @@ class EdgeStore:
         self._folder = self.path / "store"
         self._embedder_name = embedder_name
         self._dimension = dimension
+        self._facts = {"schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension}
         self._calls = threading.RLock()
         self._labels: LabelIndex | None = None
         self._shard: Any = None
@@ -224,7 +225,7 @@ class EdgeStore:
         try:
             with self._engine("open"):
                 if made_with.exists():
-                    self._compare(made_with)
+                    compare_facts(made_with, self._facts, what=self._what, hint=self._reindex)
                     self._shard = EdgeShard.load(str(shard))
                 else:
                     self._create(shard, made_with)
@@ -264,32 +265,7 @@ class EdgeStore:
         )
         self._shard = EdgeShard.create(str(shard), config)
         self._shard.flush()
-        about = {"schema_version": SCHEMA_VERSION, "embedder": self._embedder_name, "dimension": self._dimension}
-        half_written = made_with.with_suffix(".new")
-        with open(half_written, "w") as file:
-            json.dump(about, file)
-            file.flush()
-            os.fsync(file.fileno())
-        half_written.replace(made_with)
-
-    def _compare(self, made_with: Path) -> None:
-        try:
-            about = json.loads(made_with.read_text())
-            found = (about["schema_version"], about["embedder"], about["dimension"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                f"{self._what} does not say what it was made with: {str(made_with)!r} is damaged", hint=self._reindex
-            ) from error
-        for what, there, here in zip(
-            ("schema version", "embedder", "dimension"),
-            found,
-            (SCHEMA_VERSION, self._embedder_name, self._dimension),
-            strict=True,
-        ):
-            if there != here:
-                raise StoreMismatchError(
-                    f"{self._what} was written with {what} {there!r}, not {here!r}", hint=self._reindex
-                )
+        write_facts(made_with, self._facts)
 
     def _read_index(self) -> LabelIndex:
         from qdrant_edge import ScrollRequest, UpdateOperation

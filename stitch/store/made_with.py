@@ -1,0 +1,52 @@
+"""What a store in a folder was made with: written once, compared whenever it is opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from stitch.errors import StoreError, StoreMismatchError
+
+Facts = Mapping[str, str | int]
+
+
+def write_facts(file: Path, facts: Facts) -> None:
+    """Write what a store was made with; after a loss of power the file is whole, or not there."""
+    half_written = file.with_suffix(".new")
+    with open(half_written, "w") as stream:
+        json.dump(dict(facts), stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    half_written.replace(file)
+    if sys.platform != "win32":  # there a folder cannot be synced, and need not be
+        folder = os.open(file.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+
+
+def compare_facts(file: Path, facts: Facts, *, what: str, hint: str) -> None:
+    """Compare what a store was made with to what it shall be used with.
+
+    Args:
+        file: What `write_facts` wrote.
+        facts: What is wanted.
+        what: The store, for messages.
+        hint: How a mismatch is mended.
+
+    Raises:
+        StoreMismatchError: They differ.
+        StoreError: The file cannot be read.
+    """
+    try:
+        found = json.loads(file.read_text())
+        pairs = [(name, found[name], wanted) for name, wanted in facts.items()]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{what} does not say what it was made with: {str(file)!r} is damaged", hint=hint) from error
+    for name, there, wanted in pairs:
+        if there != wanted:
+            raise StoreMismatchError(
+                f"{what} was written with {name.replace('_', ' ')} {there!r}, not {wanted!r}", hint=hint
+            )
