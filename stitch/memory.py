@@ -42,6 +42,8 @@ class MemoryStatus(BaseModel):
     labeled: int
     stored: int
     failed: int
+    retired: int
+    """Out of retrieval on command, and kept for audit."""
     snippets: int
     """Snippets in the store, those without labels included."""
     trajectories: int
@@ -211,6 +213,7 @@ class Memory:
             labeled=counts.labeled,
             stored=counts.stored,
             failed=counts.failed,
+            retired=counts.retired,
             snippets=self._store.count(self.tenant),
             trajectories=counts.trajectories,
             embedder=self._embedder.name,

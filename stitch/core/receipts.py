@@ -21,6 +21,8 @@ class StepState(str, Enum):
     """It can be found by its labels."""
     FAILED = "failed"
     """Labeling or storing failed; the reason is kept, `retry` tries again."""
+    RETIRED = "retired"
+    """Out of retrieval on command, and kept for audit; the reason says by whom and why."""
 
 
 class Receipt(BaseModel):

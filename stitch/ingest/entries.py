@@ -112,6 +112,7 @@ class IngestCounts(NamedTuple):
     stored: int
     failed: int
     trajectories: int
+    retired: int
 
 
 def encode_step(step: Step, *, max_chars: int) -> tuple[bytes, bytes]:

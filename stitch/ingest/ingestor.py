@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -153,7 +154,24 @@ class Ingestor:
                 self._finish(owner, trajectory)
         return self.journal.counts(tenant).stored - before
 
-    def reindex(self, store: SnippetStore, *, embedder: Embedder | None = None) -> int:
+    def rework(self, tenant: str, trajectory: str, change: Callable[[], None]) -> None:
+        """Change a trajectory in the journal while nobody adds to it; then label and put what the change left undone.
+
+        All that was remembered of the trajectory is forgotten and taken from the journal again.
+
+        Args:
+            tenant: Whose trajectory it is.
+            trajectory: Its name.
+            change: Changes the journal. A step that has to be put again is left as `LABELED`.
+        """
+        with self._states.reworked(tenant, trajectory) as forget:
+            change()
+            state = forget()
+            undone = self.journal.entries(tenant, trajectory, states=(StepState.ACCEPTED, StepState.LABELED))
+            deque(self._advance(state, undone), maxlen=0)
+        self._flush_when_due()
+
+    def reindex(self, store: SnippetStore, *, embedder: Embedder | None = None, tenant: str | None = None) -> int:
         """Put every step of the journal into `store`; return how many snippets it did not hold already.
 
         A snippet that the store has as it should be is left alone, so an interrupted run goes on where it was.
@@ -161,12 +179,14 @@ class Ingestor:
         Args:
             store: An empty store, or the one of this memory.
             embedder: The embedder of that store; the one of this memory if None.
+            tenant: Whose steps; everybody's if None.
         """
         count = 0
-        for chunk in chunks(self.journal.every_entry(), BATCH_STEPS):
-            for tenant, group in groupby(sorted(chunk, key=lambda e: e.tenant), key=lambda e: e.tenant):
+        for chunk in chunks(self.journal.every_entry(tenant), BATCH_STEPS):
+            shown = (entry for entry in chunk if entry.state is not StepState.RETIRED)
+            for owner, group in groupby(sorted(shown, key=lambda e: e.tenant), key=lambda e: e.tenant):
                 wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in group)}
-                held = {snippet.id: snippet for snippet in store.get(tenant, list(wanted))}
+                held = {snippet.id: snippet for snippet in store.get(owner, list(wanted))}
                 missing = [snippet for snippet in wanted.values() if held.get(snippet.id) != snippet]
                 if missing:
                     store.put(self._records(missing, embedder or self.embedder))

@@ -37,6 +37,14 @@ CREATE TABLE checkpoints (
     session BLOB NOT NULL, inventory BLOB NOT NULL);
 """
 
+_ADDED = """
+CREATE TABLE IF NOT EXISTS history (
+    number INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at REAL NOT NULL, made_by TEXT NOT NULL,
+    payload BLOB NOT NULL, labels BLOB);
+CREATE INDEX IF NOT EXISTS history_of ON history (seq);
+CREATE TABLE IF NOT EXISTS purges (number INTEGER PRIMARY KEY);
+"""
+
 _ENTRIES = """
 SELECT s.seq, t.tenant, t.name, s.position, s.payload, s.recorded, states.state, states.reason, labels.labels
 FROM steps s JOIN trajectories t ON t.number = s.trajectory JOIN states USING (seq) LEFT JOIN labels USING (seq)
@@ -107,7 +115,7 @@ class Journal:
             StepRejectedError: `whole` was asked for and a step is rejected; nothing was accepted.
             JournalError: Nothing was accepted.
         """
-        with self._transaction() as db:
+        with self.transaction() as db:
             number = _number(db, tenant, trajectory)
             begins = number is None
             if number is None:
@@ -154,19 +162,19 @@ class Journal:
 
     def record_labels(self, labels: Sequence[tuple[int, bytes]]) -> None:
         """Keep the labels of steps, named by `Entry.seq`, as `encode_labels` gave them; they are labeled now."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.executemany("INSERT INTO labels VALUES (?, ?)", labels)
             _record_state(db, [seq for seq, _ in labels], StepState.LABELED, "")
 
     def record_stored(self, seqs: Sequence[int]) -> None:
         """Note that steps were put into the store with their labels."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             _record_put(db, seqs)
             _record_state(db, seqs, StepState.STORED, "")
 
     def record_failed(self, seqs: Sequence[int], reason: str, *, put: bool) -> None:
         """Note that steps could not be labeled or stored, and why; `put` if they are in the store without labels."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             if put:
                 _record_put(db, seqs)
             _record_state(db, seqs, StepState.FAILED, reason)
@@ -186,7 +194,7 @@ class Journal:
             f" AND states.state IN {_GIVEN} ORDER BY s.position LIMIT ?"
         )
         end = 1 << 60 if stop is None else stop
-        while rows := self._rows(query, tenant, trajectory, start, end, _values(states), _PAGE):
+        while rows := self.rows(query, tenant, trajectory, start, end, _values(states), _PAGE):
             yield from map(_entry, rows)
             start = rows[-1][3] + 1
 
@@ -198,17 +206,17 @@ class Journal:
         )
         wanted = state and state.value
         last = 0
-        while rows := self._rows(query, last, tenant, tenant, wanted, wanted, _PAGE):
+        while rows := self.rows(query, last, tenant, tenant, wanted, wanted, _PAGE):
             yield from map(_entry, rows)
             last = rows[-1][0]
 
     def tenants(self) -> list[str]:
         """All tenants, the oldest first."""
-        return [name for (name,) in self._rows("SELECT tenant FROM trajectories GROUP BY tenant ORDER BY min(number)")]
+        return [name for (name,) in self.rows("SELECT tenant FROM trajectories GROUP BY tenant ORDER BY min(number)")]
 
     def trajectories(self, tenant: str) -> list[str]:
         """The names of a tenant's trajectories, the oldest first."""
-        rows = self._rows("SELECT name FROM trajectories WHERE tenant = ? ORDER BY number", tenant)
+        rows = self.rows("SELECT name FROM trajectories WHERE tenant = ? ORDER BY number", tenant)
         return [name for (name,) in rows]
 
     def unfinished(self, states: Collection[StepState]) -> list[tuple[str, str]]:
@@ -219,7 +227,7 @@ class Journal:
             " WHERE states.state <> 'stored' AND states.state IN (SELECT value FROM json_each(?))"
             " GROUP BY t.number ORDER BY min(s.seq)"
         )
-        return [(tenant, name) for tenant, name in self._rows(query, _values(states))]
+        return [(tenant, name) for tenant, name in self.rows(query, _values(states))]
 
     def labeled(self, tenant: str, trajectory: str) -> int:
         """How many steps of a trajectory are labeled. They are its first ones: labels are made in order."""
@@ -227,18 +235,18 @@ class Journal:
             "SELECT s.position + 1 FROM trajectories t JOIN steps s ON s.trajectory = t.number JOIN labels USING (seq)"
             " WHERE t.tenant = ? AND t.name = ? ORDER BY s.position DESC LIMIT 1"
         )
-        rows = self._rows(query, tenant, trajectory)
+        rows = self.rows(query, tenant, trajectory)
         return int(rows[0][0]) if rows else 0
 
     def counts(self, tenant: str | None = None) -> IngestCounts:
         """How many steps of a tenant, or of all, have come how far."""
         query = (
             "SELECT count(*), count(labels.seq), coalesce(sum(state = 'stored'), 0),"
-            " coalesce(sum(state = 'failed'), 0), count(DISTINCT t.number)"
+            " coalesce(sum(state = 'failed'), 0), count(DISTINCT t.number), coalesce(sum(state = 'retired'), 0)"
             " FROM trajectories t JOIN steps s ON s.trajectory = t.number JOIN states USING (seq)"
             " LEFT JOIN labels USING (seq) WHERE ? IS NULL OR t.tenant = ?"
         )
-        return IngestCounts(*self._rows(query, tenant, tenant)[0])
+        return IngestCounts(*self.rows(query, tenant, tenant)[0])
 
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:
         """The last checkpoint of a trajectory's labeling."""
@@ -246,7 +254,7 @@ class Journal:
             "SELECT labeler, position, session, inventory FROM checkpoints c JOIN trajectories t"
             " ON t.number = c.trajectory WHERE t.tenant = ? AND t.name = ?"
         )
-        rows = self._rows(query, tenant, trajectory)
+        rows = self.rows(query, tenant, trajectory)
         if not rows:
             return None
         labeler, position, session, inventory = rows[0]
@@ -255,7 +263,7 @@ class Journal:
     def save_checkpoint(self, tenant: str, trajectory: str, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in place of the last one."""
         inventory = checkpoint.inventory.model_dump_json(exclude_defaults=True).encode()
-        with self._transaction() as db:
+        with self.transaction() as db:
             row = (_number(db, tenant, trajectory), *checkpoint[:3], inventory)
             db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)", row)
 
@@ -266,20 +274,20 @@ class Journal:
         """
         query = f"{_ENTRIES} JOIN unflushed u USING (seq) WHERE u.ordinal > ? ORDER BY u.ordinal LIMIT ?"
         query = query.replace("SELECT ", "SELECT u.ordinal, ", 1)
-        return [(row[0], _entry(row[1:])) for row in self._rows(query, after, _PAGE)]
+        return [(row[0], _entry(row[1:])) for row in self.rows(query, after, _PAGE)]
 
     def last_put(self) -> int:
         """The ordinal of the last put that is not flushed; 0 if there is none."""
-        return int(self._rows("SELECT coalesce(max(ordinal), 0) FROM unflushed")[0][0])
+        return int(self.rows("SELECT coalesce(max(ordinal), 0) FROM unflushed")[0][0])
 
     def record_flushed(self, ordinal: int) -> None:
         """Note that the store was flushed after the put with this ordinal."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute("DELETE FROM unflushed WHERE ordinal <= ?", (ordinal,))
 
     def sync(self) -> None:
         """Make everything written survive a loss of power."""
-        self._rows("PRAGMA wal_checkpoint(PASSIVE)")
+        self.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         """Let go of the file; closing twice is harmless."""
@@ -299,20 +307,25 @@ class Journal:
         if _one(db, "PRAGMA application_id") != _APPLICATION_ID and _one(db, "SELECT count(*) FROM sqlite_master"):
             raise JournalError(f"journal {str(self.path)!r} cannot be used: it is not a journal", hint="check the path")
         db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA secure_delete = ON")  # what is deleted or replaced is overwritten, not only unlinked
         db.execute(f"PRAGMA synchronous = {'FULL' if power_safe else 'NORMAL'}")
-        with self._transaction():
+        with self.transaction():
             if version == 0:
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
                 db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            for statement in filter(str.strip, _ADDED.split(";")):
+                db.execute(statement)
 
-    def _rows(self, query: str, *arguments: Any) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, *arguments: Any) -> list[tuple[Any, ...]]:
+        """The rows of one query; for the modules of this package."""
         with self._lock, self._errors():
             return self._db.execute(query, arguments).fetchall()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, for this thread alone: written whole or not at all; for the modules of this package."""
         with self._lock, self._errors():
             try:
                 self._db.execute("BEGIN IMMEDIATE")

@@ -112,6 +112,23 @@ class LiveStates:
             state.session = session
         return state.session
 
+    @contextmanager
+    def reworked(self, tenant: str, trajectory: str) -> Iterator[Callable[[], IngestState]]:
+        """A trajectory for this thread alone, whose journal is changed: after that, call what is yielded.
+
+        It forgets all that was remembered, and gives the state from which to go on.
+        """
+        with self.held(tenant, trajectory) as state:
+
+            def forget() -> IngestState:
+                state.session, state.inventory = None, LabelInventory()
+                state.position, state.saved, state.inventoried, state.merges = _UNKNOWN, 0, 0, 0
+                self._locate(state)
+                return state
+
+            yield forget
+        self._inventories.changed(tenant, trajectory)
+
     def inventory(self, tenant: str, trajectory: str | None) -> LabelInventory:
         """The label space of a trajectory, or of a tenant; while labels are being made, the one before."""
         if trajectory is not None:

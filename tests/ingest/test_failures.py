@@ -31,10 +31,10 @@ def test_steps_that_cannot_be_labeled_are_found_by_their_words_and_labeled_later
     assert unlabeled.labeled_by is None
     assert not unlabeled.intent.labels()
     assert unlabeled.resolved == unlabeled.text
-    assert world.ingestor.counts("a") == (5, 3, 3, 2, 1)
+    assert world.ingestor.counts("a") == (5, 3, 3, 2, 1, 0)
     assert [r.step for r in world.ingestor.receipts("a", state=StepState.FAILED)] == ["s3", "s4"]
     assert world.ingestor.retry("a") == 2
-    assert world.ingestor.counts("a") == (5, 5, 5, 0, 1)
+    assert world.ingestor.counts("a") == (5, 5, 5, 0, 1, 0)
     assert [r.reason for r in world.ingestor.receipts("a")] == [""] * 5
 
 
@@ -122,7 +122,7 @@ def test_steps_that_cannot_be_put_keep_their_labels(world: Any, steps: Make) -> 
     receipts = world.add(*steps(2))
     assert states(receipts) == ["failed", "failed"]
     assert receipts[1].reason == "the disk is full"
-    assert world.ingestor.counts("a") == (2, 2, 0, 2, 1)
+    assert world.ingestor.counts("a") == (2, 2, 0, 2, 1, 0)
     assert states(world.add(*steps(1, start=2))) == ["stored"]
     assert world.ingestor.retry("a") == 2
     assert len(world.labeler.calls) == 2, "labels are never made twice"
@@ -162,7 +162,7 @@ def test_an_error_in_the_labeler_leaves_steps_accepted_and_the_next_add_goes_on(
     world.labeler.fail_next(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         world.add(*steps(2, start=1))
-    assert world.ingestor.counts("a") == (3, 1, 1, 0, 1)
+    assert world.ingestor.counts("a") == (3, 1, 1, 0, 1, 0)
     assert states(world.add(*steps(1, start=3))) == ["stored"]
     assert world.ingestor.counts("a").stored == 4
     assert world.labeler.replayed == [("t", ("s0",))]
