@@ -17,7 +17,7 @@ from stitch.errors import StoreError, StoreLockedError
 from stitch.store.checks import check_records
 from stitch.store.edge_scorer import DENSE, WORDS, EdgeScorer
 from stitch.store.index import IndexEntry, LabelIndex
-from stitch.store.made_with import compare_facts, write_facts
+from stitch.store.made_with import Facts, compare_facts, write_facts
 from stitch.store.owner import Ownership
 from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, labels_of, to_payload
 from stitch.store.similarity import Similarity, most_similar, score
@@ -76,7 +76,7 @@ class EdgeStore:
         self._folder = self.path / "store"
         self._embedder_name = embedder_name
         self._dimension = dimension
-        self._facts = {"schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension}
+        self._facts: Facts = {"schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension}
         self._calls = threading.RLock()
         self._labels: LabelIndex | None = None
         self._shard: Any = None
