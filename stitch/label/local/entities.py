@@ -144,7 +144,8 @@ class EntityTyper:
                 continue
             part = text[start:end]
             for match in _ASKED.finditer(part):
-                name = slot_name(next(filter(None, match.groups()), ""))
+                asked_for = next(filter(None, match.groups()), "")
+                name = "" if asked_for.lower().startswith("about ") else slot_name(asked_for)
                 if name and not set(name.split()) & _NOT_ASKED and not is_verb(name.split()[-1], base=True):
                     asked[_neutral(name)] = None
             for pattern, kind in _ASKED_BY:

@@ -6,10 +6,10 @@ of doing enter by evidence. Synonyms of the neutral acts are closed lists of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from stitch.core.intent import LabelKind, LabelMerge
+from stitch.core.intent import LabelKind
 from stitch.embed.lexical import stem
 from stitch.label.curation import Vocabulary
 from stitch.label.local.language import SentenceForm, cue
@@ -27,7 +27,8 @@ _SIMPLE = {
 }
 _CUES = {
     "report error": cue(
-        r"""error|exception|traceback|failed|failure|fails|crash\w*|unable to|could ?n[o']t|invalid|not found|denied
+        r"""error|exception|traceback|failed|failure|fails|crash\w*|unable to|invalid|not found|denied
+        |could ?n[o']t (?:be|find|complete|process|reserve|book|open|load|connect|get|make)|cannot (?:be|find|open)
         |unavailable|no longer available|(?:did not|didn't) (?:work|go through|succeed)|not successful|unsuccessful"""
     ),
     "report success": cue(
@@ -48,20 +49,29 @@ _CUES = {
     ),
     "propose": cue(
         r"""(?:one|another) (?:idea|option)|how about|what about|what if|i(?:'d| would)? (?:suggest|propose|recommend)
-        |(?:would|do) you (?:like|want|care|prefer)(?: me)? to|shall i|should i|i wonder if we could|we could(?: also)?
-        |why (?:not|don't we)|maybe we|would you be interested|i came across|there (?:is|are) (?:an?|\d+|some
-        |several|many)|i(?:'ve| have)? (?:found|see|got)|you (?:could|might|can) try"""
+        |i wonder if we could|we could(?: also)?|why (?:not|don't we)|maybe we|i came across|(?:let us|let's) consider
+        |you (?:could|might|can) try|suggests"""
+    ),
+    "offer": cue(
+        r"""(?:would|do) you (?:like|want|care|prefer|wish|need)(?: me)? to|(?:want|like|need|wish) me to|shall (?:i|we)
+        |should (?:i|we)|would you be interested
+        |there (?:is|are|'s) (?:also )?(?:an?|\d+|some|several|many|one|two)|i(?:'ve| have)? (?:found|see|got)"""
     ),
     "decide": cue(
-        r"""i(?:'ll| will) (?:go with|take|choose|pick|have)|let's (?:go with|settle on)|go with|settle on
-        |that one works|i(?:'ve| have)? (?:decided|chosen|settled)|i think i(?:'ll| will)|final choice
-        |(?:that|this|it) (?:works|sounds (?:good|great|perfect|nice))"""
+        """i(?:'ll| will) (?:go with|take|choose|pick|have)|(?:let's|let us|to) (?:go with|settle on)|go with|settle on
+        |i(?:'ve| have)? (?:decided|chosen|settled)|i think i(?:'ll| will)|final choice"""
+    ),
+    "accept": cue(
+        """that one works|i (?:like|love) (?:it|that|this)|i(?:'d| would) like (?:it|that|this)(?: one)?
+        |(?:that|this|it)(?:'s| is| will be| would be| will| would| seems| looks| sounds)? (?:works?|perfect|great|good
+        |nice|fine|wonderful)"""
     ),
     "disagree": cue(
         r"i disagree|i don't agree|overstates|misleading|not convinced|i beg to differ|rebut\w*|counter\w*"
     ),
     "plan": cue(
-        r"""let's (?:focus|plan|start|work|organi[sz]e|move)|next,? (?:i|we)(?:'ll| will)|the plan is|back to
+        r"""(?:let's|let us) (?:focus|plan|start|begin|work|organi[sz]e|move|turn|go|switch|continue)|the plan is|back to
+        |(?:return|turn) to|next,? (?:i|we)(?:'ll| will)
         |i(?:'ll| will) (?:now |first |then )?(?:start|look|check|try|run|fix|open|inspect|search)"""
     ),
     "explain": cue("because|the reason|this means|that means|in other words|for example|for instance|therefore"),
@@ -96,8 +106,12 @@ _SYNONYMS = {
 _DOING = {stem(word): verb for word, verb in _SYNONYMS.items()}
 _SEED = (
     *_SIMPLE.values(),
-    *_CUES,
+    *(name for name in _CUES if name != "offer"),
     *sorted(set(_SYNONYMS.values())),
+    "affirm",
+    "accept offer",
+    "decline help",
+    "ask for details",
     "ask",
     "answer",
     "inform",
@@ -107,28 +121,46 @@ _SEED = (
 )
 
 
+_PLAIN_CUES = ("confirm", "offer help", "report success", "compare", "decide", "report error", "disagree")
+_DETAILS = frozenset({"number", "time", "place", "person", "choice"})
+_ALTERNATIVES = cue(
+    "(?:any|some)(?:thing|one|where) else|another|(?:any |some )?others?|alternatives?|what else|different|instead"
+)
+_WANTED = ("number", "time", "place", "person", "choice", "reason", "yes or no", "offer")
+
+
+def _lead(reading: Reading, *, open_move: str) -> str | None:
+    """How the step reacts to what was left open: it affirms, accepts, declines, thanks ..."""
+    for form in reading.forms:
+        if form is SentenceForm.AGREEMENT:
+            if open_move in ("check", "yes or no"):
+                return "affirm"
+            return "accept offer" if open_move == "offer" else "agree"
+        if form is SentenceForm.REFUSAL:
+            return "decline help" if open_move == "more" else "refuse"
+        if form in _SIMPLE and (form is not SentenceForm.GREETING or len(reading.forms) == 1):
+            return _SIMPLE[form]
+    return None
+
+
 class EventTyper:
     """Names what each step of one trajectory does: at most `MAX_EVENT_TYPES` labels, the most telling first."""
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary(LabelKind.EVENT_TYPE, seed=_SEED, most=128)
 
-    def type(self, reading: Reading, *, asked: bool) -> list[str]:
+    def type(self, reading: Reading, *, open_move: str = "", by_opener: bool = True) -> list[str]:
         """The event types of a step.
 
         Args:
             reading: The step.
-            asked: Whether it stands after an open question of somebody else.
+            open_move: What somebody else's last step left open, see `moves`; empty if nothing.
+            by_opener: Whether the step is by whoever opened the trajectory.
         """
-        labels = self._types(reading, asked=asked)
+        labels = self._types(reading, open_move=open_move, by_opener=by_opener)
         return self.vocabulary.admit(labels)[:MAX_EVENT_TYPES]
 
-    def take(self, labels: Sequence[str], *, position: int) -> list[LabelMerge]:
-        """Take in the labels of a step; return merges made now."""
-        self.vocabulary.count(labels)
-        return []
-
-    def _types(self, reading: Reading, *, asked: bool) -> list[str]:
+    def _types(self, reading: Reading, *, open_move: str, by_opener: bool) -> list[str]:
         if reading.is_notice:
             return ["notice"]
         data = reading.data
@@ -137,22 +169,51 @@ class EventTyper:
         if reading.answers_tool:
             failed = _CUES["report error"].search(reading.text[:600])
             return ["report error" if failed else "report result", *([data.tool] if data.tool else [])]
-        text = reading.text[:1_200]
-        forms = reading.forms
-        labels: list[str] = []
+        main = self._main(reading, open_move=open_move, by_opener=by_opener)
+        lead = _lead(reading, open_move=open_move)
+        if main in (None, "accept") and lead in ("affirm", "accept offer", "refuse", "decline help"):
+            return [lead]
+        if main == "accept" or (main is None and lead == "agree" and open_move.startswith("told")):
+            return ["accept"]
+        if main is None:
+            return [lead or ("answer" if open_move else "inform")]
+        # A helper's "Sure, ..." says nothing of its own.
+        reacts = lead is not None and lead != main and (by_opener or lead != "agree")
+        return [main, lead] if lead and reacts else [main]
+
+    def _main(self, reading: Reading, *, open_move: str, by_opener: bool) -> str | None:
+        """What the step does beside reacting: the plainest cue, else the form of its sentences."""
+        text, forms = reading.text[:1_200], reading.forms
         cues = [name for name, pattern in _CUES.items() if pattern.search(text)]
-        labels += cues[:2]
-        if SentenceForm.REQUEST in forms and reading.role:
+        asked = {move.removeprefix("asks ") for move in reading.gives if move.startswith("asks ")}
+        if by_opener and (asked or SentenceForm.REQUEST in forms) and _ALTERNATIVES.search(text):
+            return "ask for alternatives"
+        if "propose" in cues and by_opener:
+            return "propose"
+        if "plan" in cues and (reading.switches or reading.returns):
+            return "plan"
+        for name in _PLAIN_CUES:
+            if name in cues and not (by_opener and name == "offer help"):
+                return name
+        if SentenceForm.REQUEST in forms:
             verb = self._verb(text)
-            labels.append(verb or "request")
-        elif SentenceForm.QUESTION in forms and not {"confirm", "offer help", "propose"} & set(cues):
-            labels.append("ask")
-        if forms and not labels:
-            simple = [_SIMPLE[form] for form in forms if form in _SIMPLE]
-            labels += simple[:1] if not simple or simple[0] != "greet" else simple[-1:]
-        if not labels:
-            labels.append("answer" if asked else "inform")
-        return labels
+            if open_move in _WANTED and reading.values and verb is None:
+                return "answer"
+            return verb or ("request" if by_opener else "ask for details")
+        if "propose" in cues or ("offer" in cues and not by_opener and not asked & _DETAILS):
+            return "propose"
+        if SentenceForm.QUESTION in forms:
+            if not by_opener and len(reading.values) > 1 and asked & {"yes or no", "offer"}:
+                return "confirm"
+            return "ask" if by_opener else "ask for details"
+        telling = [name for name in cues if name != "offer" and (name != "accept" or by_opener)]
+        if telling:
+            return telling[0]
+        if any(form not in _SIMPLE for form in forms) or not forms:
+            if not by_opener and open_move == "request":
+                return "propose" if reading.values else "answer"
+            return "answer" if open_move else "inform"
+        return None
 
     def _verb(self, text: str) -> str | None:
         for match in _VERB_OF_REQUEST.finditer(text):

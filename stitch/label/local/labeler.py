@@ -13,11 +13,12 @@ from stitch.core.steps import Step
 from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
+from stitch.label.local.evidence import Scope
 from stitch.label.local.language import sentences
 from stitch.label.local.naming import distinct_name, named_scope, propose_name, turned_to
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.references import ReferenceResolver
-from stitch.label.local.scopes import Scope, ScopeTracker
+from stitch.label.local.scopes import ScopeTracker
 
 NAME = "local-1"
 """Changes whenever the same steps would get other labels."""
@@ -78,13 +79,14 @@ class LocalLabelSession:
     def _take(self, reading: Reading, scope: Scope | None, *, name: str, known: StepLabels | None) -> StepLabels:
         unit = turned_to(reading)
         current = self._scopes.current
-        asked = current is not None and bool(current.asker) and current.asker != reading.role
+        open_move = current.opens if current is not None and current.last_role != reading.role else ""
+        by_opener = self._scopes.is_opener(reading.role)
         is_new = scope is None
         scope = self._scopes.assign(reading, scope, unit=unit)
         if is_new:
             self._name(reading, scope, unit=unit, given=name)
         label = self._names[scope.number]
-        events = self._events.type(reading, asked=asked)
+        events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
         kinds = self._entities.type(reading)
         resolution = self._references.resolve(reading.step, scope=label)
         if known is None:
@@ -96,7 +98,7 @@ class LocalLabelSession:
                 mentions=kinds.mentions,
                 context=resolution.context,
             )
-        self._events.take(known.intent.event_types, position=self._steps)
+        self._events.vocabulary.count(known.intent.event_types)
         self._entities.take(reading, known.intent.entity_types, known.mentions)
         self._steps += 1
         if self._steps % MERGE_EVERY_STEPS == 0:

@@ -130,7 +130,9 @@ _OPENINGS = (
         SentenceForm.FAREWELL,
         (
             r"(?:good ?bye|bye|see (?:you|ya)|farewell|take care|good night|later\b"
-            r"|have an? (?:\w+ )?(?:day|night|evening|weekend|time|trip|one))"
+            r"|(?:you )?(?:have|enjoy) (?:an?|your|the) (?:\w+ ){0,2}?(?:day|night|evening|weekend|time|trip|one|stay)"
+            r"|have fun)"
+            r"|(?:you'?re|you are) (?:very |most |quite )?welcome|my pleasure|(?:i'm )?glad (?:i could|to) help"
         ),
     ),
     (SentenceForm.GREETING, r"(?:hello|hi|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|welcome)\b"),
@@ -144,7 +146,8 @@ _OPENINGS = (
     (
         SentenceForm.REFUSAL,
         (
-            r"(?:no|nope|nah|not really|never ?mind|i don'?t think so|i'?d rather not|that'?s (?:all|it|wrong)"
+            r"(?:no|nope|nah|not really|never ?mind|i don'?t think so|i'?d rather not|that'?s wrong|nothing (?:else|more)|i'?m (?:all )?(?:good|set|done)"
+            r"|(?:that'?s|that is|that will be|that would be|that'll be) (?:all|it|everything|enough)"
             r"|not (?:now|yet|today|right now))\b(?! (?:problem|worries|idea|doubt))"
         ),
     ),

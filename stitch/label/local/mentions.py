@@ -230,6 +230,12 @@ def _name(text: str, start: int, value: str) -> FoundMention | None:
     return FoundMention(kind, value, start, start + len(value))
 
 
+_DURATIONS = listed("second sec minute min hour hr night week month year")
+_NO_CLASS = listed(
+    "idea thing way lot bit kind type sort option choice question one other first second third last next"
+)
+
+
 class Slot(NamedTuple):
     """A phrase that says what a value is: "number of stops" with "2"."""
 
@@ -242,8 +248,9 @@ def slots(text: str, found: list[FoundMention]) -> list[Slot]:
     named: list[Slot] = []
     for mention in found:
         if mention.entity_type == "quantity":
-            unit = re.split(r"[ -]", mention.value)[-1].lower()
-            named.append(Slot(singular(unit), mention.value))
+            unit = singular(re.split(r"[ -]", mention.value)[-1].lower())
+            if not unit.endswith("ed"):
+                named.append(Slot("duration" if unit in _DURATIONS else unit, mention.value))
         before = text[max(0, mention.start - 48) : mention.start]
         match = _SLOT.search(before)
         if match and (name := slot_name(match["slot"])):
@@ -252,11 +259,11 @@ def slots(text: str, found: list[FoundMention]) -> list[Slot]:
 
 
 def slot_name(phrase: str) -> str:
-    """A phrase as the name of a class: singular head, no function words at either end; empty if nothing is left."""
+    """A phrase as the name of a class: singular head, no empty words at either end; empty if nothing is left."""
     parts = phrase.lower().split()
-    while parts and (parts[0] in FUNCTION_WORDS or is_verb(parts[0])):
+    while parts and (parts[0] in FUNCTION_WORDS or parts[0] in _NO_CLASS or is_verb(parts[0])):
         parts.pop(0)
-    while parts and (parts[-1] in FUNCTION_WORDS):
+    while parts and (parts[-1] in FUNCTION_WORDS or parts[-1] in _NO_CLASS):
         parts.pop()
     if not parts or any(part in FUNCTION_WORDS and part not in {"of", "for"} for part in parts):
         return ""

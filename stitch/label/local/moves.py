@@ -59,6 +59,8 @@ def left_open(parts: Sequence[str], forms: Sequence[SentenceForm], gives: Sequen
     for part, form in zip(reversed(parts), reversed(forms), strict=True):
         if form is SentenceForm.QUESTION:
             return asked_for(part)
+        if form is SentenceForm.REQUEST and _ASKS["check"].search(part):
+            return "check"
     for form in reversed(forms):
         if form in (SentenceForm.FAREWELL, SentenceForm.THANKS, SentenceForm.GREETING):
             return _PLAIN[form]

@@ -93,6 +93,10 @@ class ScopeTracker:
         """The roles seen so far, folded."""
         return self._stream.turns
 
+    def is_opener(self, role: str) -> bool:
+        """Whether this role, folded, spoke first; so does the first to speak."""
+        return self._stream.opener in ("", role)
+
     def choose(self, reading: Reading, *, unit: str = "", named: int | None = None) -> Scope | None:
         """The scope of a step; None if it opens a new one.
 
