@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -131,3 +132,44 @@ def failure(status: int, *, retry_after_s: float | None = None) -> Reply:
 
 def _content(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def label_by_rules(system: str, user: str) -> Any:
+    """A script that answers every labeling prompt by plain rules, knowing only what stands before each step.
+
+    The scope is the last "day N" that was named; the act is to ask or to tell; a "$" is a price.
+    """
+    fields = fields_of(user)
+    if "`readings`" in system:
+        scopes = fields["known_scopes"].splitlines()
+        scope = scopes[-1].partition(": ")[0] if scopes else "opening"
+        readings = []
+        for line in fields["steps"].splitlines():
+            step = json.loads(line)
+            scope = _scope(step["text"], scope)
+            readings.append({"n": step["n"], "scope": scope, **_labels(step["text"]), "references": []})
+        return {"readings": readings}
+    text = json.loads(fields["step"])["text"] if fields.get("step", "").startswith("{") else ""
+    answers: dict[str, Any] = {
+        "scope": _scope(text, fields.get("current_scope") or "opening"),
+        "event_types": _labels(text)["events"],
+        "entity_types": _labels(text)["entities"],
+        "new_event_types": [],
+        "references": [],
+        "synonyms": [],
+        "summary": _labels(text)["summary"],
+    }
+    return {name: value for name, value in answers.items() if f"`{name}`" in user.rpartition("Respond with")[2]}
+
+
+def _scope(text: str, current: str) -> str:
+    found = re.findall(r"\bday \d+", text)
+    return f"plan of {found[-1]}" if found else current
+
+
+def _labels(text: str) -> dict[str, Any]:
+    return {
+        "events": ["ask question" if "?" in text else "give answer"],
+        "entities": ["price"] if "$" in text else [],
+        "summary": " ".join(text.split()[:8]),
+    }

@@ -1,0 +1,110 @@
+"""From what a model wrote to labels: cleaned, matched to the names in use, and new only where the rule allows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from stitch.core import ReferenceRewrite, clean_label
+from stitch.label.curation import word_key
+
+MAX_NAME_WORDS = 6
+"""A longer event or entity type is a sentence, not a name."""
+
+MAX_REPLACEMENT_CHARS = 160
+
+_ALIKE = 0.84
+_NUMBER = re.compile(r"\d+")
+_QUOTES = "\"'`“”‘’.,;:!?-*#• "
+
+
+def clean_name_of(value: str) -> str:
+    """A label without markup, outer quotes and underscores."""
+    return clean_label(clean_label(value).replace("_", " ").strip(_QUOTES))
+
+
+def match_name(value: str, names: Collection[str]) -> str | None:
+    """The name in use that `value` means: the same, but for case, inflection, order of words or a slip of the pen.
+
+    Names that differ in a number never match: "day 1" is not "day 2".
+    """
+    if value in names:
+        return value
+    folded, key, numbers = value.casefold(), _key(value), _NUMBER.findall(value)
+    best: tuple[float, str] | None = None
+    for name in names:
+        if name.casefold() == folded:
+            return name
+        if _NUMBER.findall(name) != numbers:
+            continue
+        if key and _key(name) == key:
+            best = max(best or (0.0, name), (2.0, name))
+        elif (likeness := _slip(folded, name.casefold())) >= _ALIKE:
+            best = max(best or (0.0, name), (likeness, name))
+    return best[1] if best else None
+
+
+@lru_cache(maxsize=4096)
+def _key(name: str) -> tuple[str, ...]:
+    return word_key(name)
+
+
+def _slip(one: str, other: str) -> float:
+    """How alike two names are that differ in one word; 0 if they differ in more or if either word is short."""
+    ours, theirs = one.split(), other.split()
+    if len(ours) != len(theirs):
+        return 0.0
+    pairs = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    if len(pairs) != 1 or min(map(len, pairs[0])) < 5:
+        return 0.0
+    return SequenceMatcher(None, *pairs[0], autojunk=False).ratio()
+
+
+def choose_names(values: Iterable[str], names: Sequence[str], *, most: int, room: bool) -> list[str]:
+    """The labels of a step from what a model wrote: known names, and new ones if they are names and there is room.
+
+    Args:
+        values: What the model wrote.
+        names: Those in use.
+        most: How many labels of the kind a step may have.
+        room: Whether the vocabulary may grow.
+    """
+    chosen: dict[str, None] = {}
+    for value in values:
+        cleaned = clean_name_of(value)
+        known = match_name(cleaned, [*names, *chosen]) if cleaned else None
+        if known is not None:
+            chosen[known] = None
+        elif cleaned and room and len(cleaned.split()) <= MAX_NAME_WORDS:
+            chosen[cleaned.lower()] = None
+    return list(chosen)[:most]
+
+
+def locate_references(
+    text: str, references: Iterable[tuple[str, str]], *, earlier: Sequence[tuple[str | None, str]]
+) -> tuple[ReferenceRewrite, ...]:
+    """The ledger of what a model resolved: only phrases that stand in the text, only names that were said earlier.
+
+    Args:
+        text: Of the step.
+        references: Phrases with what they mean.
+        earlier: Ids and texts of earlier steps, oldest first.
+    """
+    found: list[ReferenceRewrite] = []
+    for phrase, means in references:
+        name = " ".join(means.split()).strip()
+        phrase = phrase.strip()
+        if not phrase or not name or len(name) > MAX_REPLACEMENT_CHARS or name.casefold() in text.casefold():
+            continue
+        said = next((step for step, words in reversed(earlier) if name.casefold() in words.casefold()), "")
+        if said == "":
+            continue
+        for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE):
+            if all(match.end() <= other.start or other.end <= match.start() for other in found):
+                found.append(
+                    ReferenceRewrite(start=match.start(), end=match.end(), replacement=name, antecedent=said or None)
+                )
+                break
+    return tuple(sorted(found, key=lambda rewrite: rewrite.start))

@@ -1,0 +1,262 @@
+"""What the two model labelers share: what is remembered of a trajectory, and the local labels that stand in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import orjson
+
+from stitch.core import (
+    ContextualIntent,
+    Labeler,
+    LabelInventory,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    ReferenceRewrite,
+    Step,
+    StepLabels,
+    apply_rewrites,
+    clean_label,
+)
+from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError
+from stitch.label.local.mentions import find_entity_mentions
+from stitch.label.model.matching import choose_names, clean_name_of, match_name
+from stitch.label.model.quoting import quote, shorten, shown_text
+from stitch.lm import LanguageModel
+
+MAX_EVENT_TYPES = 64
+"""How large the vocabulary of event types may grow in a trajectory; from then on only known ones are used."""
+MAX_ENTITY_TYPES = 96
+
+_EVENTS_A_STEP = 3
+_ENTITIES_A_STEP = 6
+_REMEMBERED_STEPS = 60
+_REMEMBERED_CHARS = 600
+_SUMMARY_CHARS = 300
+_GIST_CHARS = 110
+_CONTEXT_CHARS = 300
+_GIVING_UP_AFTER = 4
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Past:
+    """An earlier step, as far as it is remembered."""
+
+    step: str | None
+    role: str
+    text: str
+    """Its references replaced, cut."""
+    scope: str
+    events: list[str]
+    session: str | None
+
+
+class ModelSession:
+    """The labeling of one trajectory by a model; a local session goes along, and its labels stand in when need be.
+
+    Args:
+        name: Who makes the labels.
+        model: The model.
+        fallback: Makes the labels that the model cannot make, and keeps the inventory.
+        trajectory: Its name.
+        saved: What `save` returned.
+    """
+
+    _extra: ClassVar[tuple[str, ...]] = ()
+    """Names of further attributes of a subclass, of JSON values, that are saved."""
+
+    def __init__(
+        self, *, name: str, model: LanguageModel, fallback: Labeler, trajectory: str, saved: bytes | None
+    ) -> None:
+        self._name = name
+        self._model = model
+        self._trajectory = trajectory
+        self._position = 0
+        self._scope = ""
+        self._gists: dict[str, str] = {}
+        """All scopes, the one used last at the end, each with what was done in it last."""
+        self._events: dict[str, int] = {}
+        self._entities: dict[str, int] = {}
+        self._past: list[Past] = []
+        self._merges: list[LabelMerge] = []
+        self._vocabulary = LabelVocabulary()
+        self._failed = 0
+        self._down = ""
+        """Why the model is not asked again during this call of `label`."""
+        data: dict[str, Any] = {} if saved is None else orjson.loads(saved)
+        self._local = fallback.begin(trajectory, data["local"].encode("latin-1") if data else None)
+        if data:
+            self._restore(data)
+
+    def label(self, steps: Sequence[Step]) -> list[StepLabels]:
+        """Label the next steps. Never raises a `ModelError`: what the model cannot label is labeled locally."""
+        self._failed, self._down = 0, ""
+        return self._label(list(steps))
+
+    def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
+        """Take in steps whose labels are known, as if `label` had just returned them."""
+        self._local.replay(steps, labels)
+        for step, known in zip(steps, labels, strict=True):
+            self._take(step, known)
+
+    def inventory(self) -> LabelInventory:
+        """The label space so far, merges applied."""
+        inventory = self._local.inventory()
+        if not self._merges:
+            return inventory
+        vocabulary = inventory.vocabulary()
+        for merge in self._merges:
+            try:
+                vocabulary.merge(merge)
+            except ValueError:  # the words alone had told already
+                continue
+        events: dict[str, int] = {}
+        for name, steps in inventory.event_types.items():
+            name = vocabulary.canonical(LabelKind.EVENT_TYPE, name)
+            events[name] = events.get(name, 0) + steps
+        entities = dict(inventory.entity_types)
+        for alias in list(entities):
+            name = vocabulary.canonical(LabelKind.ENTITY_TYPE, alias)
+            if name != alias:
+                ours, theirs = entities.get(name), entities.pop(alias)
+                steps = theirs.steps + (ours.steps if ours else 0)
+                values = tuple(dict.fromkeys((*(ours.values if ours else ()), *theirs.values)))
+                entities[name] = theirs.model_copy(update={"steps": steps, "values": values})
+        update = {"event_types": events, "entity_types": entities, "merges": vocabulary.merges}
+        return inventory.model_copy(update=update)
+
+    def save(self) -> bytes:
+        """Everything this session remembers, as JSON."""
+        return orjson.dumps(
+            {
+                "local": self._local.save().decode("latin-1"),
+                "position": self._position,
+                "scope": self._scope,
+                "gists": self._gists,
+                "events": self._events,
+                "entities": self._entities,
+                "past": [asdict(past) for past in self._past],
+                "merges": [merge.model_dump(mode="json") for merge in self._merges],
+                **{name: getattr(self, name) for name in self._extra},
+            }
+        )
+
+    def _restore(self, data: Mapping[str, Any]) -> None:
+        self._position, self._scope = data["position"], data["scope"]
+        self._gists, self._events, self._entities = data["gists"], data["events"], data["entities"]
+        self._past = [Past(**past) for past in data["past"]]
+        self._merges = [LabelMerge(**merge) for merge in data["merges"]]
+        self._vocabulary = LabelVocabulary(self._merges)
+        for name in self._extra:
+            setattr(self, name, data[name])
+
+    def _label(self, steps: list[Step]) -> list[StepLabels]:
+        raise NotImplementedError
+
+    def _label_locally(self, steps: Sequence[Step]) -> list[StepLabels]:
+        labels = self._local.label(steps)
+        for step, made in zip(steps, labels, strict=True):
+            self._take(step, made)
+        return labels
+
+    def _note_failure(self, error: ModelError, *, steps: int) -> None:
+        """Take note that the model failed; after that `_down` says whether it is to be asked again."""
+        self._failed += steps == 1
+        if isinstance(error, (ModelUnavailableError, BudgetSpentError)) or self._failed >= _GIVING_UP_AFTER:
+            self._down = error.message
+            _log.warning("local labels stand in for the model's in trajectory %r: %s", self._trajectory, error.message)
+
+    def _made(
+        self,
+        step: Step,
+        *,
+        scope: str,
+        events: Iterable[str],
+        entities: Iterable[str],
+        references: tuple[ReferenceRewrite, ...],
+        summary: str,
+    ) -> StepLabels:
+        """The labels of a step from what a model wrote, taken in."""
+        labels = StepLabels(
+            intent=ContextualIntent(
+                scope=self._scope_of(scope),
+                event_types=tuple(
+                    self._canonical(LabelKind.EVENT_TYPE, events, self._events, MAX_EVENT_TYPES, _EVENTS_A_STEP)
+                ),
+                entity_types=tuple(
+                    self._canonical(LabelKind.ENTITY_TYPE, entities, self._entities, MAX_ENTITY_TYPES, _ENTITIES_A_STEP)
+                ),
+            ),
+            made_by=self._name,
+            references=references,
+            summary=shorten(clean_label_text(summary), limit=_SUMMARY_CHARS),
+            mentions=find_entity_mentions(step),
+            context=self._context(step),
+        )
+        self._local.replay([step], [labels])
+        self._take(step, labels)
+        return labels
+
+    def _scope_of(self, value: str) -> str:
+        name = clean_name_of(value)
+        return match_name(name, self._gists) or name if name else self._scope
+
+    def _canonical(
+        self, kind: LabelKind, values: Iterable[str], used: Mapping[str, int], most: int, most_a_step: int
+    ) -> list[str]:
+        chosen = choose_names(values, list(used), most=most_a_step, room=len(used) < most)
+        return list(dict.fromkeys(self._vocabulary.canonical(kind, name) for name in chosen))
+
+    def _known(self, kind: LabelKind) -> list[str]:
+        """The names of a kind, canonical, those used most first."""
+        counts: dict[str, int] = {}
+        for name, count in (self._events if kind is LabelKind.EVENT_TYPE else self._entities).items():
+            name = self._vocabulary.canonical(kind, name)
+            counts[name] = counts.get(name, 0) + count
+        return sorted(counts, key=lambda name: (-counts[name], name))
+
+    def _known_scopes(self, most: int) -> list[str]:
+        """The scopes used last, each with what was done in it last; the latest last."""
+        return [f"{name}: {gist}" if gist else name for name, gist in list(self._gists.items())[-most:]]
+
+    def _context(self, step: Step) -> str:
+        """The question before, if this step may be its answer: without it, a bare answer cannot be found."""
+        past = self._past[-1] if self._past else None
+        if past is None or past.session != step.session or past.role == step.role or "?" not in past.text[-120:]:
+            return ""
+        return past.text[-_CONTEXT_CHARS:]
+
+    def _take(self, step: Step, labels: StepLabels) -> None:
+        intent = labels.intent
+        scope = self._scope = intent.scope or self._scope
+        gist = shorten(labels.summary, limit=_GIST_CHARS) or self._gists.get(scope, "")
+        self._gists.pop(scope, None)
+        self._gists[scope] = gist
+        for name in intent.event_types:
+            self._events[name] = self._events.get(name, 0) + 1
+        for name in intent.entity_types:
+            self._entities[name] = self._entities.get(name, 0) + 1
+        resolved = step.model_copy(update={"content": apply_rewrites(step.content, labels.references)})
+        text = shown_text(resolved, limit=_REMEMBERED_CHARS)
+        self._past.append(Past(step.id, step.role, text, scope, list(intent.event_types), step.session))
+        del self._past[:-_REMEMBERED_STEPS]
+        self._position += 1
+
+    def _earlier(self) -> list[tuple[str | None, str]]:
+        return [(past.step, past.text) for past in self._past]
+
+
+def quote_past(past: Past, *, chars: int) -> str:
+    """An earlier step as a prompt shows it."""
+    return quote({"role": past.role, "text": shorten(past.text, limit=chars), "scope": past.scope})
+
+
+def clean_label_text(text: str) -> str:
+    """A sentence of a model, fit to be shown again: markup and control characters removed."""
+    return " ".join(filter(None, (clean_label(part) for part in text.split())))

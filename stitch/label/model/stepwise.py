@@ -1,0 +1,264 @@
+"""Labels step by step, as §2.2 of the paper does: about four calls a step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import dspy
+
+from stitch.core import Embedder, Labeler, LabelKind, LabelMerge, ReferenceRewrite, Step, StepLabels, apply_rewrites
+from stitch.errors import ModelError, ReplyError
+from stitch.label.curation import MERGE_EVERY_STEPS
+from stitch.label.local import LocalLabeler
+from stitch.label.model.matching import choose_names, clean_name_of, locate_references, match_name
+from stitch.label.model.quoting import quote_step
+from stitch.label.model.session import MAX_ENTITY_TYPES, MAX_EVENT_TYPES, ModelSession, Past, quote_past
+from stitch.lm import LanguageModel, Purpose
+from stitch.signatures import (
+    ExtendEventTypes,
+    InduceScope,
+    MergeEntityTypes,
+    MergeEventTypes,
+    RewriteReferences,
+    SeedEntityTypes,
+    SeedEventTypes,
+    SelectEventTypes,
+    SummarizeScope,
+    SummarizeStep,
+)
+
+EVENT_CANDIDATES = 5
+"""k_event of the paper: how many event types are offered for a step."""
+HISTORY_STEPS = 20
+"""H_scope: how many steps before are shown when the scope is chosen."""
+ALIGNED_STEPS = 12
+"""How many earlier steps of the same scope or event type are shown to resolve references."""
+SUMMARIZE_EVERY_STEPS = 10
+"""How often the running summary of a scope is brought up to date."""
+
+_VERSION = "stepwise-1"
+_PAST_CHARS = 300
+_SHOWN_SCOPES = 60
+_REFERS = re.compile(
+    r"\b(?:it|its|this|that|these|those|they|them|their|he|she|him|her|his|there|then|former|latter|same|one|ones|"
+    r"first|second|third|fourth|last|other|previous|earlier|above|again|such|so|both)\b",
+    re.IGNORECASE,
+)
+
+
+class StepwiseLabeler:
+    """Labels one step at a time: scope, event types, references, then entity types with the summary.
+
+    The vocabulary of event types is seeded from the first 50 steps once these have been seen (before, it grows step by
+    step, for nothing later is known), extended and freed of near-synonyms every 50; merges can be undone. Where the
+    authors' code departs from the paper, this follows the paper: steps are shown whole, the running summary of the
+    scope is shown, a new event type can be made at any step, references are rewritten.
+
+    Args:
+        model: The model.
+        embedder: Finds the event types closest to a step.
+        fallback: Makes the labels that stand in when the model fails.
+    """
+
+    def __init__(self, model: LanguageModel, *, embedder: Embedder, fallback: Labeler | None = None) -> None:
+        self.model = model
+        self.embedder = embedder
+        self._fallback = fallback or LocalLabeler()
+        self._induce_scope = dspy.Predict(InduceScope)
+        self._summarize_scope = dspy.Predict(SummarizeScope)
+        self._select_events = dspy.Predict(SelectEventTypes)
+        self._seed_events = dspy.Predict(SeedEventTypes)
+        self._extend_events = dspy.Predict(ExtendEventTypes)
+        self._merge_events = dspy.Predict(MergeEventTypes)
+        self._seed_entities = dspy.Predict(SeedEntityTypes)
+        self._merge_entities = dspy.Predict(MergeEntityTypes)
+        self._rewrite = dspy.Predict(RewriteReferences)
+        self._summarize = dspy.Predict(SummarizeStep)
+
+    @property
+    def name(self) -> str:
+        """The model's name, and the way of labeling."""
+        return f"{self.model.name} {_VERSION}"
+
+    def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
+        """Start labeling a trajectory, or continue from a saved session."""
+        return _StepwiseSession(self, self._fallback, trajectory, saved)
+
+
+class _StepwiseSession(ModelSession):
+    _extra: ClassVar[tuple[str, ...]] = ("_summaries", "_unsummarized", "_block", "_seeded")
+
+    def __init__(self, labeler: StepwiseLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
+        self._summaries: dict[str, str] = {}
+        """Σ of each scope."""
+        self._unsummarized = 0
+        """How many steps of the current scope its summary does not know."""
+        self._block: list[str] = []
+        """The steps since the vocabularies were looked after, quoted."""
+        self._seeded = False
+        self._vectors: dict[str, Any] = {}
+        self._labeler = labeler
+        super().__init__(name=labeler.name, model=labeler.model, fallback=fallback, trajectory=trajectory, saved=saved)
+
+    def _label(self, steps: list[Step]) -> list[StepLabels]:
+        return [self._label_step(step) for step in steps]
+
+    def _label_step(self, step: Step) -> StepLabels:
+        if not self._down:
+            self._look_after()
+        if not self._down:
+            try:
+                labels = self._ask(step)
+            except ModelError as error:
+                self._note_failure(error, steps=1)
+            else:
+                self._failed = 0
+                return labels
+        return self._label_locally([step])[0]
+
+    def _ask(self, step: Step) -> StepLabels:
+        labeler, shown = self._labeler, quote_step(step)
+        chosen = self._run(
+            labeler._induce_scope,
+            "scope",
+            known_scopes="\n".join(list(self._gists)[-_SHOWN_SCOPES:]),
+            current_scope=self._scope,
+            current_summary=self._summaries.get(self._scope, ""),
+            recent_steps=_quoted(self._past[-HISTORY_STEPS:]),
+            step=shown,
+        )
+        scope = self._scope_of(chosen.scope)
+        if not scope:
+            raise ReplyError(f"model {self._model.name!r} gave the first step no scope")
+        picked = self._run(
+            labeler._select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
+        )
+        events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, self._events, MAX_EVENT_TYPES, 2)
+        references = self._resolve(step, scope, events)
+        resolved = apply_rewrites(step.content, references)
+        told = self._run(
+            labeler._summarize,
+            "summary",
+            scope=scope,
+            event_types=events,
+            known_entity_types=self._known(LabelKind.ENTITY_TYPE),
+            step=quote_step(step, text=resolved) if references else shown,
+        )
+        return self._made(
+            step,
+            scope=scope,
+            events=events,
+            entities=told.entity_types,
+            references=references,
+            summary=told.summary,
+        )
+
+    def _run(self, predictor: Any, stage: str, **inputs: Any) -> Any:
+        return self._model.run(predictor, purpose=Purpose(stage, self._trajectory, self._position, 1), **inputs)
+
+    def _candidates(self, step: Step) -> list[str]:
+        """The event types closest in meaning to the step."""
+        names = self._known(LabelKind.EVENT_TYPE)
+        if len(names) <= EVENT_CANDIDATES:
+            return names
+        missing = [name for name in names if name not in self._vectors]
+        if missing:
+            self._vectors.update(zip(missing, self._labeler.embedder.embed(missing), strict=True))
+        vector = self._labeler.embedder.embed([step.content])[0]
+        return sorted(names, key=lambda name: -float(self._vectors[name] @ vector))[:EVENT_CANDIDATES]
+
+    def _resolve(self, step: Step, scope: str, events: Sequence[str]) -> tuple[ReferenceRewrite, ...]:
+        """Structural alignment: the earlier steps of the same scope, the same event type, or both, decide."""
+        if not _REFERS.search(step.content):
+            return ()
+        ranked = sorted(
+            range(len(self._past)),
+            key=lambda n: ((self._past[n].scope == scope) + bool(set(self._past[n].events) & set(events)), n),
+        )
+        aligned = [self._past[n] for n in sorted(ranked[-ALIGNED_STEPS:])]
+        aligned = [past for past in aligned if past.scope == scope or set(past.events) & set(events)]
+        if not aligned:
+            return ()
+        found = self._run(
+            self._labeler._rewrite,
+            "references",
+            scope=scope,
+            earlier_steps=_quoted(aligned),
+            step=quote_step(step),
+        )
+        pairs = [(reference.phrase, reference.means) for reference in found.references]
+        return locate_references(step.content, pairs, earlier=[(past.step, past.text) for past in aligned])
+
+    def _take(self, step: Step, labels: StepLabels) -> None:
+        before = self._scope
+        super()._take(step, labels)
+        self._unsummarized = 1 if self._scope != before else self._unsummarized + 1
+        self._block.append(quote_step(step, text=self._past[-1].text))
+        del self._block[:-MERGE_EVERY_STEPS]
+
+    def _look_after(self) -> None:
+        """What is due before the next step: the summary of the scope, and every 50 steps the vocabularies."""
+        try:
+            if self._unsummarized >= SUMMARIZE_EVERY_STEPS:
+                self._summarize_scope()
+            if self._position >= MERGE_EVERY_STEPS and self._position % MERGE_EVERY_STEPS == 0:
+                self._curate()
+        except ModelError as error:  # none of this is needed to go on; it is due again later
+            self._note_failure(error, steps=0)
+
+    def _summarize_scope(self) -> None:
+        told = self._run(
+            self._labeler._summarize_scope,
+            "scope summary",
+            scope=self._scope,
+            summary_so_far=self._summaries.get(self._scope, ""),
+            new_steps=_quoted(self._past[-self._unsummarized :]),
+        )
+        self._summaries[self._scope] = told.summary[:600]
+        self._unsummarized = 0
+
+    def _curate(self) -> None:
+        labeler, block = self._labeler, "\n".join(self._block)
+        events = self._known(LabelKind.EVENT_TYPE)
+        if self._seeded:
+            new = self._run(
+                labeler._extend_events, "event vocabulary", steps=block, known_event_types=events
+            ).new_event_types
+        else:
+            new = self._run(labeler._seed_events, "event vocabulary", steps=block).event_types
+        self._grow(self._events, new, MAX_EVENT_TYPES)
+        entities = self._known(LabelKind.ENTITY_TYPE)
+        new = self._run(
+            labeler._seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
+        ).entity_types
+        self._grow(self._entities, new, MAX_ENTITY_TYPES)
+        self._seeded = True
+        self._merge(LabelKind.EVENT_TYPE, self._events, labeler._merge_events, "event_types")
+        self._merge(LabelKind.ENTITY_TYPE, self._entities, labeler._merge_entities, "entity_types")
+
+    def _grow(self, used: dict[str, int], names: Sequence[str], most: int) -> None:
+        for name in choose_names(names, list(used), most=most, room=True)[: max(0, most - len(used))]:
+            used.setdefault(name, 0)
+
+    def _merge(self, kind: LabelKind, used: dict[str, int], predictor: Any, field: str) -> None:
+        names = self._known(kind)
+        if len(names) < 2:
+            return
+        counts = "\n".join(f"{name} ({used.get(name, 0)})" for name in names)
+        for synonym in self._run(predictor, "consolidation", **{field: counts}).synonyms:
+            alias = match_name(clean_name_of(synonym.name), names)
+            into = match_name(clean_name_of(synonym.read_as), names)
+            if alias is None or into is None or alias == into:
+                continue
+            merge = LabelMerge(kind=kind, alias=alias, into=into, position=self._position, made_by=self._name)
+            try:
+                self._vocabulary.merge(merge)
+            except ValueError:  # merged in this very reply already
+                continue
+            self._merges.append(merge)
+
+
+def _quoted(past: Sequence[Past]) -> str:
+    return "\n".join(quote_past(step, chars=_PAST_CHARS) for step in past)

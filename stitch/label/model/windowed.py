@@ -1,0 +1,160 @@
+"""The default way to label with a model: one call for several steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import dspy
+
+from stitch.core import Labeler, LabelKind, Step, StepLabels
+from stitch.errors import ModelError, ReplyError
+from stitch.label.local import LocalLabeler
+from stitch.label.model.matching import clean_name_of, locate_references
+from stitch.label.model.quoting import quote_step
+from stitch.label.model.session import ModelSession, quote_past
+from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
+from stitch.signatures import LabelWindow, StepReading
+
+WINDOW_STEPS = 24
+"""How many steps one call labels at most."""
+WINDOW_TOKENS = 3_000
+"""How long the steps of one call may be together, as far as they are shown."""
+PATIENCE_S = 60.0
+"""How long an accepted step waits for its window to fill."""
+
+_VERSION = "windowed-1"
+_SHOWN_SCOPES = 20
+_SHOWN_NAMES = 30
+_SHOWN_PAST = 3
+_PAST_CHARS = 240
+_FIXED_TOKENS = 1_500
+_READING_TOKENS = 60
+
+
+class Estimate(NamedTuple):
+    """What labeling will cost, before any call."""
+
+    calls: int
+    prompt_tokens: int
+    reply_tokens: int
+
+
+class WindowedLabeler:
+    """Labels several steps with one call, in order; labels each, resolves its references and summarizes it.
+
+    A reply that cannot be used is asked for again with half of the window, then for single steps, then these are
+    labeled locally; so is everything while the model is down or its budget is spent. Within a window the model sees
+    all steps of it; it sees nothing behind it.
+
+    Args:
+        model: The model.
+        fallback: Makes the labels that stand in.
+        window_steps: How many steps one call labels at most.
+        patience_s: How long a stream lets a step wait for its window to fill.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        fallback: Labeler | None = None,
+        window_steps: int = WINDOW_STEPS,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self.model = model
+        self.window_steps = window_steps
+        self.patience_s = patience_s
+        self._fallback = fallback or LocalLabeler()
+        self._predict = dspy.Predict(LabelWindow)
+
+    @property
+    def name(self) -> str:
+        """The model's name, and the way of labeling."""
+        return f"{self.model.name} {_VERSION}"
+
+    def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
+        """Start labeling a trajectory, or continue from a saved session."""
+        return _WindowedSession(self, self._fallback, trajectory, saved)
+
+    def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
+        """How many of the steps that wait fill whole windows; all, if the first has waited long enough."""
+        if waited_s >= self.patience_s:
+            return len(steps)
+        full = 0
+        for window in self.windows(steps):
+            if len(window) == self.window_steps or full + len(window) < len(steps):
+                full += len(window)
+        return full
+
+    def windows(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
+        """Cut steps into windows: by number and by length."""
+        window: list[Step] = []
+        tokens = 0
+        for step in steps:
+            size = len(quote_step(step)) // CHARS_PER_TOKEN
+            if window and (len(window) == self.window_steps or tokens + size > WINDOW_TOKENS):
+                yield window
+                window, tokens = [], 0
+            window.append(step)
+            tokens += size
+        if window:
+            yield window
+
+    def estimate(self, steps: Sequence[Step]) -> Estimate:
+        """About what labeling these steps of one trajectory will cost."""
+        calls = sum(1 for _ in self.windows(steps))
+        shown = sum(len(quote_step(step)) for step in steps) // CHARS_PER_TOKEN
+        return Estimate(calls, shown + calls * _FIXED_TOKENS, len(steps) * _READING_TOKENS)
+
+
+class _WindowedSession(ModelSession):
+    def __init__(self, labeler: WindowedLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
+        super().__init__(name=labeler.name, model=labeler.model, fallback=fallback, trajectory=trajectory, saved=saved)
+        self._labeler = labeler
+
+    def _label(self, steps: list[Step]) -> list[StepLabels]:
+        return [labels for window in self._labeler.windows(steps) for labels in self._label_window(window)]
+
+    def _label_window(self, window: list[Step]) -> list[StepLabels]:
+        if not self._down:
+            try:
+                readings = self._read(window)
+            except ModelError as error:
+                self._note_failure(error, steps=len(window))
+            else:
+                self._failed = 0
+                return [self._accept(step, reading) for step, reading in zip(window, readings, strict=True)]
+        if self._down or len(window) == 1:
+            return self._label_locally(window)
+        half = (len(window) + 1) // 2
+        return self._label_window(window[:half]) + self._label_window(window[half:])
+
+    def _read(self, window: list[Step]) -> list[StepReading]:
+        prediction = self._model.run(
+            self._labeler._predict,
+            purpose=Purpose("window", self._trajectory, self._position, len(window)),
+            known_scopes="\n".join(self._known_scopes(_SHOWN_SCOPES)),
+            known_events=", ".join(self._known(LabelKind.EVENT_TYPE)[:_SHOWN_NAMES]),
+            known_entities=", ".join(self._known(LabelKind.ENTITY_TYPE)[:_SHOWN_NAMES]),
+            earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in self._past[-_SHOWN_PAST:]),
+            steps="\n".join(quote_step(step, n=n) for n, step in enumerate(window, start=1)),
+        )
+        readings: Any = prediction.readings
+        by_number = {reading.n: reading for reading in readings}
+        if sorted(reading.n for reading in readings) != list(range(1, len(window) + 1)):
+            raise ReplyError(f"model {self._model.name!r} labeled other steps than the {len(window)} it was given")
+        if not self._scope and not clean_name_of(by_number[1].scope):
+            raise ReplyError(f"model {self._model.name!r} gave the first step no scope")
+        return [by_number[n] for n in range(1, len(window) + 1)]
+
+    def _accept(self, step: Step, reading: StepReading) -> StepLabels:
+        pairs = [(reference.phrase, reference.means) for reference in reading.references]
+        return self._made(
+            step,
+            scope=reading.scope,
+            events=reading.events,
+            entities=reading.entities,
+            references=locate_references(step.content, pairs, earlier=self._earlier()),
+            summary=reading.summary,
+        )
