@@ -1,0 +1,126 @@
+"""Finished runs, read again from their folders: the ground of reports and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stitch.bench.manifest import Manifest, read_manifest
+from stitch.bench.metrics.paired import Interval, bootstrap_mean
+from stitch.bench.metrics.scores import Unscored
+from stitch.bench.records import Prepared, Record, methods_in, read_prepared, read_records
+from stitch.bench.registry import METHODS
+from stitch.bench.scoring import (
+    Measure,
+    came_measures,
+    diagnostics,
+    entity_resolution,
+    latency,
+    paired_with,
+    quantile,
+    recall_in,
+    retrieval_measures,
+)
+
+from stitch.errors import InputError
+
+MAIN = {"retrieval": "recall@10", "came": "answer_in_context"}
+"""The measure that matters most, by suite."""
+BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A finished run."""
+
+    manifest: Manifest
+    records: Mapping[str, Sequence[Record]]
+    """By method, in the order of the registry; records by question."""
+    prepared: Sequence[Prepared]
+
+    @property
+    def title(self) -> str:
+        """What it is called in a report."""
+        return f"{self.manifest.settings.set} ({self.manifest.settings.suite})"
+
+    @property
+    def main(self) -> str:
+        """The measure that matters most."""
+        return MAIN[self.manifest.settings.suite]
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """All measures of its suite, by name."""
+        if self.manifest.settings.suite == "came":
+            return came_measures()
+        return retrieval_measures(self.manifest.settings.budget_tokens)
+
+    @property
+    def questions(self) -> list[str]:
+        """The ids of the questions that any method answered."""
+        return sorted({record.question for records in self.records.values() for record in records})
+
+    def interval(self, method: str, measure: str) -> Interval | None:
+        """The mean of a measure with its interval; None if nothing is scored."""
+        found = bootstrap_mean([self.measures[measure](record) for record in self.records[method]])
+        return None if isinstance(found, Unscored) else found
+
+    def row(self, method: str) -> dict[str, Any]:
+        """Everything that is said of a method in one line, besides its measures."""
+        records = self.records[method]
+        tokens = [float(record.context_tokens) for record in records if record.context_tokens is not None]
+        return {
+            "entity_resolution_recall": entity_resolution(self.prepared, method),
+            "context_tokens_p50": quantile(tokens, 0.5),
+            **latency(records),
+            "unscored": sum(isinstance(self.measures[self.main](record), Unscored) for record in records),
+        }
+
+    def diagnostics(self) -> dict[str, dict[str, Any]]:
+        """Label-selection diagnostics of the methods with labels."""
+        found = {method: diagnostics(records) for method, records in self.records.items()}
+        return {method: figures for method, figures in found.items() if figures}
+
+    def differences(self) -> list[dict[str, Any]]:
+        """How `stitch` compares with every other method on the main measure."""
+        return paired_with("stitch", self.records, self.measures, names=(self.main,))
+
+    def recall_by_budget(self, method: str) -> list[float]:
+        """Evidence recall of the ranked steps whose texts fit each of `BUDGETS`."""
+        scores = [[recall_in(record, budget) for record in self.records[method]] for budget in BUDGETS]
+        scored = [[s for s in own if not isinstance(s, Unscored)] for own in scores]
+        return [sum(own) / len(own) if own else 0.0 for own in scored]
+
+    def lengths(self) -> dict[str, str]:
+        """Each trajectory's class of length: three classes of equal number, named by their steps."""
+        steps = {note.trajectory: note.steps for note in self.prepared}
+        ordered = sorted(set(steps.values()))
+        if len(ordered) < 3:
+            return {name: f"{count} steps" for name, count in steps.items()}
+        bounds = [ordered[len(ordered) // 3], ordered[2 * len(ordered) // 3]]
+        names = (f"under {bounds[0]} steps", f"{bounds[0]} to {bounds[1] - 1} steps", f"{bounds[1]} steps and more")
+        return {name: names[sum(count >= bound for bound in bounds)] for name, count in steps.items()}
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run folder.
+
+    Raises:
+        InputError: It is no run, or has no record.
+    """
+    manifest = read_manifest(folder)
+    present = methods_in(folder)
+    records = {
+        name: sorted(read_records(folder, name), key=lambda record: record.question)
+        for name in sorted(present, key=lambda name: (list(METHODS).index(name) if name in METHODS else 99, name))
+    }
+    if not any(records.values()):
+        raise InputError(f"{str(folder)!r} has no records yet", hint="run the command of its manifest again")
+    return Run(manifest=manifest, records=records, prepared=read_prepared(folder))
+
+
+def read_runs(folders: Iterable[Path]) -> list[Run]:
+    """Read several run folders, in the order given."""
+    return [read_run(folder) for folder in folders]

@@ -1,0 +1,177 @@
+"""Reports and tables of finished runs: what they show, and that the page stands alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from stitch.bench.commands import group
+from stitch.bench.manifest import RunSettings, claim, new_manifest
+from stitch.bench.page import table
+from stitch.bench.records import Answered, Prepared, Record, append, prepared_file, record_file
+from stitch.bench.runs import BUDGETS, read_run
+
+from stitch.errors import InputError
+
+needs_matplotlib = pytest.mark.skipif(
+    importlib.util.find_spec("matplotlib") is None, reason="plots need the extra `bench`"
+)
+
+RANKINGS = {
+    "stitch": {"q1": ("a", "b"), "q2": ("c", "a"), "q3": ("a",)},
+    "stitch-unlabeled": {"q1": ("b", "x"), "q2": ("c", "a"), "q3": ("x",)},
+    "bm25": {"q1": ("x", "y"), "q2": ("x", "y"), "q3": ("x",)},
+    "oracle": {"q1": ("a",), "q2": ("c",), "q3": ("a",)},
+}
+EVIDENCE = {"q1": ("a",), "q2": ("c",), "q3": ("a",)}
+
+
+def make_run(folder: Path, *, suite: str = "retrieval", cost: float = 0.0) -> Path:
+    settings = RunSettings(
+        suite=suite, set="toy <set>", data_sha256="0" * 64, k=200, budget_tokens=100, tokenizer="pieces-1",
+        labels="local-1", embedder="static",
+    )  # fmt: skip
+    claim(folder, new_manifest(settings, command="stitch bench retrieval --data toy", notes=("one note",)))
+    for method, rankings in RANKINGS.items():
+        for question, steps in rankings.items():
+            answered = Answered(answer="a", correct=1, cost_usd=cost) if cost else None
+            labels = {"scope": ("day <1>",), "event_type": ()} if method.startswith("stitch") else None
+            record = Record(
+                question=question, trajectory=f"t{question}", type=f"type_{question[1]}", domain="travel",
+                text="What & <where>?", gold_answer="Apollo", evidence=EVIDENCE[question], steps=steps,
+                step_tokens=tuple(60 for _ in steps), milliseconds=1.0 + len(method), labels=labels,
+                context="Apollo" if suite == "came" else None, context_tokens=10, context_steps=steps[:1],
+                matched={steps[0]: {"scope": ("day <1>",)}} if labels else {}, answered=answered,
+                diagnostics=(1.0, 1.0, 0.5, 0.5, 0.0, 0.0) if labels else None,
+            )  # fmt: skip
+            append(record_file(folder, method), record)
+        for place, question in enumerate(rankings):
+            note = Prepared(
+                method=method, trajectory=f"t{question}", steps=100 * (place + 1), seconds=0.5, operations=2,
+                named=1 if method.startswith("stitch") else None,
+            )  # fmt: skip
+            append(prepared_file(folder), note)
+    return folder
+
+
+class Page(HTMLParser):
+    """Collects what a page holds, and fails on tags that are not closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.add(tag)
+        if tag not in ("meta", "br", "path", "use", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("path", "use"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def call(*arguments: str) -> Any:
+    result = CliRunner().invoke(group, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@needs_matplotlib
+@pytest.mark.parametrize("suite", ["retrieval", "came"])
+def test_the_page_stands_alone_and_shows_what_the_runs_hold(tmp_path: Path, suite: str) -> None:
+    run = make_run(tmp_path / "r", suite=suite, cost=0.01)
+    call("report", str(run), "--out", str(tmp_path / "page.html"))
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Page(html)
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", html.replace("http://www.w3.org", ""))
+    assert "script" not in page.tags
+    assert {"svg", "table", "details"} <= page.tags
+    assert "prefers-color-scheme: dark" in html
+    assert "@media print" in html
+    assert all(word in page.text for word in ("stitch − bm25", "one note", "Apollo", "What & <where>?", "day <1>"))
+    assert str(tmp_path) not in html
+
+
+@needs_matplotlib
+def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r")
+    pages = []
+    for name in ("one.html", "two.html"):
+        call("report", str(run), "--out", str(tmp_path / name), "--questions", "1")
+        pages.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert pages[0] == pages[1]
+    assert pages[0].count("<details>") == 1
+
+
+def test_tables_say_where_labels_help(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r")
+    text = call("results", str(run)).stdout
+    assert "| toy <set> | recall@10 | 1.000 | +0.333 [+0.000, +1.000] |" in text or "no difference shown" in text
+    assert "`stitch bench retrieval --data toy`" in text
+    assert "recall@10 by type:" in text
+    assert "3 questions over 3 trajectories with 600 steps" in text
+    assert "Q_GT@MAX 1.000" in text
+
+
+def test_saved_figures_of_labels_and_rewrites_are_tables_too(tmp_path: Path) -> None:
+    scope = {"bcubed_f1": 0.7, "bcubed_precision": 0.6, "bcubed_recall": 0.8, "switch_f1": 0.1, "pk": 0.3}
+    row = {"scope": scope, "event_type": None, "entity_type": {"f1": None}}
+    labels = {
+        "set": "star",
+        "labels": "local-1",
+        "steps": 9,
+        "steps_per_s": 1234.5,
+        **row,
+        "baselines": {"speaker": row},
+    }
+    kind = {"pairs": 2, "bleu": 70.0, "copy_bleu": 57.7, "exact": 0.5, "changed": 1.0}
+    (tmp_path / "l.json").write_text(json.dumps(labels))
+    (tmp_path / "w.json").write_text(json.dumps({"set": "gecor", **kind, "by_kind": {"ellipsis": kind}}))
+    out = tmp_path / "R.md"
+    call("results", str(tmp_path / "l.json"), str(tmp_path / "w.json"), "--out", str(out))
+    text = out.read_text(encoding="utf-8")
+    assert "| star | `local-1` | 0.700 | 0.600 | 0.800 | 0.100 | 0.300 | - | - | - | 1,234 |" in text
+    assert "| gecor | ellipsis | 2 | 70.000 | 57.700 | 0.500 | 1.000 |" in text
+    (tmp_path / "x.json").write_text("[]")
+    with pytest.raises(InputError, match="holds no figures of labels or rewrites"):
+        call("results", str(tmp_path / "x.json"))
+
+
+def test_a_run_is_read_with_its_figures(tmp_path: Path) -> None:
+    run = read_run(make_run(tmp_path / "r", suite="came"))
+    assert list(run.records) == ["stitch", "stitch-unlabeled", "bm25", "oracle"]
+    assert run.row("stitch")["entity_resolution_recall"] == 0.5
+    assert run.row("bm25")["entity_resolution_recall"] is None
+    assert run.recall_by_budget("stitch")[0] == 1.0
+    assert len(run.recall_by_budget("stitch")) == len(BUDGETS)
+    assert set(run.lengths().values()) == {"under 200 steps", "200 to 299 steps", "300 steps and more"}
+    assert run.interval("stitch", "f1") is None
+
+
+def test_an_empty_run_has_nothing_to_show(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "r")
+    for path in folder.glob("*.jsonl"):
+        path.unlink()
+    with pytest.raises(InputError, match="has no records yet"):
+        read_run(folder)
+
+
+def test_only_one_figure_of_a_column_is_the_best() -> None:
+    html = table(["m", "x"], [["a", "0.1"], ["b", "0.9"], ["c", "-"]], caption="C", first="b", best=True)
+    assert html.count('class="best"') == 1
+    assert '<tr class="first"><th scope="row">b</th><td class="best">0.9</td>' in html
+    assert 'class="best"' not in table(["m", "x"], [["a", "0.1"]], best=True)
