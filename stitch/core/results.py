@@ -35,6 +35,8 @@ class Selection(NamedTuple):
     intent_filter: IntentFilter
     reasons: tuple[str, ...] = ()
     """One short sentence per selected label: what in the question licenses it."""
+    remainder: str | None = None
+    """What of the question is left for similarity to find, where the filter says the rest; all of it if None."""
 
 
 class RetrievalResult(NamedTuple):
