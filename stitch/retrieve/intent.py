@@ -121,6 +121,7 @@ class IntentRetriever:
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
         query = self._similarity.query(
             request,
+            text=selection.remainder,
             labels={label: vocabulary.aliases(label) for label in sorted(labels)},
             count=self._density,
             weights=self._weights(labels, inventory),

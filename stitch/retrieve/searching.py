@@ -48,18 +48,20 @@ class Similarity:
         self,
         request: SearchRequest,
         *,
+        text: str | None = None,
         labels: Mapping[Label, frozenset[str]] | None = None,
         count: DensityCount = DensityCount.VALUES,
         weights: Mapping[Label, float] | None = None,
         k: int | None = None,
     ) -> DensityQuery:
-        """What to ask a store for; without labels, similarity alone decides."""
+        """What to ask a store for; without labels, similarity alone decides. `text` stands in for the question."""
+        text = request.query if text is None else text
         return DensityQuery(
             tenant=request.tenant,
             trajectory=request.trajectory,
             labels=labels or {},
-            vector=self.embedder.embed([request.query])[0] if self.embedder else None,
-            words=self.lexical.query(request.query) if self.lexical else None,
+            vector=self.embedder.embed([text])[0] if self.embedder else None,
+            words=self.lexical.query(text) if self.lexical else None,
             lexical_share=self.lexical_share,
             count=count,
             weights=weights,

@@ -1,9 +1,10 @@
 """The choice of the filter F_q without a model: a label is chosen only if the question licenses it (Appendix D).
 
-Two failures are the ones to avoid (Appendix D.2): labels that are typical of the memory but that nothing in the
-question asks for, and labels of the wrong granularity, which admit half of the memory. So every label needs evidence
-in the words of the question, evidence counts the more the fewer labels share it, and labels between which it cannot
-tell are all left out.
+Two failures are to be avoided (Appendix D.2): labels that are typical of the memory but that nothing in the question
+asks for, and labels of the wrong granularity, which admit half of the memory or a fragment of what is asked about. A
+question licenses a scope if it says where to look: in a clause of its own ("In the request where the city is Oslo,
+what ...") or by a name under which the scope was taken up ("for day 1"). Without that, its words are those of the
+answer as well as of the question, similarity finds them better than any label, and the filter stays empty.
 """
 
 from __future__ import annotations
@@ -11,40 +12,40 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from stitch.core import IntentFilter, LabelInventory, SearchRequest, Selection
-from stitch.embed.lexical import words
+from stitch.core import IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
+from stitch.embed.lexical import stem, words
 from stitch.label.local.language import FUNCTION_WORDS, content_stems
+from stitch.retrieve.moments import find_moments
+from stitch.retrieve.question import Question, read_question
 
+_NAME_WEIGHT = 3.0
+"""What a value counts that the question names by its form, or a date or time, beside a common word."""
+_OTHER_WEIGHT = 0.1
+"""What a word outside the context of the question counts: it belongs to the answer, wherever that stands."""
+_PARTLY_SAID = 0.3
+"""What a date or time counts that is not fully said ("the 1st")."""
 _MARGIN = 0.75
 """Scopes with less than this share of the best one's evidence are not chosen."""
 _MOST_SCOPES = 3
 """If more scopes than this are as good as the best one, the question does not tell them apart."""
+_MOST_ENTITY_TYPES = 2
 _LONGEST_VALUE = 8
+"""In words."""
 _REMEMBERED = 16
+"""How many inventories are kept indexed."""
 
-_ASKED_CLASSES: Mapping[str, tuple[str, ...]] = {
-    "when": ("date", "time", "day"),
-    "what time": ("time",),
-    "where": ("place", "location", "city", "address"),
-    "who": ("person", "name"),
-    "whom": ("person", "name"),
-    "how much": ("price", "cost", "amount"),
-    "how many": ("quantity", "number", "count"),
-    "how long": ("duration", "time"),
-    "how far": ("distance",),
-    "how old": ("age",),
-}
-"""Classes for which a form of question asks, whatever its words."""
+_UNIT = re.compile(r"\b[a-z]+ \d+\b")
 
 
 class LocalFilterSelector:
     """Chooses labels by what a question and the label inventory share, without a model.
 
-    Scopes: values of the scope that the question names, its typical words, its name. Key entity types: what the
-    question asks for. Event types: operations that the question names.
+    Scopes: by values named in the question's context that stand in the scope, most of all, and by its words; or by the
+    scope's name. Key entity types: the class of what is asked for. Event types: operations that the question names.
+    Entity and event types are chosen only beside a scope: alone they would prefer any price to the words of the
+    question.
     """
 
     def __init__(self) -> None:
@@ -53,10 +54,17 @@ class LocalFilterSelector:
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         """Return the labels that the question licenses; an empty filter if it licenses none."""
         index = self._index(inventory)
-        question = _Question(request.query)
-        scopes = _choose_scopes(question, index)
-        entity_types = _choose_entity_types(question, index)
-        event_types = _choose_event_types(question, index)
+        question = read_question(request.query)
+        remainder = None
+        scopes = {name: f"the question names {said!r}" for name, said in _named_scopes(question, index)}
+        if scopes:
+            remainder = _without(question.text, {said for _, said in _named_scopes(question, index)})
+        else:
+            scopes = _scopes_of_context(question, index)
+        if not scopes:
+            return Selection(IntentFilter())
+        event_types = dict(_event_types(question, index))
+        entity_types = dict(_entity_types(question, index))
         return Selection(
             IntentFilter(scopes=tuple(scopes), event_types=tuple(event_types), entity_types=tuple(entity_types)),
             (
@@ -64,6 +72,7 @@ class LocalFilterSelector:
                 *(f"event type {name!r}: {reason}" for name, reason in event_types.items()),
                 *(f"entity type {name!r}: {reason}" for name, reason in entity_types.items()),
             ),
+            remainder,
         )
 
     def _index(self, inventory: LabelInventory) -> _Index:
@@ -77,97 +86,136 @@ class LocalFilterSelector:
 
 
 class _Index:
-    """An inventory, turned around: from words to labels."""
+    """An inventory, turned around: from what a question may say to labels. Scopes go by number."""
 
     def __init__(self, inventory: LabelInventory) -> None:
-        self.scopes = tuple(dict.fromkeys(scope.name for scope in inventory.scopes))
-        self.by_value: dict[str, set[str]] = defaultdict(set)
-        self.by_term: dict[str, dict[str, float]] = defaultdict(dict)
+        vocabulary = inventory.vocabulary()
+        numbers: dict[str, int] = {}
+        self.resumed: set[int] = set()
+        self.by_word: dict[str, set[int]] = defaultdict(set)
+        self.by_term: dict[str, set[int]] = defaultdict(set)
+        self.by_moment: dict[str, set[int]] = defaultdict(set)
+        values: dict[int, set[str]] = defaultdict(set)
         for scope in inventory.scopes:
+            number = numbers.setdefault(vocabulary.canonical(LabelKind.SCOPE, scope.name), len(numbers))
+            if len(scope.spans) > 1:
+                self.resumed.add(number)
             for value in scope.values:
-                self.by_value[" ".join(words(value))].add(scope.name)
-            strongest = max(scope.terms.values(), default=0.0) or 1.0
-            for term, weight in scope.terms.items():
-                self.by_term[term][scope.name] = max(weight / strongest, self.by_term[term].get(scope.name, 0.0))
-            for term in content_stems(scope.name):
-                self.by_term[term][scope.name] = 1.0
-        self.by_value.pop("", None)
-        self.entity_types = {name: content_stems(name) for name in inventory.entity_types}
+                values[number].add(" ".join(words(value)))
+                for moment in find_moments(value):
+                    self.by_moment[moment].add(number)
+            for term in (*scope.terms, *content_stems(scope.name)):
+                self.by_term[term].add(number)
+        self.names = tuple(numbers)
+        self.said = tuple(" ".join(map(stem, words(name))) for name in self.names)
+        self._values = {number: f"| {' | '.join(sorted(said))} |" for number, said in values.items()}
+        for number, said in values.items():
+            for value in said:
+                for word in value.split():
+                    self.by_word[word].add(number)
+        self.entity_types = {name: tuple(map(stem, words(name))) for name in inventory.entity_types}
         self.event_types = {name: content_stems(name) for name in inventory.event_types}
+        self.vocabulary = vocabulary
+
+    def holders(self, phrase: str) -> set[int]:
+        """The scopes in which a value is, or contains, these words."""
+        parts = phrase.split()
+        found = set.intersection(*(self.by_word.get(word, set()) for word in parts))
+        return {number for number in found if f" {phrase} " in self._values[number]} if len(parts) > 1 else found
+
+    def telling(self, holders: set[int]) -> float:
+        """How much it tells that only these scopes have something."""
+        return math.log((len(self.names) + 1) / len(holders)) if holders else 0.0
 
 
-class _Question:
-    """What a question names, and what it asks for."""
-
-    def __init__(self, text: str) -> None:
-        self.words = words(text)
-        self.stems = tuple(dict.fromkeys(content_stems(text)))
-        asked = _asked_part(text)
-        self.asked = content_stems(asked)
-        lowered = asked.lower()
-        self.asked_classes = tuple(
-            kind for form, kinds in _ASKED_CLASSES.items() if re.search(rf"\b{form}\b", lowered) for kind in kinds
-        )
-
-    def spans(self) -> Iterable[str]:
-        """All word sequences, longest first."""
-        for size in range(min(_LONGEST_VALUE, len(self.words)), 0, -1):
-            for start in range(len(self.words) - size + 1):
-                yield " ".join(self.words[start : start + size])
+def _named_scopes(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
+    """Scopes that the question calls by name: a unit ("day 1"), or what was taken up again under it ("the ...")."""
+    for number, (name, said) in enumerate(zip(index.names, index.said, strict=True)):
+        unit = _UNIT.match(said)
+        if unit and f" {unit.group()} " in question.said:
+            yield name, unit.group()
+        elif number in index.resumed and " " in said and f" the {said} " in question.said:
+            yield name, said
 
 
-class _Evidence(NamedTuple):
-    score: float
-    clues: tuple[str, ...]
+def _without(text: str, names: set[str]) -> str:
+    """The text without names that a label stands for; similarity would find whoever says the name once more."""
+    left = [(word, stem(word)) for word in words(text)]
+    for name in names:
+        said = name.split()
+        size = len(said)
+        for start in range(len(left) - size, -1, -1):
+            if [folded for _, folded in left[start : start + size]] == said:
+                del left[start : start + size]
+    return " ".join(word for word, _ in left)
 
 
-def _asked_part(text: str) -> str:
-    """From the last question word on; the whole text if there is none."""
-    found = list(re.finditer(r"\b(?:what|which|when|where|who|whom|whose|how|why)\b", text, re.IGNORECASE))
-    return text[found[-1].start() :] if found else text
-
-
-def _choose_scopes(question: _Question, index: _Index) -> dict[str, str]:
-    number = len(index.scopes)
-    if number < 2:
-        return {}  # one scope tells nothing from nothing
-    score: dict[str, float] = defaultdict(float)
-    clues: dict[str, list[str]] = defaultdict(list)
-    named: set[str] = set()
-    for span in question.spans():
-        holders = index.by_value.get(span)
-        if holders and not any(span in longer for longer in named) and span not in FUNCTION_WORDS:
-            named.add(span)
-            for name in holders:
-                score[name] += 2.0 * math.log(number / len(holders))
-                clues[name].append(span)
-    for term in question.stems:
-        terms = index.by_term.get(term, {})
-        for name, weight in terms.items():
-            score[name] += weight * math.log(number / len(terms))
-            clues[name].append(term)
-    best = max(score.values(), default=0.0)
-    chosen = [name for name in index.scopes if best > 0 and score.get(name, 0.0) >= _MARGIN * best]
-    if len(chosen) > _MOST_SCOPES or len(chosen) == number:
+def _scopes_of_context(question: Question, index: _Index) -> dict[str, str]:
+    if len(index.names) < 2 or not question.context:
         return {}
-    return {name: "the question names " + ", ".join(map(repr, clues[name][:4])) for name in chosen}
+    evidence: dict[int, float] = defaultdict(float)
+    clues: dict[int, list[str]] = defaultdict(list)
+
+    def add(clue: str, holders: set[int], weight: float) -> None:
+        for number in holders:
+            evidence[number] += weight * index.telling(holders)
+            clues[number].append(clue)
+
+    named: set[str] = set()
+    for phrase, by_form in _values_in(question, index):
+        add(phrase, index.holders(phrase), _NAME_WEIGHT if by_form else 1.0)
+        named.update(map(stem, phrase.split()))
+    for moment, fully_said in question.moments.items():
+        add(moment, index.by_moment.get(moment, set()), _NAME_WEIGHT * (1.0 if fully_said else _PARTLY_SAID))
+    for term in sorted(question.context_stems - named):
+        add(term, index.by_term.get(term, set()), 1.0)
+    for term in sorted(question.other_stems - question.context_stems - named):
+        add(term, index.by_term.get(term, set()), _OTHER_WEIGHT)
+    best = max(evidence.values(), default=0.0)
+    chosen = sorted(number for number, weight in evidence.items() if best > 0 and weight >= _MARGIN * best)
+    if len(chosen) > _MOST_SCOPES:
+        return {}
+    return {index.names[n]: "the question says " + ", ".join(map(repr, clues[n][:4])) for n in chosen}
 
 
-def _choose_entity_types(question: _Question, index: _Index) -> dict[str, str]:
-    asked = set(question.asked)
-    chosen = {}
-    for name, stems in index.entity_types.items():
-        if stems and set(stems) <= asked:
-            chosen[name] = "the question asks for it by name"
-        elif name in question.asked_classes:
-            chosen[name] = "the form of the question asks for it"
-    return chosen
+def _values_in(question: Question, index: _Index) -> Iterator[tuple[str, bool]]:
+    """Values of the inventory that the question names, longest first, each word once; and whether by their form."""
+    taken = [False] * len(question.words)
+    for size in range(min(_LONGEST_VALUE, len(taken)), 0, -1):
+        for start in range(len(taken) - size + 1):
+            if any(taken[start : start + size]):
+                continue
+            phrase = " ".join(question.words[start : start + size])
+            by_form = phrase in question.names
+            if (size > 1 or phrase not in FUNCTION_WORDS) and (by_form or size > 1 or phrase in index.by_word):
+                if not index.holders(phrase):
+                    continue
+                taken[start : start + size] = [True] * size
+                yield phrase, by_form
 
 
-def _choose_event_types(question: _Question, index: _Index) -> dict[str, str]:
-    named = set(question.stems)
-    return {
-        name: "the question names the operation"
-        for name, stems in index.event_types.items()
-        if stems and set(stems) <= named
-    }
+def _entity_types(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
+    """The classes of what is asked for: by its name, its head, and the form of the question, in this order."""
+    asked = question.asked_stems
+    found: dict[str, tuple[int, str]] = {}
+    for name, said in index.entity_types.items():
+        if asked and said == asked:
+            found[name] = (0, "the question asks for it by name")
+        elif asked and said and said[-1] == asked[-1]:
+            found[name] = (1 if len(said) == 1 else 2, "it is the kind of thing the question asks for")
+        elif name in question.classes:
+            found[name] = (1, "the form of the question asks for it")
+        elif said and set(said) < set(asked):
+            found[name] = (2, "the question asks for something of its kind")
+    order = sorted(found, key=lambda name: (found[name][0], name))
+    for name in order[:_MOST_ENTITY_TYPES]:
+        yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]
+
+
+def _event_types(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
+    """Operations that the question names, outside of what tells where to look."""
+    for name, said in index.event_types.items():
+        if said and said[0] in question.other_stems:
+            yield name, "the question names the operation"
+        elif name == "decide" and question.decides:
+            yield name, "the question asks what was decided"

@@ -1,0 +1,206 @@
+"""The retrieval modes over the plainest store: what each ranks by, and that an empty filter costs nothing."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from stitch.core import (
+    ContextualIntent,
+    EntityTypeSummary,
+    IntentFilter,
+    Label,
+    LabelInventory,
+    LabelKind,
+    LabelMerge,
+    MemorySnippet,
+    Retriever,
+    ScopeSummary,
+    SearchRequest,
+    Selection,
+)
+from stitch.errors import InputError
+from stitch.retrieve import (
+    DenseRetriever,
+    HybridRetriever,
+    IntentRetriever,
+    LexicalRetriever,
+    LocalFilterSelector,
+    PieceCounter,
+)
+from stitch.retrieve.intent import informativeness
+from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, QUERY, RECORDS, RetrieverContract, record, snippet
+from stitch.testing.storing import ListStore
+
+COUNTER = PieceCounter()
+INVENTORY = LabelInventory(
+    scopes=(
+        ScopeSummary(name="day 1 itinerary", trajectory="trip", spans=((0, 2),), steps=3),
+        ScopeSummary(name="day 2 itinerary", trajectory="trip", spans=((3, 4),), steps=2),
+    ),
+    event_types={"ask": 2, "inform": 5},
+    entity_types={"price": EntityTypeSummary(steps=4), "name": EntityTypeSummary(steps=1)},
+    steps=6,
+)
+
+
+class FixedSelector:
+    """Always selects the same."""
+
+    def __init__(self, intent_filter: IntentFilter, remainder: str | None = None) -> None:
+        self._selection = Selection(intent_filter, (), remainder)
+
+    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
+        return self._selection
+
+
+def stored(snippets: Iterable[MemorySnippet] = ()) -> ListStore:
+    store = ListStore()
+    store.put([*map(record, snippets)] or list(RECORDS))
+    return store
+
+
+def intent_retriever(
+    store: ListStore | None = None,
+    *,
+    choosing: IntentFilter | None = None,
+    remainder: str | None = None,
+    inventory: LabelInventory = INVENTORY,
+    informative: bool = False,
+) -> IntentRetriever:
+    return IntentRetriever(
+        store=store or stored(),
+        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, remainder),
+        embedder=EMBEDDER,
+        lexical=LEXICAL,
+        inventories=lambda tenant, trajectory: inventory,
+        counter=COUNTER,
+        informative=informative,
+    )
+
+
+class TestIntentRetriever(RetrieverContract):
+    @pytest.fixture
+    def retriever(self) -> Retriever:
+        return intent_retriever()
+
+
+class TestDenseRetriever(RetrieverContract):
+    @pytest.fixture
+    def retriever(self) -> Retriever:
+        return DenseRetriever(store=stored(), embedder=EMBEDDER, counter=COUNTER)
+
+
+class TestLexicalRetriever(RetrieverContract):
+    @pytest.fixture
+    def retriever(self) -> Retriever:
+        return LexicalRetriever(store=stored(), lexical=LEXICAL, counter=COUNTER)
+
+
+class TestHybridRetriever(RetrieverContract):
+    @pytest.fixture
+    def retriever(self) -> Retriever:
+        return HybridRetriever(store=stored(), embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
+
+
+def steps(retriever: Retriever, request: SearchRequest) -> list[str]:
+    return [hit.snippet.step for hit in retriever.search(request).hits]
+
+
+ASKED = SearchRequest(query=QUERY, tenant="a", trajectory="trip")
+
+
+def test_the_price_in_the_right_scope_is_first_although_another_step_has_the_words() -> None:
+    result = intent_retriever().search(ASKED)
+    assert result.hits[0].snippet.text == "It is $291.72 a night."
+    assert result.hits[0].matched == {
+        Label(LabelKind.SCOPE, "day 1 itinerary"), Label(LabelKind.ENTITY_TYPE, "price"),
+    }  # fmt: skip
+    assert any("day 1" in reason for reason in result.reasons)
+    assert steps(DenseRetriever(store=stored(), embedder=EMBEDDER, counter=COUNTER), ASKED)[0] != "2"
+
+
+def test_an_empty_filter_ranks_as_the_hybrid_does() -> None:
+    hybrid = HybridRetriever(store=stored(), embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
+    assert intent_retriever(choosing=IntentFilter()).search(ASKED).hits == hybrid.search(ASKED).hits
+
+
+def test_a_filter_in_the_request_is_used_as_it_is() -> None:
+    request = ASKED.model_copy(update={"intent_filter": IntentFilter(scopes=("day 2 itinerary",))})
+    result = intent_retriever().search(request)
+    assert {hit.snippet.step for hit in result.hits[:2]} == {"3", "4"}
+    assert result.intent_filter == request.intent_filter
+    assert result.reasons == ("the filter came with the request",)
+
+
+def test_merged_labels_are_found_under_either_name() -> None:
+    merge = LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="fare", into="price")
+    kept = [snippet("a", step="0"), snippet("b", step="1", intent=ContextualIntent(entity_types=("fare",)))]
+    retriever = intent_retriever(
+        stored(kept),
+        choosing=IntentFilter(entity_types=("fare",)),
+        inventory=INVENTORY.model_copy(update={"merges": (merge,)}),
+    )
+    hit = retriever.search(ASKED).hits[0]
+    assert hit.snippet.step == "1"
+    assert hit.matched == {Label(LabelKind.ENTITY_TYPE, "price")}
+
+
+def test_similarity_reads_what_the_filter_leaves_over() -> None:
+    kept = [snippet("day 1 day 1", step="0"), snippet("what it costs", step="1")]
+    whole = intent_retriever(stored(kept), choosing=IntentFilter())
+    rest = intent_retriever(stored(kept), choosing=IntentFilter(), remainder="costs")
+    request = SearchRequest(query="day 1 costs", tenant="a")
+    assert steps(whole, request)[0] == "0"
+    assert steps(rest, request)[0] == "1"
+
+
+def test_with_weights_a_rare_label_outranks_a_frequent_one() -> None:
+    choosing = IntentFilter(entity_types=("price", "name"))
+    plain = intent_retriever(choosing=choosing).search(ASKED)
+    weighted = intent_retriever(choosing=choosing, informative=True).search(ASKED)
+    assert plain.hits[0].density == 1
+    assert weighted.hits[0].snippet.step == "1"
+    assert weighted.hits[0].density == pytest.approx(1.0)
+    assert weighted.hits[1].density < 1
+
+
+def test_a_label_tells_the_less_the_more_steps_carry_it() -> None:
+    everywhere = LabelInventory(event_types={"ask": 10, "pay": 1, "go": 0}, steps=10)
+    assert informativeness(Label(LabelKind.EVENT_TYPE, "ask"), everywhere) == pytest.approx(0)
+    assert informativeness(Label(LabelKind.EVENT_TYPE, "pay"), everywhere) == 1
+    assert informativeness(Label(LabelKind.EVENT_TYPE, "go"), everywhere) == 1
+    assert informativeness(Label(LabelKind.EVENT_TYPE, "ask"), LabelInventory(steps=1)) == 1
+
+
+def test_why_not_names_the_lacking_label_and_the_change_that_admits_the_step() -> None:
+    request = ASKED.model_copy(update={"k": 1})
+    why = intent_retriever().why_not(request, step="4")
+    assert why.rank > why.k == 1
+    assert why.lost_by == "density"
+    assert why.lacking == (Label(LabelKind.SCOPE, "day 1 itinerary"),)
+    assert why.last.snippet.step == "2"
+    assert why.change is not None
+    assert "scope 'day 1 itinerary'" in str(why)
+    assert "would admit it" in str(why)
+
+
+def test_why_not_of_a_hit_says_that_it_is_one() -> None:
+    why = intent_retriever().why_not(ASKED, step="2")
+    assert (why.rank, why.lost_by, why.change) == (1, "", None)
+    assert "is among the hits" in str(why)
+
+
+def test_why_not_of_a_step_that_lost_by_similarity_says_by_how_much() -> None:
+    request = SearchRequest(query="hotel costs", tenant="a", trajectory="trip", k=1)
+    why = intent_retriever(choosing=IntentFilter()).why_not(request, step="1")
+    assert why.lost_by == "similarity"
+    assert why.last.similarity > why.hit.similarity
+    assert "the same density" in str(why)
+
+
+@pytest.mark.parametrize("trajectory", [None, "trip", "other"])
+def test_why_not_of_an_unknown_step_is_an_error(trajectory: str | None) -> None:
+    request = SearchRequest(query=QUERY, tenant="a", trajectory="trip" if trajectory else None)
+    with pytest.raises(InputError) as caught:
+        intent_retriever().why_not(request, step="0" if trajectory == "other" else "99", trajectory=trajectory)
+    assert caught.value.hint

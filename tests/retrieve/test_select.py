@@ -1,0 +1,163 @@
+"""The choice of labels: only what the question licenses, and at the right granularity."""
+
+import time
+
+import pytest
+
+from stitch.core import (
+    EntityTypeSummary,
+    FilterSelector,
+    LabelInventory,
+    LabelKind,
+    LabelMerge,
+    ScopeSummary,
+    SearchRequest,
+    Selection,
+)
+from stitch.retrieve import LocalFilterSelector
+from stitch.testing.contracts.selector import INVENTORY, SelectorContract
+
+
+class TestLocalFilterSelector(SelectorContract):
+    @pytest.fixture
+    def selector(self) -> FilterSelector:
+        return LocalFilterSelector()
+
+
+def scope(name: str, *values: str, terms: tuple[str, ...] = (), spans: int = 1) -> ScopeSummary:
+    return ScopeSummary(
+        name=name, trajectory="t", spans=tuple((10 * n, 10 * n + 5) for n in range(spans)), steps=6,
+        terms=dict.fromkeys(terms, 1.0), values=dict.fromkeys(values, 1),
+    )  # fmt: skip
+
+
+def inventory(
+    *scopes: ScopeSummary, entity_types: tuple[str, ...] = (), event_types: tuple[str, ...] = ()
+) -> LabelInventory:
+    return LabelInventory(
+        scopes=scopes, steps=99, event_types=dict.fromkeys(event_types, 3),
+        entity_types={name: EntityTypeSummary(steps=3) for name in entity_types},
+    )  # fmt: skip
+
+
+BUSES = inventory(
+    scope("bus", "Sacramento", "March 1st", "8:30 am", terms=("bus", "leav")),
+    scope("bus 2", "Oslo", "March 8th", "2:15 pm", terms=("bus", "leav")),
+    scope("hotel", "San Diego", "All On Me by Devin Dawson", terms=("hotel", "room")),
+    entity_types=("price", "time", "departure time", "city", "ticket fare"),
+    event_types=("ask", "decide", "report result", "play"),
+)
+
+
+def select(query: str, known: LabelInventory = BUSES) -> Selection:
+    return LocalFilterSelector().select(SearchRequest(query=query, tenant="a"), known)
+
+
+@pytest.mark.parametrize(
+    ("where", "chosen"),
+    [
+        ("the city is Sacramento", "bus"),
+        ("the destination is oslo", "bus 2"),
+        ("the date is 2019-03-08", "bus 2"),
+        ("the bus leaves at 08:30", "bus"),
+        ("the bus leaves at 14:15", "bus 2"),
+        ("the song is All On Me", "hotel"),
+    ],
+)
+def test_the_scope_that_has_the_named_value_is_chosen(where: str, chosen: str) -> None:
+    selection = select(f"In the bus request where {where}, what was the number of seats?")
+    assert selection.intent_filter.scopes == (chosen,)
+    assert selection.remainder is None
+
+
+def test_a_question_without_a_context_of_its_own_is_left_to_similarity() -> None:
+    assert not select("When did Caroline take the bus to Sacramento?").intent_filter
+    assert not select("In what city does the bus leave, what was said?").intent_filter
+
+
+def test_scopes_that_the_question_does_not_tell_apart_are_all_left_out() -> None:
+    alike = inventory(*(scope(f"bus {name}", "Oslo") for name in "abcde"), scope("hotel"))
+    assert not select("In the request where the city is Oslo, what was the fare?", alike).intent_filter
+
+
+def test_two_equally_good_scopes_are_both_chosen() -> None:
+    alike = inventory(*(scope(f"bus {name}", "Oslo") for name in "ab"), scope("hotel"), scope("car"))
+    chosen = select("In the request where the city is Oslo, what was the fare?", alike).intent_filter
+    assert chosen.scopes == ("bus a", "bus b")
+
+
+def test_one_scope_tells_nothing() -> None:
+    assert not select(
+        "In the request where the city is Oslo, what was it?", inventory(scope("a", "Oslo"))
+    ).intent_filter
+
+
+def test_a_resumed_scope_is_chosen_by_its_name_and_the_name_is_not_searched_again() -> None:
+    bugs = inventory(scope("login timeout", spans=2), scope("export rows"), event_types=("report result", "ask"))
+    selection = select("What did the tests report after the fix for the login timeout?", bugs)
+    assert selection.intent_filter.scopes == ("login timeout",)
+    assert selection.intent_filter.event_types == ("report result",)
+    assert selection.remainder == "what did the tests report after the fix for the"
+    assert not select("What is the cause of the export rows?", bugs).intent_filter
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ("what was the departure time of the bus?", ("departure time", "time")),
+        ("when does it leave?", ("time",)),
+        ("how much is it?", ("price",)),
+        ("what did the seats cost?", ("price",)),
+        ("what was the fare per seat?", ("ticket fare",)),
+        ("what was the arrival time?", ("time", "departure time")),
+        ("what was the city centre called?", ("city",)),
+        ("who was there?", ()),
+        ("tell me more", ()),
+    ],
+)
+def test_the_class_of_what_is_asked_for_is_chosen_beside_the_scope(asked: str, chosen: tuple[str, ...]) -> None:
+    selection = select(f"In the request where the city is Oslo, {asked}")
+    assert selection.intent_filter.entity_types == chosen
+
+
+def test_the_operation_that_the_question_names_is_chosen_beside_the_scope() -> None:
+    assert select("In the request where the city is Oslo, what did I decide?").intent_filter.event_types == ("decide",)
+    assert select("In the request where the city is Oslo, what was chosen?").intent_filter.event_types == ("decide",)
+
+
+def test_merged_labels_are_chosen_under_the_name_they_read_as() -> None:
+    merged = BUSES.model_copy(
+        update={"merges": (LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="ticket fare", into="price"),)}
+    )
+    selection = select("In the request where the city is Oslo, what was the ticket fare?", merged)
+    assert selection.intent_filter.entity_types == ("price",)
+
+
+def test_reasons_quote_the_question() -> None:
+    selection = select("In the bus request where the city is Oslo, what was the fare?")
+    assert selection.reasons[0].startswith("scope 'bus 2': the question says 'oslo'")
+
+
+def test_many_inventories_may_be_asked_in_turn() -> None:
+    selector = LocalFilterSelector()
+    request = SearchRequest(query="What did the hotel for day 1 cost?", tenant="a")
+    for number in range(40):
+        named = INVENTORY.model_copy(update={"steps": 13 + number})
+        assert selector.select(request, named).intent_filter.scopes == ("day 1 itinerary",)
+
+
+def test_a_filter_from_five_hundred_labels_is_chosen_within_milliseconds() -> None:
+    many = inventory(
+        *(scope(f"goal {n}", *(f"Value {n} {m}" for m in range(12)), terms=("bus", f"word{n}")) for n in range(400)),
+        entity_types=tuple(f"kind {n}" for n in range(60)),
+        event_types=tuple(f"act {n}" for n in range(40)),
+    )
+    selector = LocalFilterSelector()
+    request = SearchRequest(query="In the bus request where the name is Value 7 3, what was the kind 4?", tenant="a")
+    assert selector.select(request, many).intent_filter.scopes == ("goal 7",)
+    fastest = float("inf")
+    for _ in range(20):
+        started = time.perf_counter()
+        selector.select(request, many)
+        fastest = min(fastest, time.perf_counter() - started)
+    assert fastest < 0.01
