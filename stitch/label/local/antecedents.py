@@ -140,7 +140,7 @@ class Antecedents:
             self.referents.pop(name_key(referent.name), None)
             referent.name = found.text
             self.referents[name_key(found.text)] = referent
-        referent.presented |= found.presented
+        referent.presented |= found.presented or (alone and not found.placed and " " in found.text)
         referent.placed &= found.placed
         self._strengthen(referent, weight * (_BESIDE if beside else 1.0))
         return referent
@@ -172,25 +172,26 @@ class Antecedents:
         ranked = [(self.strength(referent), referent) for referent in self.referents.values()]
         return sorted(ranked, key=lambda pair: (-pair[0], pair[1].name))
 
-    def raise_names(self, names: Sequence[tuple[str, str]], *, by: str, scope: str, step: str | None) -> None:
-        """Record that `by` brought names up for this goal; one they brought up for it before keeps its place.
+    def raise_names(self, names: Sequence[tuple[str, Sequence[str]]], *, by: str, scope: str, step: str | None) -> None:
+        """Record that `by` brought names up; one they brought up before for the same goal and slot keeps its place.
 
         Args:
-            names: Each with the sentences around it.
+            names: Each with the sentences around it, the telling ones first.
             by: The speaker.
             scope: The scope of the step.
             step: The id of the step.
         """
         same = [item for item in self.raised if item.scope == scope]
-        known = {(item.unit, name_key(item.name)) for item in same if item.by == by}
-        for name, text in names:
-            unit = last_unit(text) or self.unit
-            if (unit, name_key(name)) in known:
+        for name, sentences in names:
+            key = name_key(name)
+            unit = last_unit(" ".join(sentences)) or self.unit
+            slots = [match.group(1).lower() for match in map(_SLOT.search, sentences) if match is not None]
+            slot = slots[0] if slots else ""
+            before = [item for item in same if item.by == by and item.unit == unit and name_key(item.name) == key]
+            if before and (not slot or any(item.slot in ("", slot) for item in before)):
                 continue
-            known.add((unit, name_key(name)))
-            slot = _SLOT.search(text)
-            words = fold_words(text)[:_MAX_WORDS]
-            self.raised.append(Raised(name, by, scope, unit, step, words, slot.group(1).lower() if slot else ""))
+            words = fold_words(" ".join(sentences))[:_MAX_WORDS]
+            self.raised.append(Raised(name, by, scope, unit, step, words, slot))
             same.append(self.raised[-1])
         for item in same[: max(0, len(same) - _MAX_RAISED_PER_SCOPE)]:
             self.raised.remove(item)
@@ -253,7 +254,7 @@ class Antecedents:
         slots = {item.slot for item in items if item.slot in said}
         if slots:
             fitting = [item for item in items if item.slot in slots or (not item.slot and slots & set(item.words))]
-            return _claim(fitting, min(slots))
+            return _extend(_claim(fitting, min(slots)), items, count)
         rest = [word for word in fold_words(_OF_UNIT.sub(" ", frame)) if word not in FUNCTION_WORDS]
         fits = [sum(word in item.words for word in rest) for item in items]
         if max(fits, default=0) > 0:

@@ -36,7 +36,8 @@ _RAISED_PHRASES = tuple(
     )
 )
 _LISTED = re.compile(
-    rf"\b(?:the )+(?:{_N} (?:one|option|choice|step|item|point|suggestion|idea|method|result|of the two|of these|of them)\b|"
+    rf"\b(?:the )+(?:{_N} "
+    r"(?:one|option|choice|step|item|point|suggestion|idea|method|result|of the two|of these|of them)\b|"
     r"(?P<side>latter|former)\b)",
     _I,
 )

@@ -25,7 +25,8 @@ _REQUEST = re.compile(
     _I,
 )
 _ASKED = re.compile(
-    r"\b(?:(?:what|which) (?P<np>[\w' /]+?) (?:are|is|do|does|would|will|did|can|could|should|were|was|you|they)\b|"
+    r"\b(?:(?:what|which) (?P<np>(?!(?:is|are|was|were|would)\b)[\w' /]+?) "
+    r"(?:are|is|do|does|would|will|did|can|could|should|were|was|you|they)\b|"
     r"what (?:is|are|would be) (?:the|your) (?P<what>[\w' /]+?) (?:that |you |do )|"
     r"(?:a|any|have|your) (?:particular |certain |specific )?preferences? "
     r"(?:on|for|of|in|to|regarding|about|as to) (?:the |an? )?(?P<pref>[\w' /,]+?)(?=\?|$)|"
@@ -61,7 +62,7 @@ _TIMES = listed("time times year season period day week month night point way ca
 _VAGUE = listed("price specific particular certain different new good best great nice special big same other")
 
 _THERE = re.compile(r"(?P<before>[a-z]+) (?P<there>there)(?=\s*(?:[.,?!;]|and\b|$))")
-_NOT_BEFORE_THERE = listed("is are was were in out up over back hi hey hello being been get getting got from")
+_NOT_BEFORE_THERE = listed("still is are was were in out up over back hi hey hello being been get getting got from")
 _WITH = re.compile(
     r"\b(?:in|on|at|near|within|around) (?:the |an? )?[\w'-]+(?: [\w'-]+){0,2}?(?: of (?:the )?[\w-]+)?"
     r"(?=\s*[,.?!;]|\s*$| (?:that|which|and|serving|with|in|on|please|i|we|but|is|are|has|for|else)\b)",

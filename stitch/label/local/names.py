@@ -64,7 +64,7 @@ _WORD = re.compile(r"[a-z\d]+")
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 _ORDINAL_NUMBERS = {word: number + 1 for number, word in enumerate(_ORDINALS.split())}
 _ORDINAL_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
-ORDINAL = rf"{_ORDINALS.replace(' ', '|')}|\d{{1,3}}(?:st|nd|rd|th)|last|latter|former"
+ORDINAL = rf"{_ORDINALS.replace(' ', '|')}|\d{{1,3}}(?:st|nd|rd|th)|last|latest|most recent|latter|former"
 """A pattern of the words that count."""
 
 RELATIONAL_NOUN = re.compile(
@@ -183,7 +183,7 @@ def _typed_names(text: str) -> list[NameMention]:
 def ordinal(word: str) -> int | None:
     """Return the number of "second", "2nd", "2th"; -1 for "last"; None if it is no ordinal."""
     word = word.lower()
-    if word == "last":
+    if word in ("last", "latest", "most recent"):
         return -1
     digits = _ORDINAL_DIGITS.fullmatch(word)
     return int(digits.group(1)) if digits else _ORDINAL_NUMBERS.get(word)

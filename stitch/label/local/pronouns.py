@@ -10,7 +10,7 @@ from stitch.label.local.antecedents import Antecedents, Referent
 from stitch.label.local.language import FUNCTION_WORDS, listed, noun_phrases
 from stitch.label.local.names import RELATIONAL_NOUN, name_key
 
-_MIN_CONFIDENCE = 0.5
+_MIN_CONFIDENCE = 0.51
 _MAX_AGE_STEPS = 4
 """How long ago something that no heading names may have been spoken of."""
 

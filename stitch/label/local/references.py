@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -197,7 +198,7 @@ class ReferenceResolver:
             if mention.leads or alone
         ]
         known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
-        raised_alone = alone and not beside and known.raised[-1].step == step.id
+        raised_alone = alone and not beside and bool(known.raised) and known.raised[-1].step == step.id
         known.follow(raising, by=step.role, raised_alone=raised_alone)
         about = [(phrase.start, phrase.name) for phrase in counted]
         about += [(found.start, found.referent.name) for found in stood]
@@ -227,13 +228,17 @@ def _is_heading(step: Step, text: str) -> bool:
     return len(text) < 200 and "\n" not in text.strip() and not text.rstrip().endswith((".", "?", "!"))
 
 
-def _around(text: str, mention: NameMention) -> str:
-    """The sentence that has the name, and the one before it."""
+def _around(text: str, mention: NameMention) -> list[str]:
+    """The sentence that has the name, the next one, and the one before."""
     first = max(0, mention.start - _MAX_RAISING_CHARS)
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, first, mention.start)]
-    start = ends[-2] if len(ends) > 1 else first
-    end = _SENTENCE_END.search(text, mention.end)
-    return text[start : end.end() if end else None][:_MAX_RAISING_CHARS]
+    begins = [first, *(match.end() for match in _SENTENCE_END.finditer(text, first, mention.start))]
+    ends = [match.end() for match in islice(_SENTENCE_END.finditer(text, mention.end), 2)]
+    own_end = ends[0] if ends else len(text)
+    next_end = ends[1] if len(ends) > 1 else len(text)
+    parts = [text[begins[-1] : own_end], text[own_end:next_end]]
+    if len(begins) > 1:
+        parts.append(text[begins[-2] : begins[-1]])
+    return [part[:_MAX_RAISING_CHARS] for part in parts]
 
 
 def _nth(items: Sequence[Any], number: int) -> Any:

@@ -1,0 +1,222 @@
+"""Phrases that count what was raised come to the right thing, whoever raised it and in whatever form they count."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import Step, apply_rewrites
+from stitch.label.local.antecedents import Antecedents
+from stitch.label.local.counting import find_counting
+from stitch.label.local.names import find_names, fold_words, last_unit, ordinal, plain
+from stitch.label.local.references import ReferenceResolver
+
+TRIP = (
+    ("user", "Let's plan day 1."),
+    ("user", "One idea for breakfast is the Sunrise Cafe."),
+    ("assistant", "It is lovely."),
+    ("user", "There is also Harbor Grill for dinner."),
+    ("user", "How about Morning Bell for breakfast?"),
+    ("user", "One idea is the Anchor Hotel."),
+    ("assistant", "A hotel with rooms, beds and a lobby for guests."),
+    ("user", "I came across Casa Serena."),
+    ("assistant", "It has rooms, beds and a lobby for guests."),
+    ("user", "Let's plan day 2."),
+    ("user", "One idea for breakfast is Golden Spoon."),
+    ("assistant", "I suggest Silver Fork for breakfast on day 2."),
+)
+
+
+def asked(question: str, *, by: str = "user", before: tuple[tuple[str, str], ...] = TRIP, scope: str = "trip") -> str:
+    resolver = ReferenceResolver()
+    for role, content in before:
+        resolver.resolve(Step(role=role, content=content), scope=scope)
+    step = Step(role=by, content=question)
+    return apply_rewrites(question, resolver.resolve(step, scope=scope).references)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "name"),
+    [
+        ("the second restaurant I raised for day 1's breakfast", "Morning Bell"),
+        ("the 1th restaurant I raised before as the breakfast of Day 1's plan", "Sunrise Cafe"),
+        ("the last place I mentioned for breakfast on day 1", "Morning Bell"),
+        ("my first breakfast suggestion for day 1", "Sunrise Cafe"),
+        ("the second entry on my list for breakfast on day 1", "Morning Bell"),
+        ("the restaurant I mentioned as the first one for dinner on day 1", "Harbor Grill"),
+        ("the cafe that came first among my ideas for day 1's breakfast", "Sunrise Cafe"),
+        ("the first of the places I proposed for day 2's breakfast", "Golden Spoon"),
+        ("the first place you suggested for breakfast on day 2", "Silver Fork"),
+        ("the second place we discussed for breakfast on day 2", "Silver Fork"),
+        ("the first hotel I raised for day 1", "Anchor Hotel"),
+        ("the second hotel I raised for day 1", "Casa Serena"),
+    ],
+)
+def test_a_counting_phrase_is_the_thing_it_comes_to(phrase: str, name: str) -> None:
+    assert asked(f"Tell me about {phrase}.").startswith(f"Tell me about {name}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tell me about the ninth restaurant I raised for day 1's breakfast.",
+        "Tell me about the first restaurant you raised for day 7.",
+        "The first time I laughed was good.",
+    ],
+)
+def test_a_count_that_comes_to_nothing_stays(text: str) -> None:
+    assert asked(text) == text
+
+
+def test_without_a_unit_the_scope_narrows_the_count() -> None:
+    resolver = ReferenceResolver()
+    for scope, name in (("lodging", "Anchor Hotel"), ("food", "Harbor Grill"), ("lodging", "Casa Serena")):
+        resolver.resolve(Step(role="user", content=f"What about {name}?"), scope=scope)
+    step = Step(role="user", content="I take the second place I mentioned.")
+    references = resolver.resolve(step, scope="lodging").references
+    assert apply_rewrites(step.content, references) == "I take Casa Serena."
+
+
+def test_the_same_thing_is_raised_anew_for_another_slot_only() -> None:
+    before = (
+        ("user", "How about Harbor Grill for lunch?"),
+        ("user", "How about Harbor Grill for dinner?"),
+        ("user", "How about Harbor Grill for lunch?"),
+        ("user", "How about Morning Bell for lunch?"),
+    )
+    assert asked("Book the second place I mentioned for lunch.", before=before) == "Book Morning Bell for lunch."
+    assert asked("Book the first place I mentioned for dinner.", before=before) == "Book Harbor Grill for dinner."
+
+
+def test_numbered_items_are_counted_as_listed() -> None:
+    before = (("assistant", "Here are some:\n1) Plain rice: easy\n2) Fried rice: quick\n3) Rice soup: warm"),)
+    assert asked("I'd like the third one.", before=before) == "I'd like Rice soup."
+    assert asked("I'd like the last option.", before=before) == "I'd like Rice soup."
+    assert asked("I'd like the ninth one.", before=before) == "I'd like the ninth one."
+
+
+PRICED = (
+    ("assistant", "Harbor Grill costs $40 and Morning Bell costs $1,025.50."),
+    ("assistant", "Which do you like?"),
+)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "name"), [("the cheaper one", "Harbor Grill"), ("the most expensive", "Morning Bell")]
+)
+def test_prices_tell_the_cheaper_from_the_dearer(phrase: str, name: str) -> None:
+    assert asked(f"I take {phrase}.", before=PRICED) == f"I take {name}."
+
+
+def test_the_cheaper_one_stays_without_two_prices() -> None:
+    before = (("assistant", "Harbor Grill costs $40, Morning Bell is free."),)
+    assert asked("I take the cheaper one.", before=before) == "I take the cheaper one."
+
+
+def test_the_price_in_an_answer_belongs_to_what_the_pronoun_stands_for() -> None:
+    before = (
+        ("user", "What does Harbor Grill cost?"),
+        ("assistant", "It is $40."),
+        ("user", "What does Morning Bell cost?"),
+        ("assistant", "It is $30."),
+    )
+    assert asked("Book the cheapest one.", before=before) == "Book Morning Bell."
+
+
+def test_they_are_the_things_named_together() -> None:
+    before = (("assistant", "There is Harbor Grill or Morning Bell."),)
+    assert asked("What is the price of one of them?", before=before) == (
+        "What is the price of one of Harbor Grill or Morning Bell?"
+    )
+
+
+def test_he_is_no_place_and_it_is_no_person() -> None:
+    before = (("user", "Ada Lovelace worked with Charles Babbage in Turin."), ("assistant", "Charles Babbage was old."))
+    assert asked("Where was he born?", before=before) == "Where was Charles Babbage born?"
+    before = (("user", "I went to Turin."), ("assistant", "Nice."))
+    assert asked("He was there.", before=before) == "He was there."
+
+
+def test_a_nearer_person_is_not_replaced_by_one_with_a_name() -> None:
+    before = (("user", "Ada Lovelace was a countess."),)
+    assert asked("My sister said she likes it.", before=before) == "My sister said she likes it."
+    before = (("user", "Ada Lovelace was a countess. My friend told me."),)
+    assert asked("Did she write?", before=before) == "Did she write?"
+
+
+@pytest.mark.parametrize("text", ["My cats are nice when they eat.", "I have a ring and it shines."])
+def test_a_nearer_noun_is_not_replaced_by_a_name(text: str) -> None:
+    assert asked(text, before=(("user", "Casa Verde is a bistro."),)) == text
+
+
+def test_a_blanked_name_inside_a_sentence_is_replaced_whatever_stands_before_it() -> None:
+    before = (("user", "What does breakfast at Casa Verde cost?"),)
+    assert asked("A breakfast at It is $12.", by="assistant", before=before) == "A breakfast at Casa Verde is $12."
+
+
+def test_a_speaker_is_never_what_it_stands_for() -> None:
+    before = (("Nate", "Hi, Nate is a gamer."), ("Joanna", "Nate is a gamer."))
+    assert asked("It is fun.", by="Joanna", before=before) == "It is fun."
+
+
+def test_two_equally_present_names_leave_the_pronoun() -> None:
+    known = Antecedents()
+    assert known.find("Casa Verde") is None
+    before = (("user", "A bistro called Casa Verde, a bar called Blue Door, an inn called Red Lion."),)
+    assert asked("Where is it?", before=before) == "Where is it?"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Compare Harbor Grill with Morning Bell.", ["Harbor Grill", "Morning Bell"]),
+        ("De Luca Cucina and Bar is a bistro.", ["De Luca Cucina and Bar"]),
+        ("Mr. Fox met J. R. R. Tolkien.", ["Mr. Fox", "J. R. R. Tolkien"]),
+        ("The Missing Sock is a pub.", ["The Missing Sock"]),
+        ("It is located at 12 Mill Road Chesterton.", []),
+        ("See you on Monday, March 5 or on Thursdays.", []),
+        ("Hiking is a joy. Luckily I slept.", []),
+        ("I like Portuguese food.", []),
+        ("golden wok serves noodles", ["golden wok"]),
+        ("there is bangkok city which serves noodles", ["bangkok city"]),
+        ("a pub called the cow", ["the cow"]),
+        ("the price is a secret", []),
+        ("We saw Apollo's rooms.", ["Apollo"]),
+        ("Room 12 is free.", []),
+    ],
+)
+def test_names_are_found_as_they_are_written(text: str, names: list[str]) -> None:
+    assert [mention.text for mention in find_names(plain(text))] == names
+
+
+@pytest.mark.parametrize(
+    ("word", "number"), [("second", 2), ("2nd", 2), ("1th", 1), ("last", -1), ("latest", -1), ("two", None)]
+)
+def test_words_that_count_have_numbers(word: str, number: int | None) -> None:
+    assert ordinal(word) == number
+
+
+def test_folded_words_count_alike_however_they_are_written() -> None:
+    assert fold_words("the 1st activity") == fold_words("The first activities".replace("ies", "y"))
+    assert fold_words("1th b 2 glass plans") == ["1.", "2", "glass", "plan"]
+
+
+def test_a_unit_is_a_word_with_a_number() -> None:
+    assert last_unit("From day 1 to Day 2, on May 5") == "day 2"
+    assert last_unit("no unit, just 5") == ""
+
+
+_PIECES = """the first second last I you we raised mentioned one of them my our suggestion entry on list for day 1 's
+breakfast that came among ideas as and cheaper latter hotel . , place proposed"""
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.sampled_from(_PIECES.split()), max_size=24))
+def test_counting_phrases_never_overlap(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    spans = sorted((found.start, found.end) for found in find_counting(text))
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    assert all(0 <= start < end <= len(text) for start, end in spans)
