@@ -171,6 +171,24 @@ class Labeler(Protocol):
 
 
 @runtime_checkable
+class PatientLabeler(Labeler, Protocol):
+    """A labeler that does better, or is cheaper, when it is given several steps at once, as one that asks a model is.
+
+    Steps that it does not want yet stay accepted, and can be found without labels. They are labeled when there are
+    enough of them, and by `flush`, `close`, `retry` and `recover` in any case.
+    """
+
+    def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
+        """How many of these consecutive steps, all that wait, should be labeled now.
+
+        Args:
+            steps: In order; the newest was just accepted.
+            waited_s: How long the first of them has waited.
+        """
+        ...
+
+
+@runtime_checkable
 class FilterSelector(Protocol):
     """Chooses the filter F_q for a question (§2.3)."""
 

@@ -1,4 +1,7 @@
-"""From a step to a snippet that can be found: journal, label, resolve, embed, put, receipt."""
+"""From a step to a snippet that can be found: journal, label, resolve, embed, put, receipt.
+
+Longer than a file should be, because the order of these is one thought and the promise of the receipts.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from stitch.core import (
     MemoryEvent,
     MemorySnippet,
     Observer,
+    PatientLabeler,
     Receipt,
     SnippetRecord,
     SnippetStore,
@@ -53,6 +57,7 @@ class Ingestor:
     store, and noted as *stored*. If its labels cannot be made now, it is put without labels, so that it can be
     found, and noted as *failed* with the reason; so it is if it cannot be embedded or put. Failed steps are tried
     again by `retry`; those without labels also when the trajectory goes on, because labels are made in order.
+    A `PatientLabeler` lets steps wait: they stay accepted, and can be found without labels, until there are enough.
     Whatever interrupts the work, an exception, Ctrl-C or the end of the process, `recover` takes it up where it was.
 
     Safe to use from several threads. Steps of different trajectories are worked on side by side; those of one
@@ -89,6 +94,7 @@ class Ingestor:
         self.store = store
         self.embedder = embedder
         self.labeler = labeler
+        self._patient = labeler if isinstance(labeler, PatientLabeler) else None
         self._lexical = lexical or LexicalEncoder()
         self._observer = observer
         self._clock = clock
@@ -210,7 +216,11 @@ class Ingestor:
         return (entry.receipt() for entry in self.journal.every_entry(tenant, state=state))
 
     def flush(self) -> None:
-        """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added."""
+        """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added.
+
+        Steps that wait for a patient labeler are labeled first.
+        """
+        self._finish_waiting()
         self._states.save()
         self._flush_store()
 
@@ -240,8 +250,11 @@ class Ingestor:
             if accepted:
                 ids = tuple(entry.id for entry in accepted)
                 self._notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
-                blocked = self._catch_up(state, accepted[0].position)
-                outcomes = {entry.seq: entry for entry in self._advance(state, accepted, blocked)}
+                until = self._labeled_until(state, accepted)
+                blocked = self._catch_up(state, min(until, accepted[0].position))
+                ready = [entry for entry in accepted if entry.position < until]
+                outcomes = {entry.seq: entry for entry in self._advance(state, ready, blocked)}
+                self._show(accepted[len(ready) :])
         self._flush_when_due()
         return [
             result
@@ -249,6 +262,28 @@ class Ingestor:
             else outcomes.get(result.seq, result)._replace(repeated=result.repeated).receipt()
             for result in results
         ]
+
+    def _labeled_until(self, state: IngestState, accepted: Sequence[Entry]) -> int:
+        """Before which position steps are to be labeled now; a patient labeler lets the others wait for more."""
+        if self._patient is None:
+            return accepted[-1].position + 1
+        before = self.journal.entries(state.tenant, state.trajectory, start=state.position, stop=accepted[0].position)
+        waiting = [*before, *accepted]
+        waited_s = self._clock() - waiting[0].recorded
+        return state.position + self._patient.ready([entry.step for entry in waiting], waited_s=waited_s)
+
+    def _show(self, entries: Sequence[Entry]) -> None:
+        """Put steps that wait for their labels, so that they can be found meanwhile; they stay accepted."""
+        if not entries:
+            return
+        try:
+            self.store.put(self._records([entry.snippet() for entry in entries], self.embedder))
+        except (EmbedderError, StoreError) as error:
+            _log.warning("steps that wait for labels cannot be found yet: %s", error)
+
+    def _finish_waiting(self) -> None:
+        for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED]) if self._patient else ():
+            self._finish(tenant, trajectory)
 
     def _catch_up(self, state: IngestState, position: int) -> str:
         """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
