@@ -70,8 +70,8 @@ _CUES = {
         r"i disagree|i don't agree|overstates|misleading|not convinced|i beg to differ|rebut\w*|counter\w*"
     ),
     "plan": cue(
-        r"""(?:let's|let us) (?:focus|plan|start|begin|work|organi[sz]e|move|turn|go|switch|continue)|the plan is|back to
-        |(?:return|turn) to|next,? (?:i|we)(?:'ll| will)
+        r"""(?:let's|let us) (?:focus|plan|start|begin|work|organi[sz]e|move|turn|go|switch|continue)|the plan is
+        |(?:back|return|turn) to|next,? (?:i|we)(?:'ll| will)
         |i(?:'ll| will) (?:now |first |then )?(?:start|look|check|try|run|fix|open|inspect|search)"""
     ),
     "explain": cue("because|the reason|this means|that means|in other words|for example|for instance|therefore"),

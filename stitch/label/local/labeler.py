@@ -15,7 +15,7 @@ from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.evidence import Scope
 from stitch.label.local.language import sentences
-from stitch.label.local.naming import distinct_name, named_scope, propose_name, turned_to
+from stitch.label.local.naming import MADE_UP, SPOKEN, distinct_name, named_scope, propose_name, turned_to
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.references import ReferenceResolver
 from stitch.label.local.scopes import ScopeTracker
@@ -24,7 +24,9 @@ NAME = "local-1"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
-_RENAME_AFTER_STEPS = 6
+_RENAME_WITHIN_STEPS = 12
+_NO_NAME = "conversation"
+_TELLING = ("place", "name", "organization", "person", "date", "day", "file", "identifier", "function", "error")
 
 
 class LocalLabeler:
@@ -51,7 +53,8 @@ class LocalLabelSession:
         self._references = ReferenceResolver()
         self._names: list[str] = []
         """The label of each scope, by its number."""
-        self._qualities: list[int] = []
+        self._wishes: list[tuple[str, int]] = []
+        """The name wished for each scope, before it was made distinct, with its quality."""
         self._renames: list[LabelMerge] = []
         self._taken: dict[str, int] = {}
         self._steps = 0
@@ -85,6 +88,8 @@ class LocalLabelSession:
         scope = self._scopes.assign(reading, scope, unit=unit)
         if is_new:
             self._name(reading, scope, unit=unit, given=name)
+        else:
+            self._rename(reading, scope)
         label = self._names[scope.number]
         events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
         kinds = self._entities.type(reading)
@@ -108,10 +113,31 @@ class LocalLabelSession:
 
     def _name(self, reading: Reading, scope: Scope, *, unit: str, given: str) -> None:
         proposed = propose_name(reading, unit=unit, siblings=self._names)
-        name = given or distinct_name(proposed.text, taken=self._taken, values=list(reading.values))
+        wished = proposed.text or _NO_NAME
+        name = given or distinct_name(wished, taken=self._taken, values=_telling(reading))
         self._names.append(name)
-        self._qualities.append(proposed.quality)
-        self._taken[name.lower()] = scope.number
+        self._wishes.append((wished, proposed.quality))
+        self._taken.setdefault(name.lower(), scope.number)
+
+    def _rename(self, reading: Reading, scope: Scope) -> None:
+        """Give a scope with a poor name a better one, once a step says what it is about; recorded as a merge."""
+        wished, quality = self._wishes[scope.number]
+        name = self._names[scope.number]
+        if scope.steps > _RENAME_WITHIN_STEPS or reading.answers_tool:
+            return
+        if quality == MADE_UP and (proposed := propose_name(reading)).quality >= SPOKEN and proposed.text:
+            wished, quality = proposed
+            better = distinct_name(wished, taken=self._taken, values=_telling(reading))
+        elif quality > MADE_UP and name.removeprefix(wished)[1:].isdigit() and (values := _telling(reading)):
+            better = distinct_name(wished, taken=self._taken, values=values)
+        else:
+            return
+        self._wishes[scope.number] = (wished, quality)
+        if better.lower() in self._taken or better.removeprefix(wished)[1:].isdigit():
+            return
+        self._renames.append(LabelMerge(kind=LabelKind.SCOPE, alias=name, into=better, position=self._steps))
+        self._names[scope.number] = better
+        self._taken[better.lower()] = scope.number
 
     def inventory(self) -> LabelInventory:
         """The label space so far, merges applied."""
@@ -150,7 +176,7 @@ class LocalLabelSession:
                 "entities": self._entities.save(),
                 "references": self._references.save(),
                 "names": self._names,
-                "qualities": self._qualities,
+                "wishes": self._wishes,
                 "renames": [merge.model_dump(mode="json") for merge in self._renames],
                 "taken": self._taken,
                 "steps": self._steps,
@@ -166,11 +192,18 @@ class LocalLabelSession:
         session._events = EventTyper.load(data["events"])
         session._entities = EntityTyper.load(data["entities"])
         session._references = ReferenceResolver.load(data["references"])
-        session._names, session._qualities = list(data["names"]), list(data["qualities"])
+        session._names = list(data["names"])
+        session._wishes = [(wished, quality) for wished, quality in data["wishes"]]
         session._renames = [LabelMerge(**merge) for merge in data["renames"]]
         session._taken = dict(data["taken"])
         session._steps = data["steps"]
         return session
+
+
+def _telling(reading: Reading) -> list[str]:
+    """Values of the step that can tell a scope from others of the same kind, as they are written."""
+    found = [mention for mention in reading.found if mention.entity_type in _TELLING]
+    return [mention.value for mention in sorted(found, key=lambda m: _TELLING.index(m.entity_type))]
 
 
 def _summarize(reading: Reading, scope: str, events: Iterable[str]) -> str:

@@ -146,7 +146,8 @@ _OPENINGS = (
     (
         SentenceForm.REFUSAL,
         (
-            r"(?:no|nope|nah|not really|never ?mind|i don'?t think so|i'?d rather not|that'?s wrong|nothing (?:else|more)|i'?m (?:all )?(?:good|set|done)"
+            r"(?:no|nope|nah|not really|never ?mind|i don'?t think so|i'?d rather not|that'?s wrong"
+            r"|nothing (?:else|more)|i'?m (?:all )?(?:good|set|done)"
             r"|(?:that'?s|that is|that will be|that would be|that'll be) (?:all|it|everything|enough)"
             r"|not (?:now|yet|today|right now))\b(?! (?:problem|worries|idea|doubt))"
         ),

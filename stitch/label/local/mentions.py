@@ -7,7 +7,7 @@ is found by `slots`. Keys of tool calls and of JSON results name their own value
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -269,6 +269,54 @@ def slot_name(phrase: str) -> str:
         return ""
     parts[-1] = singular(parts[-1])
     return " ".join(parts)
+
+
+def value_keys(kind: str, value: str) -> tuple[str, ...]:
+    """The forms under which a value is compared: folded, and written in one way, so that "8:30 am" equals "08:30".
+
+    Times become "08:30", dates "03-08" and "8th", prices their number.
+    """
+    folded = value.lower().strip()
+    if kind in ("time", "date", "price"):
+        return tuple(dict.fromkeys((folded, *_CANONICAL[kind](folded))))
+    return (folded,)
+
+
+def _times(folded: str) -> Iterator[str]:
+    match = _CLOCK_TIME.match(folded)
+    if match:
+        hour = int(match[1]) % 12 + 12 * (match[3] == "p") if match[3] else int(match[1])
+        yield f"{hour:02d}:{match[2] or '00'}"
+
+
+def _dates(folded: str) -> Iterator[str]:
+    if iso := _ISO_DATE.match(folded):
+        yield from (f"{iso[1]}-{iso[2]}", _ordinal(int(iso[2])))
+        return
+    month, day = _MONTH_NAME.search(folded), _DAY_NUMBER.search(folded)
+    if day:
+        if month:
+            yield f"{_MONTH_STARTS.index(month[1]) + 1:02d}-{int(day[1]):02d}"
+        yield _ordinal(int(day[1]))
+
+
+def _prices(folded: str) -> Iterator[str]:
+    if number := _AMOUNT.search(folded):
+        yield number.group().replace(",", "").removesuffix(".00")
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+_CANONICAL: Mapping[str, Callable[[str], Iterator[str]]] = {"time": _times, "date": _dates, "price": _prices}
+_CLOCK_TIME = re.compile(r"(\d{1,2})(?::(\d\d))?(?::\d\d)? ?(?:([ap])\.?m)?\b")
+_ISO_DATE = re.compile(r"\d{4}-(\d\d)-(\d\d)$")
+_MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH_NAME = re.compile(rf"\b({'|'.join(_MONTH_STARTS)})")
+_DAY_NUMBER = re.compile(r"\b([12]?\d|3[01])(?:st|nd|rd|th)?\b")
+_AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 class NamedCall(NamedTuple):

@@ -46,11 +46,14 @@ _ACTS = listed(
 _VAGUE = listed(
     "idea option options way ways help thing things stuff question questions lot bit kind sort type information info"
     " details detail moment minute second time day today tomorrow tonight morning afternoon evening number name list"
-    " person people someone man guy guys something anything one two three"
+    " person people someone man guy guys something anything one two three pm am place places town looking going"
 )
 _LINK = re.compile(
     r"\s(to|from|in|for|of|at|with|near|about|between)\s(?:(?:the|a|an|my|our|your|this|that)\s)?", re.IGNORECASE
 )
+
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+_WORD = re.compile(r"\w[\w.-]*")
 
 EXPLICIT, ASKED, SPOKEN, MADE_UP = 3, 2, 1, 0
 """How good a name is: said in so many words, the object of a request, a phrase of the text, none of these."""
@@ -113,6 +116,8 @@ def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = 
         unit: The unit the step turns to; the name begins with it.
         siblings: Names of earlier scopes: one for another unit of the same kind lends its other words.
     """
+    if reading.is_notice:
+        return ScopeName(" ".join(_WORD.findall(_BRACKETS.sub(" ", reading.text[:200]))[:3]), SPOKEN)
     if unit:
         return ScopeName(_unit_name(reading, unit, siblings), EXPLICIT)
     for quality, phrase in _proposals(reading):
@@ -156,15 +161,19 @@ def _proposals(reading: Reading) -> Iterator[tuple[int, str]]:
         if form in (SentenceForm.GREETING, SentenceForm.THANKS, SentenceForm.FAREWELL) and end - start < 30:
             continue
         asked = form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
-        later.extend((ASKED if asked else SPOKEN, phrase) for phrase in _chains(reading, start, end))
+        for phrase in _chains(reading, start, end):
+            is_value = phrase.lower() in reading.values
+            later.append((MADE_UP if is_value else ASKED if asked else SPOKEN, phrase))
     yield from sorted(later, key=lambda item: -item[0])
 
 
 def _chains(reading: Reading, start: int, end: int) -> Iterator[str]:
     """Noun phrases of a stretch with what hangs on them: "flight from Pittsburgh to Chicago"."""
-    phrases = [phrase for phrase in reading.phrases if start <= phrase.start < end]
+    phrases = [p for p in reading.phrases if start <= p.start < end and p.head not in reading.addressees]
     for index, phrase in enumerate(phrases):
         words = [word for word in phrase.text.split() if word not in _ACTS]
+        while words and words[0].isdigit():
+            del words[0]
         if not words or phrase.head in _VAGUE or all(word in _VAGUE for word in words):
             continue
         parts = [_in_case(reading.text, phrase, words)]

@@ -20,7 +20,7 @@ from stitch.label.local.language import (
     sentence_form,
     sentences,
 )
-from stitch.label.local.mentions import FoundMention, StructuredContent, find_mentions, structured
+from stitch.label.local.mentions import FoundMention, StructuredContent, find_mentions, structured, value_keys
 from stitch.label.local.moves import given, left_open
 
 MAX_READ_SENTENCES = 40
@@ -165,11 +165,16 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
     told += [key for name, _ in data.results for key in _carrying(words(name))]
     stems = asked + told
     found = [] if is_data else find_mentions(text)
-    values = {mention.value.lower(): mention.entity_type for mention in found}
+    values: dict[str, str] = {}
+    of_values: set[str] = set()
+    for mention in found:
+        of_values.update(map(stem, words(mention.value)))
+        for same in value_keys(mention.entity_type, mention.value):
+            values[same] = mention.entity_type
     for key, value in data.pairs:
         if value:
             values[value.lower()] = key
-    of_values = {stem(word) for value in values for word in words(value)}
+            of_values.update(map(stem, words(value)))
     gives = given(parts, forms, values) if parts else ("data",)
     role = step.role.lower()
     addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
