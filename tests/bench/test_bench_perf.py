@@ -1,0 +1,35 @@
+"""The figures of speed and size: all are there, on results' own channel, from samples that are always the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+
+from click.testing import CliRunner
+from stitch.bench.perf import command, sample_question, sample_steps
+
+CONTRACT = {
+    "import_s", "ingest_steps_per_s", "single_add_p50_ms", "search_p50_ms", "search_p95_ms", "rss_mb", "disk_mb",
+    "numpy_floor_p50_ms", "client_local_p50_ms",
+}  # fmt: skip
+
+
+def test_the_command_prints_every_figure_as_one_object() -> None:
+    run = CliRunner().invoke(command, ["--steps", "40", "--json"], catch_exceptions=False)
+    assert run.exit_code == 0
+    figures = json.loads(run.stdout)
+    assert figures.keys() >= CONTRACT
+    assert all(figures[name] > 0 for name in CONTRACT)
+    assert figures["steps"] == 40
+    assert "stitch: measuring" in run.stderr
+
+
+def test_samples_are_the_same_for_the_same_seed_and_their_goals_are_skewed() -> None:
+    steps = list(sample_steps(random.Random(3), 2000))
+    assert steps == list(sample_steps(random.Random(3), 2000))
+    assert len(steps) == 2000
+    goals = Counter(step.content.split(" for day")[0] for step in steps if step.content.startswith("Let us look at"))
+    (_, most), *_, (_, least) = goals.most_common()
+    assert most > 3 * least
+    assert sample_question(random.Random(1)) == sample_question(random.Random(1))
