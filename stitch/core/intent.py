@@ -60,6 +60,10 @@ def _bounded(values: Iterable[str]) -> tuple[str, ...]:
     return _distinct(values)[:MAX_LABELS_PER_KIND]
 
 
+def _clean_scope(value: str | None) -> str | None:
+    return clean_label(value) or None if value else None
+
+
 StepLabelValues = Annotated[tuple[str, ...], AfterValidator(_bounded)]
 FilterLabelValues = Annotated[tuple[str, ...], AfterValidator(_distinct)]
 
@@ -69,8 +73,8 @@ class ContextualIntent(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    scope: Annotated[str, AfterValidator(clean_label)] | None = None
-    """Thematic scope σ_t; None until the step is labeled."""
+    scope: Annotated[str | None, AfterValidator(_clean_scope)] = None
+    """Thematic scope σ_t; None until the step is labeled, and if nothing of the name is left when it is cleaned."""
     event_types: StepLabelValues = ()
     entity_types: StepLabelValues = ()
     targets: StepLabelValues = ()

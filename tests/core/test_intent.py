@@ -42,6 +42,7 @@ def test_an_intent_gives_its_labels_with_their_kinds():
         Label(LabelKind.SCOPE, "s"), Label(EVENT, "e"), Label(LabelKind.ENTITY_TYPE, "k"), Label(LabelKind.TARGET, "t"),
     }  # fmt: skip
     assert ContextualIntent().of(LabelKind.SCOPE) == ()
+    assert ContextualIntent(scope=" \n").scope is None
 
 
 def test_only_a_filter_without_labels_is_empty():
