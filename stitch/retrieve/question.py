@@ -23,16 +23,26 @@ _ASKS_FOR_A_THING = re.compile(
     r"(?:how many|(?:what|which|whose)(?!\s+(?:did|do|does|has|have|had|would|will|can|could|should)\b))\b",
     re.IGNORECASE,
 )
-_DECIDED = cue("chosen|chose|picked|selected|settled|decided|final|finally|in the end|went with")
+_OPERATIONS = (
+    (cue("chosen|chose|choose|picked|selected|settled|decided|final|finally|in the end|went with"), "decide"),
+    (cue("why|cause|caused|causes|reasons?"), "explain"),
+    (cue("suggested|suggestions?|proposed|proposals?|recommended|recommendations?|ideas?"), "propose"),
+    (cue("compared|comparison|differences?"), "compare"),
+    (cue("booked|reserved|bookings?|reservations?"), "book"),
+)
+"""Ways to ask for what was done, and the act they ask for."""
 
 _CLASSES_OF_FORM = tuple(
     (re.compile(pattern, re.IGNORECASE), kinds)
     for pattern, kinds in (
-        (r"what time\b", ("time",)),
+        (r"(?:at )?what time\b", ("time",)),
+        (r"(?:what|which) day\b", ("date", "day")),
         (r"when\b", ("date", "time", "day")),
         (r"where\b", ("place", "address", "location")),
         (r"(?:whom?|whose)\b", ("person", "name")),
         (r"how much\b|.*\b(?:costs?|expensive|pay|paid|spend|spent)\b", ("price",)),
+        (r".*\b(?:rates?|rated|stars?|reviews?|reviewed)\b", ("rating",)),
+        (r".*\b(?:evidence|sources?|cites?|cited)\b", ("citation",)),
         (r"how many\b", ("quantity", "number")),
     )
 )
@@ -60,8 +70,8 @@ class Question:
     """Stems outside the context."""
     classes: tuple[str, ...]
     """Classes of things for which its form asks."""
-    decides: bool
-    """Whether it asks how something was decided."""
+    operations: frozenset[str]
+    """Acts that it asks for in so many words."""
 
 
 def read_question(text: str) -> Question:
@@ -83,5 +93,5 @@ def read_question(text: str) -> Question:
         asked_stems=tuple(stem(word) for word in phrases[0].text.split()) if phrases else (),
         other_stems=frozenset(content_stems(rest)),
         classes=tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds)),
-        decides=_DECIDED.search(rest) is not None,
+        operations=frozenset(act for way, act in _OPERATIONS if way.search(rest)),
     )

@@ -20,15 +20,15 @@ from stitch.label.local.language import FUNCTION_WORDS, content_stems
 from stitch.retrieve.moments import find_moments
 from stitch.retrieve.question import Question, read_question
 
-_NAME_WEIGHT = 3.0
+_NAME_WEIGHT = 5.0
 """What a value counts that the question names by its form, or a date or time, beside a common word."""
 _OTHER_WEIGHT = 0.1
 """What a word outside the context of the question counts: it belongs to the answer, wherever that stands."""
 _PARTLY_SAID = 0.3
 """What a date or time counts that is not fully said ("the 1st")."""
-_MARGIN = 0.75
+_MARGIN = 0.7
 """Scopes with less than this share of the best one's evidence are not chosen."""
-_MOST_SCOPES = 3
+_MOST_SCOPES = 6
 """If more scopes than this are as good as the best one, the question does not tell them apart."""
 _MOST_ENTITY_TYPES = 2
 _LONGEST_VALUE = 8
@@ -217,5 +217,5 @@ def _event_types(question: Question, index: _Index) -> Iterator[tuple[str, str]]
     for name, said in index.event_types.items():
         if said and said[0] in question.other_stems:
             yield name, "the question names the operation"
-        elif name == "decide" and question.decides:
-            yield name, "the question asks what was decided"
+        elif name in question.operations:
+            yield name, "the question asks for what was done so"

@@ -76,7 +76,7 @@ def test_a_question_without_a_context_of_its_own_is_left_to_similarity() -> None
 
 
 def test_scopes_that_the_question_does_not_tell_apart_are_all_left_out() -> None:
-    alike = inventory(*(scope(f"bus {name}", "Oslo") for name in "abcde"), scope("hotel"))
+    alike = inventory(*(scope(f"bus {name}", "Oslo") for name in "abcdefgh"), scope("hotel"))
     assert not select("In the request where the city is Oslo, what was the fare?", alike).intent_filter
 
 
@@ -111,6 +111,7 @@ def test_a_resumed_scope_is_chosen_by_its_name_and_the_name_is_not_searched_agai
         ("what was the fare per seat?", ("ticket fare",)),
         ("what was the arrival time?", ("time", "departure time")),
         ("what was the city centre called?", ("city",)),
+        ("how were they rated?", ()),
         ("who was there?", ()),
         ("tell me more", ()),
     ],
