@@ -68,6 +68,25 @@ class Settings(BaseSettings):
     base_url: str | None = None
     """Where the model is served, if not at its provider."""
     model_key: SecretStr | None = None
+    """Of the model's provider; its own environment variable is read if there is none here."""
+    stepwise: bool = False
+    """Label with a model step by step, as in the paper, at about four calls a step."""
+    window: Annotated[int, Field(ge=1, le=200)] | Literal["auto"] = "auto"
+    """How many steps one call of a model labels."""
+    model_budget_tokens: Annotated[int, Field(ge=0)] | None = None
+    """Tokens that a model may spend while the memory is open, prompts and replies together."""
+    model_budget_usd: Annotated[float, Field(ge=0)] | None = None
+    """Dollars that it may spend; needs its price."""
+    price_prompt: Annotated[float, Field(ge=0)] | None = None
+    """What a million tokens of prompt cost, in dollars."""
+    price_reply: Annotated[float, Field(ge=0)] | None = None
+    """What a million tokens of reply cost, in dollars."""
+    model_timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    model_retries: Annotated[int, Field(ge=0)] = 3
+    model_concurrency: Annotated[int, Field(ge=1)] = 8
+    """How many calls of a model may be under way at once; as many trajectories are labeled side by side."""
+    offline: bool = False
+    """Refuse to leave this machine for a model."""
 
 
 class LoadedSettings(NamedTuple):
