@@ -77,7 +77,7 @@ def test_ordinals_count_what_this_speaker_raised_for_the_goal_and_the_slot() -> 
         user("Tell me about the 1th restaurant I raised before as the breakfast of Day 2's plan."),
     )
     assert texts[-2] == "What does Morning Bell for day 1's breakfast cost?"
-    assert texts[-1] == "Tell me about Golden Spoon as the breakfast of Day 2's plan."
+    assert texts[-1] == "Tell me about the Golden Spoon as the breakfast of Day 2's plan."
 
 
 def test_the_answer_to_an_ordinal_question_is_about_the_thing_it_stood_for() -> None:

@@ -46,6 +46,7 @@ _BY_PRICE = re.compile(
     r"(?: (?:one|option|choice)\b|(?=\s*(?:[.,?!;]|$)))",
     _I,
 )
+_COUNTS = re.compile(rf"\b(?:{ORDINAL})\b|cheap|expensive|priciest", _I)
 _MINE = frozenset({"i", "my"})
 _ANYBODY = frozenset({"we", "our"})
 
@@ -71,6 +72,8 @@ class Counting(NamedTuple):
 
 def find_counting(text: str) -> Iterator[Counting]:
     """Yield the phrases of a text that count things, not overlapping."""
+    if _COUNTS.search(text) is None:
+        return
     taken: list[tuple[int, int]] = []
     for found in _find(text):
         if not any(found.start < end and start < found.end for start, end in taken):

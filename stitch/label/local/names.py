@@ -105,6 +105,8 @@ def find_names(text: str) -> list[NameMention]:
     """Return the names in a text read by `plain`, by position; a capital that only opens a sentence is no name."""
     found: list[NameMention] = []
     for match in _NAME.finditer(text):
+        if match.group().lower() in NOT_NAMES:
+            continue
         mention = _read_name(text, match.start(), match.group())
         if mention is None:
             continue
@@ -160,6 +162,8 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
             return None
     presented = says_what or _PRESENTS.search(before) is not None
     placed = _PLACED.search(before) is not None or _PLACE.search(name) is not None
+    if before.endswith((" the", "The")) and not name.startswith("The "):
+        start, name = start - 4, f"the {name}"
     return NameMention(start, end, name, opens or presented, presented, placed)
 
 

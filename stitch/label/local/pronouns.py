@@ -120,7 +120,8 @@ def resolve_pronouns(
         done.add(kind)
         owns = word in _OWNING or (word == "her" and _owns(text, match.end()))
         ending = "'s" if owns and not referent.name.endswith("'s") else ""
-        yield Stood(match.start(), match.end(), referent.name + ending, kind, referent, round(confidence, 3))
+        name = referent.name[0].upper() + referent.name[1:] if match.group()[0].isupper() else referent.name
+        yield Stood(match.start(), match.end(), name + ending, kind, referent, round(confidence, 3))
 
 
 def choose(
