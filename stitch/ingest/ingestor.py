@@ -41,7 +41,7 @@ from stitch.errors import (
     StitchError,
     StoreError,
 )
-from stitch.ingest.entries import Entry, IngestCounts, encode_labels
+from stitch.ingest.entries import Entry, IngestCounts, differences, encode_labels
 from stitch.ingest.journal import Journal
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
 
@@ -193,7 +193,9 @@ class Ingestor:
             for owner, group in groupby(sorted(shown, key=lambda e: e.tenant), key=lambda e: e.tenant):
                 wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in group)}
                 held = {snippet.id: snippet for snippet in store.get(owner, list(wanted))}
-                missing = [snippet for snippet in wanted.values() if held.get(snippet.id) != snippet]
+                missing = [
+                    snippet for name, snippet in wanted.items() if name not in held or differences(held[name], snippet)
+                ]
                 if missing:
                     store.put(self._records(missing, embedder or self.embedder))
                     count += len(missing)
@@ -370,9 +372,7 @@ class Ingestor:
     def _records(self, snippets: Sequence[MemorySnippet], embedder: Embedder) -> list[SnippetRecord]:
         vectors = embedder.embed([snippet.resolved for snippet in snippets])
         return [
-            SnippetRecord(
-                snippet, vector, self._lexical.document(snippet.resolved, context=f"{snippet.role} {snippet.context}")
-            )
+            SnippetRecord(snippet, vector, self._lexical.document(snippet.resolved, context=_beside(snippet)))
             for snippet, vector in zip(snippets, vectors, strict=True)
         ]
 
@@ -395,6 +395,12 @@ class Ingestor:
     def _notice(self, event: MemoryEvent) -> None:
         if self._observer is not None:
             self._observer.notice(event)
+
+
+def _beside(snippet: MemorySnippet) -> str:
+    """What a snippet is found by beside its text: who speaks, what it leans on, and what was said for a name."""
+    said = " ".join(snippet.text[reference.start : reference.end] for reference in snippet.references)
+    return f"{snippet.role} {snippet.context} {said}"
 
 
 def _reason(error: StitchError) -> str:
