@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stitch.core import Step
+from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.scopes import FEATURES, Candidate, ScopeTracker
 
@@ -184,10 +185,11 @@ def fit(groups: Sequence[tuple[Sequence[Example], float]]) -> Weights:
         factor = 1.0 if not (leaving and stays) else OPENING_WEIGHT if example.right[-1] else RETURN_WEIGHT
         importance.append(weight * factor)
         for candidate in example.candidates:
-            present = [index for index, value in enumerate(candidate.features) if value]
+            features = candidate.features
+            present = [index for index, value in enumerate(features) if value]
             cues = [column[cue] for cue in candidate.cues if cue in column]
             columns += present + cues
-            data += [candidate.features[index] for index in present] + [1.0] * len(cues)
+            data += [features[index] for index in present] + [1.0] * len(cues)
             ends.append(len(columns))
     table = csr_matrix((data, columns, ends), shape=(len(right), len(names)))
     transposed = table.T.tocsr()
@@ -229,12 +231,15 @@ def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, withou
 def _without(examples: list[Example], parts: Sequence[str]) -> list[Example]:
     if not parts:
         return examples
-    kept = [not any(part in name for part in parts) for name in FEATURES]
+
+    def keep(values: list[float], names: Sequence[str]) -> list[float]:
+        out = [any(part in name for part in parts) for name in names]
+        return [0.0 if left else value for value, left in zip(values, out, strict=True)] if values else []
 
     def strip(candidate: Candidate) -> Candidate:
-        features = [value if keep else 0.0 for value, keep in zip(candidate.features, kept, strict=True)]
         cues = tuple(cue for cue in candidate.cues if not any(part in cue for part in parts))
-        return candidate._replace(features=features, cues=cues)
+        of_step, of_scope = keep(candidate.of_step, STEP_FEATURES), keep(candidate.of_scope, SCOPE_FEATURES)
+        return candidate._replace(of_step=of_step, of_scope=of_scope, cues=cues)
 
     return [example._replace(candidates=[strip(c) for c in example.candidates]) for example in examples]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from stitch.core.intent import LabelKind, LabelMerge
 from stitch.core.snippets import EntityMention, EntityTypeSummary
 from stitch.label.curation import Vocabulary
-from stitch.label.local.language import FUNCTION_WORDS, cue, is_verb, listed, sentence_spans, singular
+from stitch.label.local.language import FUNCTION_WORDS, SentenceForm, cue, is_verb, listed, singular
 from stitch.label.local.mentions import MAX_MENTIONS, MAX_VALUE_CHARS, slot_name, slots
 from stitch.label.local.reading import Reading
 
@@ -68,13 +68,14 @@ class EntityTyper:
         self.vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=NEUTRAL, most=_MAX_INDUCED)
         self._values: dict[str, dict[str, int]] = {}
         self._asked: list[str] = []
+        self._asked_now: list[str] = []
         self._asked_by = ""
 
     def type(self, reading: Reading) -> Kinds:
         """The entity types of a step, with the values it names."""
         mentions: dict[tuple[str, str], None] = {}
         types: dict[str, None] = {}
-        asked = self._asked_types(reading)
+        asked = self._asked_now = _asked_types(reading)
         for kind in asked:
             types[kind] = None
         for key, value in reading.data.pairs:
@@ -104,7 +105,7 @@ class EntityTyper:
         return Kinds(admitted, kept)
 
     def take(self, reading: Reading, types: Sequence[str], mentions: Iterable[EntityMention]) -> None:
-        """Take in what a step speaks of."""
+        """Take in what a step speaks of, right after `type` has read it."""
         self.vocabulary.count(types)
         for mention in mentions:
             values = self._values.setdefault(mention.entity_type, {})
@@ -113,7 +114,7 @@ class EntityTyper:
             values[folded] = 1
             if len(values) > _MAX_VALUES_KEPT:
                 del values[next(iter(values))]
-        asked = self._asked_types(reading)
+        asked = self._asked_now
         if asked:
             self._asked, self._asked_by = asked, reading.role
         elif self._asked_by and self._asked_by != reading.role:
@@ -134,25 +135,6 @@ class EntityTyper:
             for kind, count in self.vocabulary.canonical_counts().items()
         }
 
-    def _asked_types(self, reading: Reading) -> list[str]:
-        text = reading.text[:1_000]
-        if reading.data.results or reading.data.calls or not reading.forms:
-            return []
-        asked: dict[str, None] = {}
-        for (start, end), form in zip(sentence_spans(text), reading.forms, strict=False):
-            if form.value not in ("question", "request"):
-                continue
-            part = text[start:end]
-            for match in _ASKED.finditer(part):
-                asked_for = next(filter(None, match.groups()), "")
-                name = "" if asked_for.lower().startswith("about ") else slot_name(asked_for)
-                if name and not set(name.split()) & _NOT_ASKED and not is_verb(name.split()[-1], base=True):
-                    asked[_neutral(name)] = None
-            for pattern, kind in _ASKED_BY:
-                if pattern.search(part):
-                    asked[kind] = None
-        return list(asked)[:4]
-
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
         return {
@@ -170,6 +152,26 @@ class EntityTyper:
         typer._values = {kind: dict.fromkeys(values, 1) for kind, values in data["values"].items()}
         typer._asked, typer._asked_by = list(data["asked"]), data["asked_by"]
         return typer
+
+
+def _asked_types(reading: Reading) -> list[str]:
+    """The types of what the questions and requests of a step ask for."""
+    if reading.data.results or reading.data.calls or not reading.forms:
+        return []
+    asked: dict[str, None] = {}
+    for (start, end), form in zip(reading.spans, reading.forms, strict=True):
+        if form not in (SentenceForm.QUESTION, SentenceForm.REQUEST):
+            continue
+        part = reading.plain[start:end]
+        for match in _ASKED.finditer(part):
+            asked_for = next(filter(None, match.groups()), "")
+            name = "" if asked_for.startswith("about ") else slot_name(asked_for)
+            if name and not set(name.split()) & _NOT_ASKED and not is_verb(name.split()[-1], base=True):
+                asked[_neutral(name)] = None
+        for pattern, kind in _ASKED_BY:
+            if pattern.search(part):
+                asked[kind] = None
+    return list(asked)[:4]
 
 
 def _neutral(name: str) -> str:

@@ -167,7 +167,7 @@ class EventTyper:
         if data.calls:
             return ["call tool", *(call.name for call in data.calls[: MAX_EVENT_TYPES - 1])]
         if reading.answers_tool:
-            failed = _CUES["report error"].search(reading.text[:600])
+            failed = _CUES["report error"].search(reading.plain, 0, 600)
             return ["report error" if failed else "report result", *([data.tool] if data.tool else [])]
         main = self._main(reading, open_move=open_move, by_opener=by_opener)
         lead = _lead(reading, open_move=open_move)
@@ -183,7 +183,7 @@ class EventTyper:
 
     def _main(self, reading: Reading, *, open_move: str, by_opener: bool) -> str | None:
         """What the step does beside reacting: the plainest cue, else the form of its sentences."""
-        text, forms = reading.text[:1_200], reading.forms
+        text, forms = reading.plain[:1_200], reading.forms
         cues = [name for name, pattern in _CUES.items() if pattern.search(text)]
         asked = {move.removeprefix("asks ") for move in reading.gives if move.startswith("asks ")}
         if by_opener and (asked or SentenceForm.REQUEST in forms) and _ALTERNATIVES.search(text):
@@ -217,7 +217,7 @@ class EventTyper:
 
     def _verb(self, text: str) -> str | None:
         for match in _VERB_OF_REQUEST.finditer(text):
-            verb = _DOING.get(stem(match[1].lower()))
+            verb = _DOING.get(stem(match[1]))
             if verb:
                 return verb
         return None

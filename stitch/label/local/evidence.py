@@ -233,9 +233,10 @@ def scope_evidence(
     same_call = any(call.name in scope.calls for call in calls)
     open_question = bool(scope.asker) and scope.asker != role
     gap = stream.position - scope.last
-    alone = [stem for stem, _ in weights if stem in scope.terms] if current is not None and current is not scope else []
-    if current is not None:
-        alone = [stem for stem in alone if stem not in current.terms]
+    known = scope.terms
+    here: Mapping[str, int] = current.terms if current is not None else {}
+    # Of the current scope itself, nothing is known here alone.
+    alone = [] if scope is current else [(s, weight) for s, weight in weights if s in known and s not in here]
     return [
         sum(weight for stem, weight in weights if stem in last) / total,
         sum(weight for stem, weight in weights if stem in recent) / total,
@@ -256,8 +257,8 @@ def scope_evidence(
         float(role in scope.addressed),
         float(open_question),
         float(open_question and not any(form in _QUESTIONS for form in reading.forms)),
-        log1p(sum(stream.idf(stem) for stem in alone if stem in reading.asking)),
-        log1p(sum(stream.idf(stem) for stem in alone if stem in reading.telling)),
+        log1p(sum(weight for stem, weight in alone if stem in reading.asking)),
+        log1p(sum(weight for stem, weight in alone if stem in reading.telling)),
     ]
 
 

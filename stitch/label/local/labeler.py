@@ -67,27 +67,25 @@ class LocalLabelSession:
         """Take in steps whose labels are known, as if `label` had just returned them."""
         for step, known in zip(steps, labels, strict=True):
             reading = read_step(step, speakers=self._scopes.speakers)
-            name = known.intent.scope or ""
-            number = self._taken.get(name.lower())
+            number = self._taken.get((known.intent.scope or "").lower())
             scope = None if number is None else self._scopes.scopes[number]
-            self._take(reading, scope, name=name, known=known)
+            self._take(reading, scope, unit=turned_to(reading), known=known)
 
     def _label(self, step: Step) -> StepLabels:
         reading = read_step(step, speakers=self._scopes.speakers)
         unit = turned_to(reading)
         named = named_scope(reading, self._names)
         scope = self._scopes.choose(reading, unit=unit, named=None if unit else named)
-        return self._take(reading, scope, name="", known=None)
+        return self._take(reading, scope, unit=unit)
 
-    def _take(self, reading: Reading, scope: Scope | None, *, name: str, known: StepLabels | None) -> StepLabels:
-        unit = turned_to(reading)
+    def _take(self, reading: Reading, scope: Scope | None, *, unit: str, known: StepLabels | None = None) -> StepLabels:
         current = self._scopes.current
         open_move = current.opens if current is not None and current.last_role != reading.role else ""
         by_opener = self._scopes.is_opener(reading.role)
         is_new = scope is None
         scope = self._scopes.assign(reading, scope, unit=unit)
         if is_new:
-            self._name(reading, scope, unit=unit, given=name)
+            self._name(reading, scope, unit=unit, given=(known.intent.scope or "") if known else "")
         else:
             self._rename(reading, scope)
         label = self._names[scope.number]

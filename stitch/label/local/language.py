@@ -19,8 +19,16 @@ def listed(text: str) -> frozenset[str]:
 
 
 def cue(pattern: str) -> re.Pattern[str]:
-    """A pattern of whole words in any case, written over several lines; line breaks and indentation do not count."""
-    return re.compile(r"(?<!\w)(?:" + _LINE_BREAK.sub("", pattern) + r")(?!\w)", re.IGNORECASE)
+    """A pattern of whole words, for texts that `plain` made; line breaks and indentation in it do not count."""
+    return re.compile(r"(?<!\w)(?:" + _LINE_BREAK.sub("", pattern) + r")(?!\w)")
+
+
+def plain(text: str) -> str:
+    """The text in lower case with plain apostrophes, every character at its place."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters of other scripts grow when they are folded
+        lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+    return lowered.replace("’", "'")
 
 
 _LINE_BREAK = re.compile(r"\s*\n\s*")

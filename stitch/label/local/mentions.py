@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from stitch.core.snippets import EntityMention
 from stitch.core.steps import Step
-from stitch.label.local.language import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, listed, singular
+from stitch.label.local.language import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, listed, plain, singular
 
 MAX_MENTIONS = 48
 """How many values of one step are kept."""
@@ -56,7 +56,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
             rf"|\b[\w-]+(?:/[\w.-]+)*\.(?:{_EXTENSIONS})\b(?!\()"
         ),
     ),
-    ("function", r"\b[A-Za-z_][\w.]*\w\(\)|\b[a-z]+(?:_[a-z\d]+)+\b|\b[a-z]+(?:[A-Z][a-z\d]+)+\b"),
+    ("function", r"\b[A-Za-z_][\w.]*\w\(\)|\b[a-z]+(?:_[a-z\d]+)+\b"),
+    ("function", r"\b[a-z]+(?:[A-Z][a-z\d]+)+\b"),
     (
         "price",
         (
@@ -112,9 +113,41 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("number", r"\b\d[\d,]*(?:\.\d+)?\b"),
 )
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
-_QUICK = {
-    "url": "/.", "email": "@", "citation": "(", "file": "./", "function": "_()", "percentage": "%t", "rating": "-/sor",
-}  # fmt: skip
+_DIGIT = "a digit"
+_SIGNS: Mapping[str, tuple[str, ...]] = {
+    "url": ("://", "www."),
+    "email": ("@",),
+    "citation": ("(1", "(2", " 19", " 20"),
+    "error": ("error", "exception", "warning", "failure", "exit", "http", "e"),
+    "file": ("/", "."),
+    "function": ("()", "_"),
+    "price": (_DIGIT,),
+    "rating": (_DIGIT,),
+    "day": ("day", "tomorrow", "tonight", "week"),
+    "date": (_DIGIT,),
+    "time": (_DIGIT, "noon", "midnight", "morning", "evening", "half past", "quarter"),
+    "phone": (_DIGIT,),
+    "percentage": (_DIGIT,),
+    "identifier": (_DIGIT,),
+    "address": (_DIGIT,),
+    "quantity": (
+        _DIGIT,
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
+    "number": (_DIGIT,),
+}
+"""What a text must hold for a class to be looked for; names are looked for always."""
 
 _PLACE_SUFFIX = listed(
     """airport avenue bay beach bridge city county court district garden gardens hall harbor hill hills island lake
@@ -160,12 +193,11 @@ def find_mentions(text: str) -> list[FoundMention]:
     text = text[:MAX_READ_CHARS]
     taken = bytearray(len(text))
     found: list[FoundMention] = []
+    lowered = plain(text)
     has_digit = any(map(text.__contains__, "0123456789"))
     for kind, pattern in _COMPILED:
-        quick = _QUICK.get(kind)
-        if quick and not any(map(text.__contains__, quick)):
-            continue
-        if not has_digit and kind in _NEEDS_DIGIT:
+        signs = _SIGNS.get(kind)
+        if signs is not None and not (has_digit and _DIGIT in signs) and not any(map(lowered.__contains__, signs)):
             continue
         for match in pattern.finditer(text):
             start, end = match.span()
@@ -180,9 +212,6 @@ def find_mentions(text: str) -> list[FoundMention]:
                 break
     found.sort(key=lambda mention: mention.start)
     return found[:MAX_MENTIONS]
-
-
-_NEEDS_DIGIT = frozenset({"citation", "price", "phone", "percentage", "identifier", "address", "number", "rating"})
 
 
 def _accept(text: str, kind: str, match: re.Match[str]) -> FoundMention | None:

@@ -14,8 +14,6 @@ from stitch.label.local.language import (
     content_stems,
     cue,
     listed,
-    sentence_form,
-    sentence_spans,
 )
 from stitch.label.local.reading import Reading
 
@@ -25,7 +23,7 @@ _UNITS = (
     "day|week|phase|stage|part|chapter|section|milestone|sprint|task|issue|bug|ticket|pr|project|experiment|leg|module"
     "|episode|scenario|case|act"
 )
-_UNIT = re.compile(rf"\b({_UNITS}) ?#?(\d{{1,6}}|one|two|three|four|five|six|seven|eight|nine|ten)\b", re.IGNORECASE)
+_UNIT = re.compile(rf"\b({_UNITS}) ?#?(\d{{1,6}}|one|two|three|four|five|six|seven|eight|nine|ten)\b")
 _NUMBERS = {
     word: str(n)
     for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)
@@ -70,7 +68,7 @@ def turned_to(reading: Reading) -> str:
     """The unit a step turns to ("day 2"): the only one it names, in a request, question or cue; else empty."""
     if reading.answers_tool or reading.data.results:
         return ""
-    found = {_unit(match) for match in _UNIT.finditer(reading.text[:600])}
+    found = {_unit(match) for match in _UNIT.finditer(reading.plain[:600])}
     if len(found) != 1:
         return ""
     directs = reading.switches or reading.returns or reading.form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
@@ -84,11 +82,11 @@ def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
         reading: The step.
         names: Names of the scopes, by number.
     """
-    if reading.answers_tool or not (reading.switches or reading.returns or _TURN.search(reading.text[:300])):
+    if reading.answers_tool or not (reading.switches or reading.returns or _TURN.search(reading.plain, 0, 300)):
         return None
     best: tuple[float, int] | None = None
-    for start, end in sentence_spans(reading.text[:300]):
-        turn = _TURN.search(reading.text, start, end)
+    for start, end in _first(reading, 300):
+        turn = _TURN.search(reading.plain, start, end)
         if turn is None:
             continue
         said = set(content_stems(reading.text[turn.end() : end]))
@@ -104,8 +102,7 @@ def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
 
 
 def _unit(match: re.Match[str]) -> str:
-    number = match[2].lower()
-    return f"{match[1].lower()} {_NUMBERS.get(number, number)}"
+    return f"{match[1]} {_NUMBERS.get(match[2], match[2])}"
 
 
 def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = ()) -> ScopeName:
@@ -132,11 +129,11 @@ def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = 
 def _unit_name(reading: Reading, unit: str, siblings: Sequence[str]) -> str:
     kind = unit.split(" ")[0]
     for sibling in siblings:
-        match = _UNIT.match(sibling)
-        if match and match[1].lower() == kind and sibling[match.end() :].strip():
+        match = _UNIT.match(sibling.lower())
+        if match and match[1] == kind and sibling[match.end() :].strip():
             return unit + sibling[match.end() :]
-    for start, end in sentence_spans(reading.text[:600]):
-        if not _UNIT.search(reading.text, start, end):
+    for start, end in _first(reading, 600):
+        if not _UNIT.search(reading.plain, start, end):
             continue
         for phrase in reading.phrases:
             words = [word for word in phrase.text.split() if word not in _ACTS and word not in _VAGUE]
@@ -147,17 +144,15 @@ def _unit_name(reading: Reading, unit: str, siblings: Sequence[str]) -> str:
 
 
 def _proposals(reading: Reading) -> Iterator[tuple[int, str]]:
-    text = reading.text[:1_200]
     if reading.data.results or (reading.data.calls and not reading.step.content.strip()):
         return
     later: list[tuple[int, str]] = []
-    for start, end in sentence_spans(text):
-        turn = _TURN.search(text, start, end)
+    for (start, end), form in zip(_first(reading, 1_200), reading.forms, strict=False):
+        turn = _TURN.search(reading.plain, start, end)
         if turn:
             for phrase in _chains(reading, turn.end(), end):
                 yield EXPLICIT, phrase
                 break
-        form = sentence_form(text[start:end])
         if form in (SentenceForm.GREETING, SentenceForm.THANKS, SentenceForm.FAREWELL) and end - start < 30:
             continue
         asked = form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
@@ -165,6 +160,11 @@ def _proposals(reading: Reading) -> Iterator[tuple[int, str]]:
             is_value = phrase.lower() in reading.values
             later.append((MADE_UP if is_value else ASKED if asked else SPOKEN, phrase))
     yield from sorted(later, key=lambda item: -item[0])
+
+
+def _first(reading: Reading, most: int) -> list[tuple[int, int]]:
+    """The spans of the sentences that begin in the first `most` characters."""
+    return [span for span in reading.spans if span[0] < most]
 
 
 def _chains(reading: Reading, start: int, end: int) -> Iterator[str]:

@@ -17,8 +17,9 @@ from stitch.label.local.language import (
     cue,
     listed,
     noun_phrases,
+    plain,
     sentence_form,
-    sentences,
+    sentence_spans,
 )
 from stitch.label.local.mentions import FoundMention, StructuredContent, find_mentions, structured, value_keys
 from stitch.label.local.moves import given, left_open
@@ -67,7 +68,12 @@ class Reading:
     text: str
     """What is read of the content; of data, the values."""
     data: StructuredContent
+    plain: str
+    """The text in lower case, see `language.plain`."""
+    spans: list[tuple[int, int]]
+    """Where its sentences stand; none of data."""
     forms: list[SentenceForm]
+    """The form of each sentence."""
     stems: list[str]
     """Of words that carry subject matter, in order."""
     values: dict[str, str]
@@ -142,12 +148,13 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
     is_data = bool(data.results or (data.calls and not step.tool_calls))
     if is_data or not step.content.strip():
         text = " . ".join(value for _, value in data.pairs if value)[:MAX_READ_CHARS]
-        forms: list[SentenceForm] = []
-        parts: list[str] = []
+        spans: list[tuple[int, int]] = []
     else:
         text = step.content[:MAX_READ_CHARS]
-        parts = sentences(text)[:MAX_READ_SENTENCES]
-        forms = [sentence_form(part) for part in parts]
+        spans = sentence_spans(text)[:MAX_READ_SENTENCES]
+    lowered = plain(text)
+    parts = [lowered[start:end] for start, end in spans]
+    forms = [sentence_form(part) for part in parts]
     asked: list[str] = []
     told: list[str] = []
     all_words: list[str] = []
@@ -182,7 +189,9 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         step=step,
         role=role,
         text=text,
+        plain=lowered,
         data=data,
+        spans=spans,
         forms=forms,
         stems=stems,
         values=values,
@@ -191,10 +200,10 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         addressees=addressees,
         opens_with_name=names_first,
         is_notice=bool(_NOTICE.match(text)) and not is_data,
-        switches=bool(_SWITCH.search(text)),
-        breaks_off=bool(_BREAK.search(text)),
-        returns=bool(_RETURN.search(text)),
-        closes=bool(_CLOSING.search(text)) or SentenceForm.FAREWELL in forms,
+        switches=bool(_SWITCH.search(lowered)),
+        breaks_off=bool(_BREAK.search(lowered)),
+        returns=bool(_RETURN.search(lowered)),
+        closes=bool(_CLOSING.search(lowered)) or SentenceForm.FAREWELL in forms,
         anaphoric=bool(all_words) and (all_words[0] in _ANAPHORA or " ".join(all_words[:2]) == "the one"),
         asking=frozenset(asked) - of_values,
         telling=frozenset(told) - of_values,

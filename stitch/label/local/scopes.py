@@ -52,11 +52,23 @@ class Candidate(NamedTuple):
 
     scope: Scope | None
     """None: a new one."""
-    features: list[float]
-    """See `FEATURES`."""
+    of_step: list[float]
+    """See `STEP_FEATURES`; empty for the current scope."""
+    of_scope: list[float]
+    """See `SCOPE_FEATURES`; empty for a new scope."""
     cues: tuple[str, ...]
     """Names of further weights that count in full: function words, adjacency pairs."""
     score: float
+
+    @property
+    def features(self) -> list[float]:
+        """The values of `FEATURES`."""
+        step, scope = self.of_step or _NO_STEP, self.of_scope or _NO_SCOPE
+        if not self.of_scope:
+            return [*_NO_STEP, *step, *_NO_SCOPE, *_NO_SCOPE]
+        if not self.of_step:
+            return [*_NO_STEP, *_NO_STEP, *scope, *_NO_SCOPE]
+        return [*step, *_NO_STEP, *_NO_SCOPE, *scope]
 
 
 class Decision(NamedTuple):
@@ -76,7 +88,10 @@ class ScopeTracker:
 
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:
         self._by_name = shipped_weights() if weights is None else weights
-        self._weights = [self._by_name.get(name, 0.0) for name in FEATURES]
+        self._when_returning = [self._weight(f"return: {name}") for name in STEP_FEATURES]
+        self._when_opening = [self._weight(f"new: {name}") for name in STEP_FEATURES]
+        self._of_current = [self._weight(f"continue: {name}") for name in SCOPE_FEATURES]
+        self._of_earlier = [self._weight(f"return: {name}") for name in SCOPE_FEATURES]
         self.scopes: list[Scope] = []
         self._stream = Stream()
         self._holders: dict[str, list[int]] = {}
@@ -149,6 +164,7 @@ class ScopeTracker:
         )
         leaving = self._particles(reading)
         left = sum(map(self._weight, leaving))
+        returning = left + sum(map(mul, self._when_returning, of_step))
         found: list[Candidate] = []
         for scope, cohesion in zip(shortlist, cohesions, strict=True):
             of_scope = scope_evidence(
@@ -164,13 +180,13 @@ class ScopeTracker:
             pairs = self._pairs(reading, scope)
             score = sum(map(self._weight, pairs))
             if scope is current:
-                features, cues = [*_NO_STEP, *_NO_STEP, *of_scope, *_NO_SCOPE], pairs
+                score += sum(map(mul, self._of_current, of_scope))
+                found.append(Candidate(scope, [], of_scope, pairs, score))
             else:
-                features, cues = [*of_step, *_NO_STEP, *_NO_SCOPE, *of_scope], leaving + pairs
-                score += left
-            found.append(Candidate(scope, features, cues, score + sum(map(mul, self._weights, features))))
-        features = [*_NO_STEP, *of_step, *_NO_SCOPE, *_NO_SCOPE]
-        found.append(Candidate(None, features, leaving, left + sum(map(mul, self._weights, features))))
+                score += returning + sum(map(mul, self._of_earlier, of_scope))
+                found.append(Candidate(scope, of_step, of_scope, leaving + pairs, score))
+        opening = left + sum(map(mul, self._when_opening, of_step))
+        found.append(Candidate(None, of_step, [], leaving, opening))
         return found
 
     def _weight(self, name: str) -> float:
