@@ -6,7 +6,7 @@ import hashlib
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.config import Settings, load_settings
 from stitch.errors import InputError, JournalError, ScopeError, SettingsError
@@ -59,11 +59,71 @@ def open_memory(
     return opened
 
 
+class Reindexed(NamedTuple):
+    """What a store built anew holds."""
+
+    snippets: int
+    written: int
+    """How many were not there from an earlier run that was interrupted."""
+    embedder: str
+
+
+def reindex_memory(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Reindexed:
+    """Build the store of a memory anew from its journal, for all tenants, also with another embedder than before.
+
+    In a folder, the new store is built beside the old one and takes its place when it is complete; until then the
+    memory opens as before. An interrupted run is taken up where it was. On a server, what is missing is put into the
+    collection that the settings name.
+
+    Args:
+        memory: A folder, or the URL of a Qdrant server.
+        config: A YAML file of settings.
+        settings: Any other of `stitch.config.Settings` by name.
+
+    Raises:
+        InputError: There is no memory.
+        StoreLockedError: Another process has it open.
+    """
+    from stitch.ingest import Ingestor, Journal
+    from stitch.ingest.repair import claim_next, finish_move, next_folder, put_in_place, remove_unknown
+    from stitch.label.local import LocalLabeler
+    from stitch.store.owner import Ownership
+
+    given = {"memory": None if memory is None else str(memory), **settings}
+    loaded = load_settings(config, **given).settings
+    if loaded.memory is None:
+        raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
+    folder, embedder = _folder_for(loaded, loaded.memory, must_exist=True), _embedder(loaded)
+    with ExitStack() as stack:
+        made = folder
+        if not _is_url(loaded.memory):
+            finish_move(folder)
+            (folder / "store").mkdir(exist_ok=True)
+            owner = Ownership(folder / "store" / "owner.json", what=f"the memory {loaded.memory!r}")
+            stack.callback(owner.release)
+            made = next_folder(folder, embedder_name=embedder.name)
+            stack.callback(claim_next(folder).release)
+        journal = Journal(folder / _JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars)
+        stack.callback(journal.close)
+        store = _store(loaded, loaded.memory, folder=made, embedder=embedder)
+        stack.callback(store.close)
+        ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
+        written = ingestor.reindex(store)
+        for tenant in journal.tenants():
+            remove_unknown(journal, store, tenant=tenant)
+        result = Reindexed(store.count(), written, embedder.name)
+        store.close()
+        if made != folder:
+            put_in_place(folder)
+    return result
+
+
 def _build(
     settings: Settings, location: str, *, must_exist: bool, observers: Sequence[Observer], stack: ExitStack
 ) -> Memory:
     from stitch.embed import LexicalEncoder
     from stitch.ingest import Ingestor, Journal
+    from stitch.ingest.repair import finish_move
     from stitch.label.local import LocalLabeler
     from stitch.memory import Memory, SearchDefaults
     from stitch.observe import LogObserver, Observers
@@ -79,6 +139,8 @@ def _build(
     folder = _folder_for(settings, location, must_exist=must_exist)
     embedder, lexical, counter = _embedder(settings), LexicalEncoder(), PieceCounter()
     observer = Observers([LogObserver(), *observers])
+    if not _is_url(location):
+        finish_move(folder)
     # The store first: its lock tells who owns the memory.
     store = _store(settings, location, folder=folder, embedder=embedder)
     stack.callback(store.close)

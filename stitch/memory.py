@@ -20,6 +20,7 @@ from stitch.core import (
     SearchRequest,
     SnippetStore,
     Step,
+    StepState,
     clean_name,
 )
 from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from stitch.core import Embedder, Observer, Retriever
     from stitch.ingest import Entry, Ingestor
+    from stitch.ingest.repair import Verification
     from stitch.retrieve import IntentRetriever, WhyNot
 
 
@@ -222,6 +224,20 @@ class Memory:
     def retry(self) -> int:
         """Try again to label and store the steps that failed; returns how many are stored now that were not."""
         return self._ingestor.retry(self.tenant)
+
+    def receipts(self, *, state: StepState | None = None) -> Iterator[Receipt]:
+        """What has become of each step, in the order of acceptance; only of those in `state` if it is given."""
+        return self._ingestor.receipts(self.tenant, state=state)
+
+    def verify(self, *, repair: bool = False) -> Verification:
+        """Compare journal, store and inventories; name each thing that does not agree.
+
+        Args:
+            repair: Put what is missing and remove what the journal does not know; what is named then is still wrong.
+        """
+        from stitch.ingest import repair as repairs
+
+        return (repairs.repair if repair else repairs.verify)(self._ingestor, tenant=self.tenant)
 
     def flush(self) -> None:
         """Make everything survive a loss of power."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -155,6 +156,27 @@ def encode_labels(labels: StepLabels, *, step: str) -> bytes:
         return labels.model_dump_json(exclude_defaults=True).encode()
     except ValueError as error:
         raise ReplyError(f"the labels of step {step!r} cannot be written as JSON") from error
+
+
+def differences(held: MemorySnippet, wanted: MemorySnippet) -> list[str]:
+    """The names of the fields in which a stored snippet is not as it should be; none if it is.
+
+    An engine may give back a number with another last digit: that is no difference.
+    """
+    if held == wanted:
+        return []
+    here, there = held.model_dump(), wanted.model_dump()
+    return [name for name in here if not _alike(here[name], there[name])]
+
+
+def _alike(one: object, other: object) -> bool:
+    if isinstance(one, float) and isinstance(other, float | int):
+        return math.isclose(one, other, rel_tol=1e-12)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return one == other
 
 
 def _arguments(arguments: Mapping[str, JsonValue]) -> str:

@@ -1,0 +1,246 @@
+"""A memory whose parts disagree is told so by name and mended; a store built anew takes the old one's place whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import Step, open_memory
+from stitch.assemble import reindex_memory
+from stitch.core import LabelInventory, StepState
+from stitch.embed.hashing import HashingEmbedder
+from stitch.errors import EmbedderError, InputError, SettingsError, StoreLockedError, StoreMismatchError
+from stitch.ingest import Checkpoint, Ingestor, Journal
+from stitch.ingest.repair import NEXT_FOLDER, claim_next, damage, next_folder, repair, verify
+from stitch.store import EdgeStore
+from stitch.testing.embedding import EmbeddingServer
+from stitch.testing.labeling import ScriptedLabeler
+from stitch.testing.servers import Reply
+
+Make = Callable[..., Any]
+
+SENTENCES = [
+    "Let's plan day 1. One idea for breakfast is the Olympus Summit Dining Hall.",
+    "How much is the first restaurant I raised for day 1's breakfast?",
+    "It is priced at around $76.22.",
+]
+TRIP = [Step(role="user", content=text) for text in SENTENCES]
+
+
+def said(world: Any) -> list[tuple[str, str, str]]:
+    return [(*each,) for each in verify(world.ingestor, tenant="a").disagreements]
+
+
+def test_a_sound_memory_agrees(world: Any, steps: Make) -> None:
+    world.add(*steps(5))
+    world.add(*steps(3), trajectory="u")
+    world.add(*steps(2), tenant="b")
+    assert verify(world.ingestor, tenant="a") == (8, 8, ())
+    assert verify(world.ingestor, tenant="nobody") == (0, 0, ())
+
+
+def test_each_thing_that_does_not_agree_is_named_and_repaired(world: Any, steps: Make) -> None:
+    world.add(*steps(6))
+    records = world.store.records
+    ids = list(records)
+    other = {name: record for name, record in records.items() if name == ids[1]}
+    ghost = records[ids[2]]._replace(snippet=records[ids[2]].snippet.model_copy(update={"step": "ghost"}))
+    del records[ids[0]]
+    changed = other[ids[1]].snippet.model_copy(update={"text": "something else", "resolved": "something else"})
+    records[ids[1]] = other[ids[1]]._replace(snippet=changed)
+    records[ghost.snippet.id] = ghost
+    assert said(world) == [
+        ("t", "s0", "it is stored, by the journal, and not in the store"),
+        ("t", "s1", "the store has it with another text, resolved"),
+        ("t", "ghost", "it is in the store, and the journal does not know it"),
+    ]
+    assert repair(world.ingestor, tenant="a") == (6, 6, ())
+    assert next(iter(world.store.scroll("a"))).text.startswith("Book the Olympus")
+
+
+def test_a_wrong_inventory_is_named_and_taken_from_the_journal_again(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    first = worlds(tmp_path / "j")
+    first.add(*steps(4))
+    right = first.inventory("a", "t")
+    session = first.labeler.begin("t").save()
+    first.ingestor.close()
+    with_wrong = Journal(tmp_path / "j")
+    with_wrong.save_checkpoint("a", "t", Checkpoint("scripted", 4, session, LabelInventory(steps=2)))
+    with_wrong.close()
+    first.store.reopen()
+    second = worlds(tmp_path / "j", store=first.store)
+    found = said(second)
+    assert ("t", "", "its inventory knows 2 labeled steps of 4") in found
+    assert ("t", "s0", "its scope 'scope 0' is not in the inventory") in found
+    assert repair(second.ingestor, tenant="a").disagreements == ()
+    assert second.inventory("a", "t") == right
+
+
+def test_repairing_one_tenant_touches_no_other(world: Any, steps: Make) -> None:
+    world.add(*steps(2))
+    world.add(*steps(2), tenant="b")
+    lost = [name for name, record in world.store.records.items() if record.snippet.tenant == "b"]
+    for name in lost:
+        del world.store.records[name]
+    assert repair(world.ingestor, tenant="a").disagreements == ()
+    assert world.store.count("b") == 0
+    assert len(verify(world.ingestor, tenant="b").disagreements) == 2
+
+
+def test_the_last_digit_of_a_number_is_no_difference(world: Any, steps: Make) -> None:
+    world.add(*steps(1))
+    ((name, record),) = world.store.records.items()
+    for recorded, told in ((1000.0000000000001, []), (1000.5, [("t", "s0", "the store has it with another recorded")])):
+        snippet = record.snippet.model_copy(update={"recorded": recorded})
+        world.store.records[name] = record._replace(snippet=snippet)
+        assert said(world) == told
+
+
+def test_a_failed_step_need_not_be_in_the_store(world: Any, steps: Make) -> None:
+    world.labeler.fail_next(StoreMismatchError("broken on purpose"))
+    (receipt,) = world.add(*steps(1))
+    assert receipt.state is StepState.FAILED
+    assert said(world) == []
+
+
+def test_damage_of_the_journal_is_told_in_the_words_of_the_engine(tmp_path: Path, steps: Make) -> None:
+    journal = Journal(tmp_path / "j")
+    journal.append_many(steps(400), tenant="a", trajectory="t", recorded=1.0)
+    assert damage(journal) == []
+    journal.close()
+    content = bytearray((tmp_path / "j").read_bytes())
+    page = content.index(b"Olympus") // 4096 * 4096
+    content[page + 3 : page + 5] = b"\xff\xff"
+    (tmp_path / "j").write_bytes(content)
+    journal = Journal(tmp_path / "j")
+    assert damage(journal)
+    journal.close()
+
+
+# Building the store anew
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+    for tenant in ("default", "ann"):
+        with open_memory(tmp_path / "m", tenant=tenant) as opened:
+            opened.add_many(TRIP, trajectory="t")
+    return tmp_path / "m"
+
+
+def hits(memory: Path, **settings: Any) -> list[str]:
+    with open_memory(memory, **settings) as opened:
+        return [hit.snippet.text for hit in opened.search("What did breakfast cost?", k=3).hits]
+
+
+def test_another_embedder_takes_over_and_back_and_the_mismatch_says_how(memory: Path) -> None:
+    before = hits(memory)
+    with EmbeddingServer(dimension=32) as server:
+        other: dict[str, Any] = {
+            "embedder": "openai/hash", "embedder_dimension": 32, "embedder_url": server.url, "embedder_key": "k",
+        }  # fmt: skip
+        with pytest.raises(StoreMismatchError) as refused:
+            open_memory(memory, **other)
+        assert refused.value.hint == f"stitch reindex --memory {memory}"
+        result = reindex_memory(memory, **other)
+        assert (result.snippets, result.written) == (6, 6)
+        assert "hash" in result.embedder
+        assert sorted(hits(memory, **other)) == sorted(before)
+        with pytest.raises(StoreMismatchError):
+            open_memory(memory)
+    assert reindex_memory(memory).written == 6
+    assert hits(memory) == before
+    assert not (memory / NEXT_FOLDER).exists()
+
+
+def test_an_interrupted_run_leaves_the_old_store_and_is_taken_up(memory: Path) -> None:
+    before = hits(memory)
+    broken = Reply({"error": {"message": "out of order"}}, status=400)
+    with EmbeddingServer(dimension=32, first=[None, broken]) as server:
+        other: dict[str, Any] = {
+            "embedder": "openai/hash", "embedder_dimension": 32, "embedder_url": server.url, "embedder_key": "k",
+        }  # fmt: skip
+        with pytest.raises(EmbedderError):
+            reindex_memory(memory, **other)
+        assert hits(memory) == before
+        assert reindex_memory(memory, **other).written == 3, "the first tenant's were there already"
+    assert reindex_memory(memory).written == 6
+
+
+def test_what_a_run_with_a_third_embedder_left_is_of_no_use(memory: Path) -> None:
+    embedder = HashingEmbedder(8)
+    made = next_folder(memory, embedder_name=embedder.name)
+    EdgeStore(made, embedder_name=embedder.name, dimension=8).close()
+    assert reindex_memory(memory).written == 6
+    assert len(hits(memory)) == 3
+
+
+def test_what_was_left_half_built_and_is_not_wanted_any_more_is_removed(memory: Path, tmp_path: Path) -> None:
+    embedder_name = reindex_memory(memory).embedder
+    with open_memory(tmp_path / "other") as other:
+        other.add(Step(role="user", content="of another memory"), trajectory="x")
+    (tmp_path / "other" / "store").rename(next_folder(memory, embedder_name=embedder_name) / "store")
+    assert reindex_memory(memory).snippets == 6
+
+
+@pytest.mark.parametrize("interrupted_after", ["nothing", "the old was moved", "the new was moved", "cleaning up"])
+def test_an_interrupted_move_is_finished_when_the_memory_is_opened(memory: Path, interrupted_after: str) -> None:
+    before = hits(memory)
+    made = next_folder(memory, embedder_name="any")
+    if interrupted_after == "nothing":
+        (memory / "store").rename(made / "store")
+        (memory / "store").mkdir()
+        (memory / "store" / "old.txt").write_text("old")
+    elif interrupted_after == "the old was moved":
+        (memory / "store").rename(made / "store")
+        (made / "old").mkdir()
+    elif interrupted_after == "the new was moved":
+        (made / "old").mkdir()
+    (made / "complete").write_text("")
+    assert hits(memory) == before
+    assert not made.exists()
+    assert not (memory / "store" / "old.txt").exists()
+
+
+def test_who_opens_while_another_moves_is_told(memory: Path) -> None:
+    made = next_folder(memory, embedder_name="any")
+    claim = claim_next(memory)
+    (made / "complete").write_text("")
+    with pytest.raises(StoreLockedError, match="next store"):
+        open_memory(memory)
+    claim.release()
+    open_memory(memory).close()
+
+
+def test_an_open_memory_is_not_reindexed(memory: Path) -> None:
+    with open_memory(memory), pytest.raises(StoreLockedError):
+        reindex_memory(memory)
+    with pytest.raises(InputError, match="no memory at"):
+        reindex_memory(memory / "none")
+    with pytest.raises(SettingsError, match="no memory is named"):
+        reindex_memory()
+
+
+def test_a_store_that_does_not_say_what_it_was_made_with_is_built_anew(memory: Path) -> None:
+    before = hits(memory)
+    (memory / "store" / "store.json").write_text(json.dumps({"schema_version": 99}))
+    assert reindex_memory(memory).snippets == 6
+    assert hits(memory) == before
+
+
+def test_steps_without_labels_are_put_too_and_labeled_later(tmp_path: Path, steps: Make) -> None:
+    labeler, embedder = ScriptedLabeler(), HashingEmbedder(16)
+    store = EdgeStore(tmp_path, embedder_name=embedder.name, dimension=16)
+    ingestor = Ingestor(journal=Journal(tmp_path / "journal.sqlite"), store=store, embedder=embedder, labeler=labeler)
+    labeler.fail_next(StoreMismatchError("broken on purpose"))
+    ingestor.add_many(steps(2), tenant="default", trajectory="t")
+    ingestor.close()
+    assert reindex_memory(tmp_path).snippets == 2
+    with open_memory(tmp_path) as memory:
+        assert memory.retry() == 2
+        assert memory.verify() == (2, 2, ())
