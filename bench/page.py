@@ -18,7 +18,8 @@ h1 { font-size: 1.7rem; margin: 0 0 .3rem; letter-spacing: -.01em; }
 h2 { font-size: 1.3rem; margin: 3rem 0 .4rem; padding-top: 1rem; border-top: 2px solid var(--ink); }
 h3 { font-size: 1rem; margin: 1.8rem 0 .4rem; }
 p, dl { max-width: 46rem; margin: .4rem 0; }
-.soft, figcaption, caption { color: var(--soft); font-size: .87rem; }
+.soft, figcaption, caption { color: var(--soft); }
+p.soft, figcaption, caption { font-size: .87rem; }
 .wide { overflow-x: auto; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; caption-side: top; padding-bottom: .3rem; }
@@ -27,6 +28,7 @@ th { font-weight: 600; }
 thead th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--ground); }
 td small { color: var(--soft); }
+.wrap td { white-space: normal; text-align: left; vertical-align: top; min-width: 3rem; overflow-wrap: anywhere; }
 tr.first td, tr.first th { background: var(--band); font-weight: 600; }
 td.best { font-weight: 700; }
 .good { color: var(--good); } .bad { color: var(--bad); }
@@ -41,10 +43,15 @@ code { font: .86em/1.4 ui-monospace, SFMono-Regular, Menlo, monospace; overflow-
 .label { border: 1px solid var(--line); border-radius: .6em; padding: 0 .45em; font-size: .8em; white-space: nowrap; }
 nav a { margin-right: 1rem; }
 a { color: inherit; }
+@page { size: A4 landscape; margin: 12mm; }
 @media print { body { max-width: none; padding: 0; font-size: 11px; } h2 { break-before: page; }
+  table { font-size: 8.5px; } th, td { padding: .12rem .35rem; position: static !important; }
   h2:first-of-type { break-before: auto; } figure, tr { break-inside: avoid; } .wide { overflow: visible; }
   nav { display: none; } }
 """
+
+
+WRAP = ' class="wrap"'
 
 
 def page(title: str, body: Iterable[str]) -> str:
@@ -59,7 +66,13 @@ def page(title: str, body: Iterable[str]) -> str:
 
 
 def table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "", first: str = "", best: bool = False
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    caption: str = "",
+    first: str = "",
+    best: bool = False,
+    wrap: bool = False,
 ) -> str:
     """A table that scrolls inside its place on a small screen.
 
@@ -69,10 +82,12 @@ def table(
         caption: Stands above.
         first: The row of this name is set off.
         best: Whether the highest figure of each column is set off; cells that begin with no number do not count.
+        wrap: Whether cells hold text that breaks over lines.
     """
     rows = [list(row) for row in rows]
     highest = [_highest(rows, column) if best else None for column in range(len(head))]
-    lines = [f'<div class="wide"><table>{f"<caption>{escape(caption)}</caption>" if caption else ""}<thead><tr>']
+    above = f"<caption>{escape(caption)}</caption>" if caption else ""
+    lines = [f'<div class="wide"><table{WRAP if wrap else ""}>{above}<thead><tr>']
     lines += [f'<th scope="col">{escape(name)}</th>' for name in head]
     lines.append("</tr></thead><tbody>")
     for row in rows:

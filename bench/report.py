@@ -19,6 +19,7 @@ from stitch.core import LabelKind
 
 QUESTIONS_SHOWN = 100
 _STEPS_SHOWN = 10
+_LONG_ID = 20
 
 
 def render(runs: list[Run], *, questions: int = QUESTIONS_SHOWN) -> str:
@@ -69,7 +70,8 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
 
 def _main_table(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]]) -> str:
     names = [name for name in run.measures if any(own[name] for own in intervals.values())]
-    extra = list(run.row(next(iter(run.records))))
+    every = [run.row(method) for method in run.records]
+    extra = [name for name in every[0] if any(row[name] for row in every)]
     rows = []
     for method, own in intervals.items():
         more = run.row(method)
@@ -205,10 +207,12 @@ def _question(run: Run, name: str, records: Mapping[str, Record]) -> str:
         rows.append(
             [escape(method), "-" if isinstance(score, Unscored) else shown(score), _labels(labels), " ".join(steps)]
         )
-    gold = " ".join(f'<code class="gold">{escape(step)}</code>' for step in any_record.evidence)
+    gold = " ".join(f'<code class="gold">{escape(_short(step))}</code>' for step in any_record.evidence)
     answer = escape(any_record.gold_answer or "none")
     body = f"<p>Gold steps: {gold or 'none'}. Gold answer: {answer}</p>" + page.table(
-        ["method", run.main, "labels of the question", f"first {_STEPS_SHOWN} steps (gold in green)"], rows
+        ["method", run.main, "labels of the question", f"first {_STEPS_SHOWN} steps (gold in green)"],
+        rows,
+        wrap=True,
     )
     summary = f'{escape(any_record.text)} <span class="type">{escape(any_record.type)}, {escape(name)}</span>'
     return page.details(summary, body)
@@ -217,7 +221,12 @@ def _question(run: Run, name: str, records: Mapping[str, Record]) -> str:
 def _step(record: Record, step: str) -> str:
     style = ' class="gold"' if step in record.evidence else ""
     matched = [value for values in record.matched.get(step, {}).values() for value in values]
-    return f"<code{style}>{escape(step)}</code>{_labels(matched)}"
+    return f"<code{style}>{escape(_short(step))}</code>{_labels(matched)}"
+
+
+def _short(step: str) -> str:
+    """The end of a long step id, which is what tells it from the others."""
+    return step if len(step) <= _LONG_ID else f"…{step[-_LONG_ID // 2 :]}"
 
 
 def _labels(values: list[str]) -> str:
