@@ -12,7 +12,8 @@ from stitch.retrieve.moments import find_moments
 
 _ASKING = r"what|which|when|where|who|whom|whose|how|why"
 _LEADING = re.compile(
-    r"\s*(?:in|for|during|at|on|from|within|about|regarding|concerning|as for|with|under|while|when|after|before)\b"
+    r"\s*(?:in|for|during|at|on|from|within|about|regarding|concerning|as for)\s+"
+    r"(?=(?:the|this|that|these|those|our|my|your|his|her|their|its|one|[\w-]+['’]s)\b|(?-i:[A-Z])|\d)"
     rf"(?P<body>[^?]*?),\s*(?=(?:{_ASKING}|did|do|does|was|were|is|are|can|could|has|have|had|will|would|list|name|tell"
     r"|give)\b)",
     re.IGNORECASE,
@@ -23,6 +24,7 @@ _ASKS_FOR_A_THING = re.compile(
     r"(?:how many|(?:what|which|whose)(?!\s+(?:did|do|does|has|have|had|would|will|can|could|should)\b))\b",
     re.IGNORECASE,
 )
+_LISTS = re.compile(r"\s*(?:please\s+)?(?:list|enumerate|name)\s+(?:all|each|every|the)\b", re.IGNORECASE)
 _OPERATIONS = (
     (cue("chosen|chose|choose|picked|selected|settled|decided|final|finally|in the end|went with"), "decide"),
     (cue("why|cause|caused|causes|reasons?"), "explain"),
@@ -70,6 +72,8 @@ class Question:
     """Stems outside the context."""
     classes: tuple[str, ...]
     """Classes of things for which its form asks."""
+    lists: bool
+    """Whether it asks for all things of a class ("List the sources ...")."""
     operations: frozenset[str]
     """Acts that it asks for in so many words."""
 
@@ -79,9 +83,10 @@ def read_question(text: str) -> Question:
     leading = _LEADING.match(text)
     context = leading.group().rstrip(" ,") if leading and not _ASKS_ITSELF.match(leading["body"]) else ""
     rest = text[len(context) :]
+    lists = _LISTS.match(rest)
     asking = _ASKED.search(rest)
-    asked = rest[asking.start() :] if asking else rest
-    phrases = noun_phrases(asked) if _ASKS_FOR_A_THING.match(asked) else []
+    asked = rest[lists.end() :] if lists else rest[asking.start() :] if asking else rest
+    phrases = noun_phrases(asked) if lists or _ASKS_FOR_A_THING.match(asked) else []
     return Question(
         text=text,
         words=tuple(words(text)),
@@ -93,5 +98,6 @@ def read_question(text: str) -> Question:
         asked_stems=tuple(stem(word) for word in phrases[0].text.split()) if phrases else (),
         other_stems=frozenset(content_stems(rest)),
         classes=tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds)),
+        lists=lists is not None,
         operations=frozenset(act for way, act in _OPERATIONS if way.search(rest)),
     )

@@ -44,8 +44,8 @@ class LocalFilterSelector:
 
     Scopes: by values named in the question's context that stand in the scope, most of all, and by its words; or by the
     scope's name. Key entity types: the class of what is asked for. Event types: operations that the question names.
-    Entity and event types are chosen only beside a scope: alone they would prefer any price to the words of the
-    question.
+    Entity and event types are chosen only beside a scope, for alone they would prefer any price to the words of the
+    question; except that a question for a list of things licenses their class.
     """
 
     def __init__(self) -> None:
@@ -61,10 +61,8 @@ class LocalFilterSelector:
             remainder = _without(question.text, {said for _, said in _named_scopes(question, index)})
         else:
             scopes = _scopes_of_context(question, index)
-        if not scopes:
-            return Selection(IntentFilter())
-        event_types = dict(_event_types(question, index))
-        entity_types = dict(_entity_types(question, index))
+        event_types = dict(_event_types(question, index)) if scopes else {}
+        entity_types = dict(_entity_types(question, index)) if scopes or question.lists else {}
         return Selection(
             IntentFilter(scopes=tuple(scopes), event_types=tuple(event_types), entity_types=tuple(entity_types)),
             (

@@ -73,6 +73,7 @@ def test_the_scope_that_has_the_named_value_is_chosen(where: str, chosen: str) -
 def test_a_question_without_a_context_of_its_own_is_left_to_similarity() -> None:
     assert not select("When did Caroline take the bus to Sacramento?").intent_filter
     assert not select("In what city does the bus leave, what was said?").intent_filter
+    assert not select("When going to Sacramento by bus, what should I take along?").intent_filter
 
 
 def test_scopes_that_the_question_does_not_tell_apart_are_all_left_out() -> None:
@@ -119,6 +120,11 @@ def test_a_resumed_scope_is_chosen_by_its_name_and_the_name_is_not_searched_agai
 def test_the_class_of_what_is_asked_for_is_chosen_beside_the_scope(asked: str, chosen: tuple[str, ...]) -> None:
     selection = select(f"In the request where the city is Oslo, {asked}")
     assert selection.intent_filter.entity_types == chosen
+
+
+def test_a_question_for_a_list_licenses_the_class_of_what_is_listed_without_a_scope() -> None:
+    chosen = select("List all cities that were mentioned.").intent_filter
+    assert (chosen.scopes, chosen.entity_types) == ((), ("city",))
 
 
 def test_the_operation_that_the_question_names_is_chosen_beside_the_scope() -> None:
