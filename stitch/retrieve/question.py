@@ -13,7 +13,7 @@ from stitch.retrieve.moments import find_moments
 _ASKING = r"what|which|when|where|who|whom|whose|how|why"
 _LEADING = re.compile(
     r"\s*(?:in|for|during|at|on|from|within|about|regarding|concerning|as for)\s+"
-    r"(?=(?:the|this|that|these|those|our|my|your|his|her|their|its|one|[\w-]+['’]s)\b|(?-i:[A-Z])|\d)"
+    r"(?=(?:the|this|that|these|those|our|one|[\w-]+['’]s)\b|(?-i:[A-Z])|\d)"
     rf"(?P<body>[^?]*?),\s*(?=(?:{_ASKING}|did|do|does|was|were|is|are|can|could|has|have|had|will|would|list|name|tell"
     r"|give)\b)",
     re.IGNORECASE,
