@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -12,8 +13,8 @@ import click
 import orjson
 from pydantic import BaseModel
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
-from stitch.core import Rejection, SourcedStep, StepState
+from stitch.cli.options import json_option, labeling_options, memory_options, opened_memory, print_json
+from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError, StepRejectedError
 from stitch.sources import FileSource, expand_paths
 
@@ -37,6 +38,11 @@ class IngestReport(BaseModel):
     rejected: int = 0
     model_calls: int = 0
     model_tokens: int = 0
+    """Of prompts and replies."""
+    model_cost_usd: float | None = None
+    """None if the price of the model is not known."""
+    fallback_steps: int = 0
+    """Steps that a model should have labeled and that have local labels instead."""
     seconds: float = 0.0
     labels: dict[str, int] = {}  # pydantic copies it
     """How many labels of each kind the trajectories of the input have."""
@@ -45,7 +51,8 @@ class IngestReport(BaseModel):
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @memory_options
-@click.option("--labels", type=click.Choice(["local"]), help="Who labels the steps.  [default: local]")
+@labeling_options
+@click.option("--dry-run", is_flag=True, help="Say what a model would cost, and store nothing.")
 @click.option("--trajectory", metavar="ID", help="The trajectory of steps that name none.  [default: the file's name]")
 @click.option("--rejects", metavar="FILE", help="Where rejected input is written.  [default: beside the memory]")
 @json_option
@@ -56,6 +63,7 @@ def command(
     *,
     files: tuple[str, ...],
     as_json: bool,
+    dry_run: bool,
     trajectory: str | None,
     rejects: str | None,
     **settings: Any,
@@ -69,16 +77,28 @@ def command(
     \b
     Example:
       stitch ingest trip.jsonl --memory trip.memory
+      stitch ingest trip.jsonl --memory trip.memory --labels model --model openai/gpt-5-mini
       tail -f agent.jsonl | stitch ingest - --memory agent.memory
     """
     paths = expand_paths(files)
+    if dry_run:
+        sources = (item for path in paths for item in FileSource(path, trajectory=trajectory))
+        print_estimate(estimate(sources, **settings), as_json=as_json)
+        return
     with opened_memory(must_exist=False, **settings) as memory:
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
         with _rejects_file(rejects_path) as reject, _progress() as advance:
             sources = (item for path in paths for item in FileSource(path, trajectory=trajectory))
             # Standard input may be a stream that goes on for hours: no step of it waits for the next.
             batch_steps = 1 if "-" in paths else BATCH_STEPS
-            report = ingest(memory, sources, on_rejection=reject, on_progress=advance, batch_steps=batch_steps)
+            report = ingest(
+                memory,
+                sources,
+                on_rejection=reject,
+                on_progress=advance,
+                batch_steps=batch_steps,
+                workers=memory.workers,
+            )
     if as_json:
         print_json(report.model_dump())
     else:
@@ -88,6 +108,15 @@ def command(
         )
         click.echo(
             "labels: " + ", ".join(f"{count} {name.replace('_', ' ')}s" for name, count in report.labels.items())
+        )
+    if report.model_calls and not as_json:
+        cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
+        click.echo(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
+    if report.fallback_steps:
+        click.echo(
+            f"stitch: {report.fallback_steps} steps have local labels, for the model did not label them;"
+            " `stitch relabel` with the same options does it later",
+            err=True,
         )
     if report.failed:
         click.echo("stitch: failed steps are kept and searchable; `stitch status` counts them", err=True)
@@ -103,6 +132,7 @@ def ingest(
     on_rejection: Callable[[Rejection], None],
     on_progress: Callable[[int], None] = lambda steps: None,
     batch_steps: int = BATCH_STEPS,
+    workers: int = 1,
 ) -> IngestReport:
     """Store what a source yields; return what became of it.
 
@@ -112,46 +142,80 @@ def ingest(
         on_rejection: Is called with all that is rejected, by the source or by the memory.
         on_progress: Is called with the number of steps that were just taken in.
         batch_steps: How many steps of a trajectory are stored at a time. With 1, no step waits for another.
+        workers: How many trajectories are worked on side by side, which pays where a model is waited for.
     """
     started = time.perf_counter()
     report = IngestReport()
     waiting: dict[str, list[SourcedStep]] = {}
     seen: set[str] = set()
+    new: dict[str, set[int]] = {}
+    at_once = workers == 1 or batch_steps == 1
+    buffered_steps = _BUFFERED_STEPS if at_once else workers * 2 * BATCH_STEPS
 
-    def store(trajectory: str) -> None:
-        batch = waiting.pop(trajectory)
+    def store(batch: tuple[str, list[SourcedStep]]) -> list[Receipt | StepRejectedError]:
+        trajectory, items = batch
+        return memory.add_each([item.step for item in items], trajectory=trajectory)
+
+    def count(batch: tuple[str, list[SourcedStep]], results: Sequence[Receipt | StepRejectedError]) -> None:
+        trajectory, items = batch
         seen.add(trajectory)
-        results = memory.add_each([item.step for item in batch], trajectory=trajectory)
-        for item, result in zip(batch, results, strict=True):
+        for item, result in zip(items, results, strict=True):
             if isinstance(result, StepRejectedError):
                 report.rejected += 1
                 on_rejection(Rejection(source=item.source, line=item.line, reason=result.message,
                                        text=item.step.content[:200]))  # fmt: skip
                 continue
             report.steps += 1
-            report.stored += result.state is StepState.STORED
-            report.failed += result.state is StepState.FAILED
-        on_progress(len(batch))
+            if not result.repeated and memory.uses_model:
+                new.setdefault(trajectory, set()).add(result.position)
+            else:
+                report.stored += result.state is StepState.STORED
+                report.failed += result.state is StepState.FAILED
+        on_progress(len(items))
 
-    count = 0
-    for item in items:
-        if isinstance(item, Rejection):
-            report.rejected += 1
-            on_rejection(item)
-            continue
-        waiting.setdefault(item.trajectory, []).append(item)
-        count += 1
-        if len(waiting[item.trajectory]) >= batch_steps:
-            store(item.trajectory)
-        elif count % _BUFFERED_STEPS == 0:
-            for name in list(waiting):
-                store(name)
-    for name in list(waiting):
-        store(name)
+    with ThreadPoolExecutor(workers) as pool:
+
+        def empty() -> None:
+            batches = list(waiting.items())
+            waiting.clear()
+            for batch, results in zip(
+                batches, map(store, batches) if at_once else pool.map(store, batches), strict=True
+            ):
+                count(batch, results)
+
+        steps = 0
+        for item in items:
+            if isinstance(item, Rejection):
+                report.rejected += 1
+                on_rejection(item)
+                continue
+            waiting.setdefault(item.trajectory, []).append(item)
+            steps += 1
+            if at_once and len(waiting[item.trajectory]) >= batch_steps:
+                batch = (item.trajectory, waiting.pop(item.trajectory))
+                count(batch, store(batch))
+            elif steps % buffered_steps == 0:
+                empty()
+        empty()
+        list(pool.map(memory.finish, new))
+    _count_new(memory, new, report)
     report.trajectories = len(seen)
     report.labels = _count_labels(memory, seen)
     report.seconds = round(time.perf_counter() - started, 3)
     return report
+
+
+def _count_new(memory: Memory, new: dict[str, set[int]], report: IngestReport) -> None:
+    """Count what became of steps that a model was to label, now that none of them waits."""
+    for trajectory, positions in new.items():
+        for entry in memory.steps(trajectory):
+            if entry.position in positions:
+                report.stored += entry.state is StepState.STORED
+                report.failed += entry.state is StepState.FAILED
+                report.fallback_steps += entry.labels is not None and entry.labels.made_by != memory.labeler
+    if memory.uses_model:
+        spent = memory.ledger.total()
+        report.model_calls, report.model_tokens, report.model_cost_usd = spent.calls, spent.tokens, spent.cost_usd
 
 
 def _count_labels(memory: Memory, trajectories: Iterable[str]) -> dict[str, int]:
@@ -162,6 +226,51 @@ def _count_labels(memory: Memory, trajectories: Iterable[str]) -> dict[str, int]
         events.update(inventory.event_types)
         entities.update(inventory.entity_types)
     return {"scope": scopes, "event_type": len(events), "entity_type": len(entities)}
+
+
+class LabelingEstimate(BaseModel):
+    """What labeling some input with a model will cost, about."""
+
+    trajectories: int
+    steps: int
+    model_calls: int
+    model_tokens: int
+
+
+def estimate(
+    items: Iterable[SourcedStep | Rejection], *, config: str | None = None, **settings: Any
+) -> LabelingEstimate:
+    """Say what labeling will cost by the settings; nothing is stored and no model is called."""
+    from stitch.assemble import labeler_for
+    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+
+    labeler = labeler_for(config=config, **settings)
+    trajectories: dict[str, list[Step]] = {}
+    for item in items:
+        if not isinstance(item, Rejection):
+            trajectories.setdefault(item.trajectory, []).append(item.step)
+    calls = tokens = 0
+    if isinstance(labeler, StepwiseLabeler | WindowedLabeler):
+        for steps in trajectories.values():
+            cost = labeler.estimate(steps)
+            calls, tokens = calls + cost.calls, tokens + cost.prompt_tokens + cost.reply_tokens
+    return LabelingEstimate(
+        trajectories=len(trajectories),
+        steps=sum(map(len, trajectories.values())),
+        model_calls=calls,
+        model_tokens=tokens,
+    )
+
+
+def print_estimate(cost: LabelingEstimate, *, as_json: bool) -> None:
+    """Print an estimate to standard output."""
+    if as_json:
+        print_json(cost.model_dump())
+        return
+    click.echo(
+        f"{cost.steps} steps of {cost.trajectories} trajectories: about {cost.model_calls} calls of the model"
+        f" and {cost.model_tokens} tokens"
+    )
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.cli.options import json_option, memory_options, model_options, opened_memory, print_json
 from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
 
 
@@ -17,6 +17,8 @@ from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
 @click.option("-k", type=click.IntRange(min=1), help="How many steps to return.  [default: 40]")
 @click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="Tokens of context.  [default: 4096]")
 @click.option("--retriever", type=click.Choice(["intent", "dense", "lexical", "hybrid"]), help="[default: intent]")
+@click.option("--filter", type=click.Choice(["local", "model"]), help="Who chooses the labels.  [default: local]")
+@model_options
 @click.option("--asked-at", metavar="TIME", help="When the question is asked; relative times are read against it.")
 @click.option("--context", is_flag=True, help="Print the context for a prompt instead of the list of steps.")
 @json_option

@@ -14,10 +14,13 @@ from stitch.errors import InputError, JournalError, ScopeError, SettingsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stitch.core import Embedder, Observer, SnippetStore
+    from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
+    from stitch.lm import LanguageModel, Ledger
     from stitch.memory import Memory
 
 _JOURNAL_FILE = "journal.sqlite"
+LEDGER_FILE = "ledger.jsonl"
+"""Where a memory keeps what its calls of a model cost."""
 
 
 def open_memory(
@@ -124,7 +127,7 @@ def _build(
     from stitch.embed import LexicalEncoder
     from stitch.ingest import Ingestor, Journal
     from stitch.ingest.repair import finish_move
-    from stitch.label.local import LocalLabeler
+    from stitch.lm import Ledger
     from stitch.memory import Memory, SearchDefaults
     from stitch.observe import LogObserver, Observers
     from stitch.retrieve import (
@@ -132,7 +135,6 @@ def _build(
         HybridRetriever,
         IntentRetriever,
         LexicalRetriever,
-        LocalFilterSelector,
         PieceCounter,
     )
 
@@ -141,17 +143,22 @@ def _build(
     observer = Observers([LogObserver(), *observers])
     if not _is_url(location):
         finish_move(folder)
+    ledger = Ledger(folder / LEDGER_FILE)
+    model = _model(settings, ledger)
+    labeler, selector = _labeler(settings, model, embedder=embedder), _selector(settings, model)
     # The store first: its lock tells who owns the memory.
     store = _store(settings, location, folder=folder, embedder=embedder)
     stack.callback(store.close)
     journal = Journal(folder / _JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
     stack.callback(journal.close)
     ingestor = Ingestor(
-        journal=journal, store=store, embedder=embedder, labeler=LocalLabeler(), lexical=lexical, observer=observer
+        journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, observer=observer
     )
     stack.callback(ingestor.close)
     ingestor.recover()
     resources = ExitStack()
+    if model is not None:
+        resources.callback(model.close)
     resources.callback(ingestor.close)
     return Memory(
         tenant=settings.tenant,
@@ -160,7 +167,7 @@ def _build(
         embedder=embedder,
         intent=IntentRetriever(
             store=store,
-            selector=LocalFilterSelector(),
+            selector=selector,
             embedder=embedder,
             lexical=lexical,
             inventories=ingestor.inventory,
@@ -177,7 +184,70 @@ def _build(
         observer=observer,
         resources=resources,
         folder=folder,
+        ledger=ledger,
+        model_workers=settings.model_concurrency if settings.labels == "model" else 0,
     )
+
+
+def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler:
+    """The labeler that settings name, without a memory; nothing is called before it labels.
+
+    Raises:
+        SettingsError: A setting is missing or wrong.
+    """
+    from stitch.lm import Ledger
+
+    loaded = load_settings(config, **settings).settings
+    return _labeler(loaded, _model(loaded, Ledger()), embedder=_embedder(loaded))
+
+
+def _model(settings: Settings, ledger: Ledger) -> LanguageModel | None:
+    """The language model, if anything needs one."""
+    if "model" not in (settings.labels, settings.filter):
+        return None
+    if settings.model is None:
+        raise SettingsError("no model is named", hint="name one with --model, for example openai/gpt-5-mini")
+    from stitch.lm import LanguageModel, Limits, Price
+
+    prices = (settings.price_prompt, settings.price_reply)
+    key = settings.model_key
+    return LanguageModel(
+        settings.model,
+        base_url=settings.base_url,
+        api_key=key.get_secret_value() if key else None,
+        limits=Limits(
+            timeout_s=settings.model_timeout_s,
+            retries=settings.model_retries,
+            concurrency=settings.model_concurrency,
+            budget_tokens=settings.model_budget_tokens,
+            budget_usd=settings.model_budget_usd,
+        ),
+        price=Price(*(price or 0.0 for price in prices)) if any(price is not None for price in prices) else None,
+        offline=settings.offline,
+        ledger=ledger,
+    )
+
+
+def _labeler(settings: Settings, model: LanguageModel | None, *, embedder: Embedder) -> Labeler:
+    if settings.labels == "local" or model is None:
+        from stitch.label.local import LocalLabeler
+
+        return LocalLabeler()
+    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+
+    if settings.stepwise:
+        return StepwiseLabeler(model, embedder=embedder)
+    return WindowedLabeler(model) if settings.window == "auto" else WindowedLabeler(model, window_steps=settings.window)
+
+
+def _selector(settings: Settings, model: LanguageModel | None) -> FilterSelector:
+    if settings.filter == "local" or model is None:
+        from stitch.retrieve import LocalFilterSelector
+
+        return LocalFilterSelector()
+    from stitch.retrieve.model_filter import ModelFilterSelector
+
+    return ModelFilterSelector(model)
 
 
 def _is_url(location: str) -> bool:

@@ -2,6 +2,8 @@
 
 Every call goes through one engine of our own around DSPy's HTTP client, so retries, limits, the ledger and the checks
 of a reply are in one place; DSPy formats prompts and parses replies. Nothing is kept by DSPy between two calls.
+
+More than 400 lines because no call may pass by its limits, its ledger or its checks: they are read together.
 """
 
 from __future__ import annotations

@@ -24,12 +24,14 @@ from stitch.core import (
     clean_name,
 )
 from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError
+from stitch.lm import Ledger
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from stitch.core import Embedder, Observer, Retriever
     from stitch.ingest import Entry, Ingestor
+    from stitch.ingest.relabel import Relabeled
     from stitch.ingest.repair import Verification
     from stitch.retrieve import IntentRetriever, WhyNot
 
@@ -81,6 +83,8 @@ class Memory:
         observer: Observer,
         resources: ExitStack,
         folder: Path,
+        ledger: Ledger | None = None,
+        model_workers: int = 0,
     ) -> None:
         try:
             self.tenant = clean_name(tenant, what="tenant")
@@ -96,6 +100,14 @@ class Memory:
         self._resources = resources
         self.folder = folder
         """Where the journal is, and the snippets too unless they are on a server."""
+        self.ledger = ledger or Ledger()
+        """What calls of a model came to since the memory was opened."""
+        self.labeler = ingestor.labeler.name
+        """Who makes the labels."""
+        self.uses_model = model_workers > 0
+        """Whether a language model labels."""
+        self.workers = max(1, model_workers)
+        """How many trajectories are best worked on side by side."""
 
     def add(self, step: Step, *, trajectory: str) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
@@ -238,6 +250,16 @@ class Memory:
         from stitch.ingest import repair as repairs
 
         return (repairs.repair if repair else repairs.verify)(self._ingestor, tenant=self.tenant)
+
+    def finish(self, trajectory: str) -> int:
+        """Label now what waits for more steps of a trajectory; returns how many steps that were."""
+        return self._ingestor.finish(self.tenant, trajectory)
+
+    def relabel(self) -> Relabeled:
+        """Let the labeler of the settings make the labels that another has made, in place."""
+        from stitch.ingest.relabel import relabel
+
+        return relabel(self._ingestor, tenant=self.tenant)
 
     def flush(self) -> None:
         """Make everything survive a loss of power."""

@@ -30,6 +30,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "retry": ("stitch.cli.retry:command", "Try again what failed."),
     "verify": ("stitch.cli.verify:command", "Compare journal, store and labels; repair what does not agree."),
     "reindex": ("stitch.cli.reindex:command", "Build the store anew, also with another embedder."),
+    "relabel": ("stitch.pipelines.relabel:command", "Label anew in place, as with a model what has local labels."),
+    "ledger": ("stitch.cli.ledger:command", "Say what the calls of language models have cost."),
     "config": ("stitch.cli.settings:command", "List the settings, their values and where each comes from."),
     "bench": ("stitch.bench.commands:group", "Measure retrieval, labels, speed and size."),
     "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),

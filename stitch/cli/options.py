@@ -27,6 +27,34 @@ def memory_options(command: Command) -> Command:
     return command
 
 
+def model_options(command: Command) -> Command:
+    """Add the options that name a model and bound what it spends; pass them on to `opened_memory`."""
+    options = (
+        click.option("--model", metavar="NAME", help="The language model, such as openai/gpt-5-mini."),
+        click.option("--base-url", metavar="URL", help="A server that speaks OpenAI's chat completions."),
+        click.option("--budget-tokens", "model_budget_tokens", type=click.IntRange(min=0), metavar="N",
+                     help="Tokens that the model may spend."),
+        click.option("--budget-usd", "model_budget_usd", type=click.FloatRange(min=0), metavar="N",
+                     help="Dollars that it may spend; needs its price in the settings."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def labeling_options(command: Command) -> Command:
+    """Add those of `model_options`, and how a model labels."""
+    options = (
+        click.option("--labels", type=click.Choice(["local", "model"]), help="Who labels the steps.  [default: local]"),
+        model_options,
+        click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
+        click.option("--stepwise", is_flag=True, default=None, help="Label step by step, as in the paper."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def json_option(command: Command) -> Command:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)

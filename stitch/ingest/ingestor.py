@@ -1,6 +1,6 @@
 """From a step to a snippet that can be found: journal, label, resolve, embed, put, receipt.
 
-Longer than a file should be, because the order of these is one thought and the promise of the receipts.
+More than 400 lines because the order of these is one thought: it is what receipts promise.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Ingestor:
             self.store.put(self._records([entry.snippet() for _, entry in page], self.embedder))
             count += len(page)
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
-            count += self._finish(tenant, trajectory)
+            count += self.finish(tenant, trajectory)
         if count:
             self.flush()
         return count
@@ -157,7 +157,7 @@ class Ingestor:
         before = self.journal.counts(tenant).stored
         for owner, trajectory in self.journal.unfinished(UNFINISHED):
             if tenant in (None, owner):
-                self._finish(owner, trajectory)
+                self.finish(owner, trajectory)
         return self.journal.counts(tenant).stored - before
 
     def rework(self, tenant: str, trajectory: str, change: Callable[[], None]) -> None:
@@ -252,11 +252,13 @@ class Ingestor:
             if accepted:
                 ids = tuple(entry.id for entry in accepted)
                 self._notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
-                until = self._labeled_until(state, accepted)
-                blocked = self._catch_up(state, min(until, accepted[0].position))
-                ready = [entry for entry in accepted if entry.position < until]
-                outcomes = {entry.seq: entry for entry in self._advance(state, ready, blocked)}
-                self._show(accepted[len(ready) :])
+                if self._patient is not None:
+                    ready = self._ready(self._patient, state, accepted)
+                    outcomes = {entry.seq: entry for entry in self._advance(state, ready)}
+                    self._show([entry for entry in accepted if entry.seq not in outcomes])
+                else:
+                    blocked = self._catch_up(state, accepted[0].position)
+                    outcomes = {entry.seq: entry for entry in self._advance(state, accepted, blocked)}
         self._flush_when_due()
         return [
             result
@@ -265,14 +267,12 @@ class Ingestor:
             for result in results
         ]
 
-    def _labeled_until(self, state: IngestState, accepted: Sequence[Entry]) -> int:
-        """Before which position steps are to be labeled now; a patient labeler lets the others wait for more."""
-        if self._patient is None:
-            return accepted[-1].position + 1
+    def _ready(self, labeler: PatientLabeler, state: IngestState, accepted: Sequence[Entry]) -> list[Entry]:
+        """Those of the steps that wait, the accepted ones and those before them, that are to be labeled now."""
         before = self.journal.entries(state.tenant, state.trajectory, start=state.position, stop=accepted[0].position)
         waiting = [*before, *accepted]
         waited_s = self._clock() - waiting[0].recorded
-        return state.position + self._patient.ready([entry.step for entry in waiting], waited_s=waited_s)
+        return waiting[: labeler.ready([entry.step for entry in waiting], waited_s=waited_s)]
 
     def _show(self, entries: Sequence[Entry]) -> None:
         """Put steps that wait for their labels, so that they can be found meanwhile; they stay accepted."""
@@ -285,7 +285,7 @@ class Ingestor:
 
     def _finish_waiting(self) -> None:
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED]) if self._patient else ():
-            self._finish(tenant, trajectory)
+            self.finish(tenant, trajectory)
 
     def _catch_up(self, state: IngestState, position: int) -> str:
         """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
@@ -298,8 +298,11 @@ class Ingestor:
             self._put(state, labeled, "")
         return ""
 
-    def _finish(self, tenant: str, trajectory: str) -> int:
-        """Bring what is open of a trajectory as far as it can come; return how many steps that were."""
+    def finish(self, tenant: str, trajectory: str) -> int:
+        """Bring what is open of a trajectory as far as it can come; return how many steps that were.
+
+        What waits for a patient labeler is labeled now.
+        """
         with self._states.held(tenant, trajectory) as state:
             count = sum(1 for _ in self._advance(state, self.journal.entries(tenant, trajectory, states=UNFINISHED)))
         self._flush_when_due()

@@ -6,11 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stitch.label.model.session import Estimate
     from stitch.label.model.stepwise import StepwiseLabeler
-    from stitch.label.model.windowed import Estimate, WindowedLabeler
+    from stitch.label.model.windowed import WindowedLabeler
 
 _HOME = {
-    "Estimate": "stitch.label.model.windowed",
+    "Estimate": "stitch.label.model.session",
     "StepwiseLabeler": "stitch.label.model.stepwise",
     "WindowedLabeler": "stitch.label.model.windowed",
 }

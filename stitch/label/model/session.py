@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
@@ -42,6 +42,14 @@ _CONTEXT_CHARS = 300
 _GIVING_UP_AFTER = 4
 
 _log = logging.getLogger(__name__)
+
+
+class Estimate(NamedTuple):
+    """What labeling will cost, before any call."""
+
+    calls: int
+    prompt_tokens: int
+    reply_tokens: int
 
 
 @dataclass

@@ -14,8 +14,8 @@ from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.local import LocalLabeler
 from stitch.label.model.matching import choose_names, clean_name_of, locate_references, match_name
 from stitch.label.model.quoting import quote_step
-from stitch.label.model.session import MAX_ENTITY_TYPES, MAX_EVENT_TYPES, ModelSession, Past, quote_past
-from stitch.lm import LanguageModel, Purpose
+from stitch.label.model.session import MAX_ENTITY_TYPES, MAX_EVENT_TYPES, Estimate, ModelSession, Past, quote_past
+from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.signatures import (
     ExtendEventTypes,
     InduceScope,
@@ -40,6 +40,8 @@ SUMMARIZE_EVERY_STEPS = 10
 
 _VERSION = "stepwise-1"
 _PAST_CHARS = 300
+_CALLS_A_STEP = 4
+_FIXED_TOKENS = 500
 _SHOWN_SCOPES = 60
 _REFERS = re.compile(
     r"\b(?:it|its|this|that|these|those|they|them|their|he|she|him|her|his|there|then|former|latter|same|one|ones|"
@@ -85,6 +87,12 @@ class StepwiseLabeler:
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session."""
         return _StepwiseSession(self, self._fallback, trajectory, saved)
+
+    def estimate(self, steps: Sequence[Step]) -> Estimate:
+        """About what labeling these steps of one trajectory will cost."""
+        shown = sum(len(quote_step(step)) for step in steps) // CHARS_PER_TOKEN
+        calls = len(steps) * _CALLS_A_STEP
+        return Estimate(calls, shown * (_CALLS_A_STEP + HISTORY_STEPS // 2) + calls * _FIXED_TOKENS, calls * 30)
 
 
 class _StepwiseSession(ModelSession):

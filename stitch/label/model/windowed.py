@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import dspy
 
@@ -12,7 +12,7 @@ from stitch.errors import ModelError, ReplyError
 from stitch.label.local import LocalLabeler
 from stitch.label.model.matching import clean_name_of, locate_references
 from stitch.label.model.quoting import quote_step
-from stitch.label.model.session import ModelSession, quote_past
+from stitch.label.model.session import Estimate, ModelSession, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.signatures import LabelWindow, StepReading
 
@@ -30,14 +30,6 @@ _SHOWN_PAST = 3
 _PAST_CHARS = 240
 _FIXED_TOKENS = 1_500
 _READING_TOKENS = 60
-
-
-class Estimate(NamedTuple):
-    """What labeling will cost, before any call."""
-
-    calls: int
-    prompt_tokens: int
-    reply_tokens: int
 
 
 class WindowedLabeler:

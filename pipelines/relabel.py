@@ -1,0 +1,43 @@
+"""Label anew in place: `stitch relabel`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from stitch.cli.options import json_option, labeling_options, memory_options, opened_memory, print_json
+
+
+@click.command()
+@memory_options
+@labeling_options
+@json_option
+def command(as_json: bool, **settings: Any) -> None:
+    """Let a labeler make the labels that another has made, in place: a model those that stood in for its own.
+
+    Can be interrupted, and goes on when it is called again. What the labeler cannot label keeps or gets local labels.
+
+    \b
+    Example:
+      stitch relabel --memory trip.memory --labels model --model openai/gpt-5-mini --budget-tokens 200000
+    """
+    with opened_memory(**settings) as memory:
+        done = memory.relabel()
+        spent = memory.ledger.total()
+    if as_json:
+        print_json(
+            {
+                "trajectories": done.trajectories,
+                "steps": done.steps,
+                "relabeled": done.relabeled,
+                "fallback_steps": done.steps - done.relabeled,
+                "model_calls": spent.calls,
+                "model_tokens": spent.tokens,
+                "model_cost_usd": spent.cost_usd,
+            }
+        )
+        return
+    click.echo(f"{done.relabeled} of {done.steps} steps of {done.trajectories} trajectories labeled anew")
+    if spent.calls:
+        click.echo(f"model: {spent.calls} calls, {spent.tokens} tokens")
