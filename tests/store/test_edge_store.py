@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stitch.core import ContextualIntent, DensityQuery, Label, LabelKind
+from stitch.core import ContextualIntent, DensityQuery, Label, LabelKind, MemorySnippet, SnippetRecord
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store import EdgeStore
 from stitch.testing.contracts.store import (
@@ -359,3 +359,40 @@ def test_a_store_that_is_replaced_over_and_over_stays_right(tmp_path: Path) -> N
         hits = store.rank(DensityQuery(tenant="t", labels=labels, k=1000))
         assert [hit.snippet.position for hit in hits] == list(range(400))
         assert {hit.density for hit in hits} == {1.0}
+
+
+def _files_with(folder: Path, text: bytes) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file() and text in path.read_bytes())
+
+
+def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, embedder_name="test", dimension=4)
+    vector = np.array([1, 0, 0, 0], dtype=np.float32)
+
+    def record(step: str, text: str) -> SnippetRecord:
+        snippet = MemorySnippet(
+            tenant="a", trajectory="t", step=step, position=0, role="user", text=text, resolved=text, recorded=1.0
+        )
+        return SnippetRecord(snippet, vector, {7: 1.0})
+
+    canary, old = record("canary", "the canary sings Quetzalcoatlus"), record("kept", "formerly Archaeopteryx")
+    store.put([canary, old, *(record(str(number), f"some words {number}") for number in range(30))])
+    store.flush()
+    assert _files_with(tmp_path, b"Quetzalcoatlus"), "it could be found if it were there"
+    store.put([record("kept", "nowadays a hen")])
+    store.delete("a", [canary.snippet.id])
+    store.purge()
+    assert _files_with(tmp_path, b"Quetzalcoatlus") == _files_with(tmp_path, b"Archaeopteryx") == []
+    assert _files_with(tmp_path, canary.snippet.id.encode()) == []
+    query = DensityQuery(tenant="a", vector=vector, words={7: 1.0}, k=50)
+    before = store.rank(query)
+    assert (store.count("a"), len(before)) == (31, 31)
+    store.put([record("later", "one more")])
+    store.purge()
+    store.close()
+    reopened = EdgeStore(tmp_path, embedder_name="test", dimension=4)
+    assert reopened.count("a") == 32
+    assert {hit.snippet.step for hit in reopened.rank(query)} == {*(hit.snippet.step for hit in before), "later"}
+    reopened.close()
+    with pytest.raises(StoreError, match="closed"):
+        reopened.purge()
