@@ -29,7 +29,7 @@ _SYNONYMS = {
     "score": "rating", "review": "rating", "star": "rating", "phone number": "phone", "telephone number": "phone",
     "telephone": "phone", "contact number": "phone", "street address": "address", "website": "url", "link": "url",
     "email address": "email", "exception": "error", "filename": "file", "file name": "file", "path": "file",
-    "location": "place", "source": "citation", "reference": "citation", "id": "identifier",
+    "ids": "identifier", "location": "place", "source": "citation", "reference": "citation", "id": "identifier",
 }  # fmt: skip
 _ASKED_BY = (
     (cue("how much|price|cost|costs|expensive|fare|fee"), "price"),
@@ -166,7 +166,9 @@ def _asked_types(reading: Reading) -> list[str]:
         for match in _ASKED.finditer(part):
             asked_for = next(filter(None, match.groups()), "")
             name = "" if asked_for.startswith("about ") else slot_name(asked_for)
-            if name and not set(name.split()) & _NOT_ASKED and not is_verb(name.split()[-1], base=True):
+            if not name or set(name.split()) & _NOT_ASKED:
+                continue
+            if match["many"] or not is_verb(name.split()[-1], base=True):
                 asked[_neutral(name)] = None
         for pattern, kind in _ASKED_BY:
             if pattern.search(part):

@@ -15,7 +15,7 @@ from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.evidence import Scope
 from stitch.label.local.language import sentences
-from stitch.label.local.naming import MADE_UP, SPOKEN, distinct_name, named_scope, propose_name, turned_to
+from stitch.label.local.naming import EXPLICIT, MADE_UP, SPOKEN, distinct_name, named_scope, propose_name, turned_to
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.references import ReferenceResolver
 from stitch.label.local.scopes import ScopeTracker
@@ -75,7 +75,10 @@ class LocalLabelSession:
         reading = read_step(step, speakers=self._scopes.speakers)
         unit = turned_to(reading)
         named = named_scope(reading, self._names)
-        scope = self._scopes.choose(reading, unit=unit, named=None if unit else named)
+        subject = ""
+        if reading.breaks_off and named is None and (proposed := propose_name(reading)).quality == EXPLICIT:
+            subject = proposed.text
+        scope = self._scopes.choose(reading, unit=unit, named=None if unit else named, subject=subject)
         return self._take(reading, scope, unit=unit)
 
     def _take(self, reading: Reading, scope: Scope | None, *, unit: str, known: StepLabels | None = None) -> StepLabels:

@@ -183,7 +183,8 @@ _QUESTION = re.compile(rf"(?:(?:{_LEADS}|[\w'-]+ ?[:,]) ?)*(?:{_QUESTION_WORDS})
 _REQUEST = re.compile(
     rf"(?:(?:{_LEADS}|yes|yeah|sure|great|first|next|actually|alright)[,.!]* )*"
     r"(?:please\b|let'?s\b|let us\b|(?:can|could|would|will|can't) (?:you|we) (?:please |also |maybe )?"
-    r"(?!do you|tell you)[a-z]+|i(?:'d| would| really| also| just)* (?:like|love|want|need|wish|prefer)\b"
+    r"(?!(?:do you|tell you|like|want|prefer|be)\b)[a-z]+"
+    r"|i(?:'d| would| really| also| just)* (?:like|love|want|need|wish|prefer)\b"
     r"|(?:i'm|i am) (?:looking|trying|hoping|planning|going|thinking|interested|searching)"
     r"|we (?:need|want|should)\b|we'(?:d|re) (?:like|looking|going)|(?P<verb>[a-z]+)\b)",
     re.IGNORECASE,

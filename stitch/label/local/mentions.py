@@ -290,10 +290,10 @@ def slots(text: str, found: list[FoundMention]) -> list[Slot]:
 def slot_name(phrase: str) -> str:
     """A phrase as the name of a class: singular head, no empty words at either end; empty if nothing is left."""
     parts = phrase.lower().split()
-    while parts and (parts[0] in FUNCTION_WORDS or parts[0] in _NO_CLASS or is_verb(parts[0])):
-        parts.pop(0)
     while parts and (parts[-1] in FUNCTION_WORDS or parts[-1] in _NO_CLASS):
         parts.pop()
+    while parts and (parts[0] in FUNCTION_WORDS or parts[0] in _NO_CLASS or (len(parts) > 1 and is_verb(parts[0]))):
+        parts.pop(0)
     if not parts or any(part in FUNCTION_WORDS and part not in {"of", "for"} for part in parts):
         return ""
     parts[-1] = singular(parts[-1])

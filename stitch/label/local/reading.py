@@ -26,7 +26,7 @@ from stitch.label.local.moves import given, left_open
 
 MAX_READ_SENTENCES = 40
 
-_NOTICE = re.compile(r"\s*(?:[^\w\s]{2,}|\[[^\]]*\]$)")
+_NOTICE = re.compile(r"(?:===|\*\*\*|-!-|-->|<--) \S[^\n]{,300}$")
 _SWITCH = cue(
     """another (?:thing|question|task|topic|one)|one more (?:thing|question)|something else|by the way|btw|next up
     |moving on|move on|let's (?:switch|move|turn|talk|discuss|focus|plan|work|look|start)
@@ -185,6 +185,7 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
     gives = given(parts, forms, values) if parts else ("data",)
     role = step.role.lower()
     addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
+    answers_tool = bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls)
     return Reading(
         step=step,
         role=role,
@@ -199,7 +200,7 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         time_s=_seconds(step.timestamp),
         addressees=addressees,
         opens_with_name=names_first,
-        is_notice=bool(_NOTICE.match(text)) and not is_data,
+        is_notice=bool(_NOTICE.match(text)) and not answers_tool,
         switches=bool(_SWITCH.search(lowered)),
         breaks_off=bool(_BREAK.search(lowered)),
         returns=bool(_RETURN.search(lowered)),
@@ -210,7 +211,7 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         gives=gives,
         opens=left_open(parts, forms, gives) if parts else "data",
         particles=frozenset(all_words) & FUNCTION_WORDS,
-        answers_tool=bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls),
+        answers_tool=answers_tool,
     )
 
 

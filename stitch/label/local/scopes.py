@@ -24,7 +24,7 @@ from stitch.label.local.evidence import (
     scope_evidence,
     step_evidence,
 )
-from stitch.label.local.language import SentenceForm
+from stitch.label.local.language import SentenceForm, content_stems
 from stitch.label.local.reading import Reading
 
 MAX_CANDIDATES = 10
@@ -112,23 +112,26 @@ class ScopeTracker:
         """Whether this role, folded, spoke first; so does the first to speak."""
         return self._stream.opener in ("", role)
 
-    def choose(self, reading: Reading, *, unit: str = "", named: int | None = None) -> Scope | None:
+    def choose(self, reading: Reading, *, unit: str = "", named: int | None = None, subject: str = "") -> Scope | None:
         """The scope of a step; None if it opens a new one.
 
         Args:
             reading: The step.
             unit: The unit the step turns to in so many words ("day 2"): decides where given.
             named: The number of the scope the step turns to by name: decides where given.
+            subject: What the step turns to in so many words, without a scope of that name: decides if it is new.
         """
-        decision = self.decide(reading, unit=unit, named=named)
+        decision = self.decide(reading, unit=unit, named=named, subject=subject)
         if decision is not None:
             return decision.scope
         # The first of equals: the current scope before earlier ones before a new one.
         return max(self.candidates(reading), key=lambda candidate: candidate.score).scope
 
-    def decide(self, reading: Reading, *, unit: str = "", named: int | None = None) -> Decision | None:
+    def decide(
+        self, reading: Reading, *, unit: str = "", named: int | None = None, subject: str = ""
+    ) -> Decision | None:
         """The scope of a step where the text or the source says it; None where it must be weighed."""
-        if not self.scopes:
+        if not self.scopes or reading.is_notice:
             return Decision(None)
         parent = reading.step.parent
         if parent is not None and parent in self._parents:
@@ -143,6 +146,9 @@ class ScopeTracker:
             (reading.answers_tool and self._stream.last_called) or (current.unit and not reading.breaks_off)
         ):
             return Decision(current)
+        if subject and current is not None and not current.unit:
+            known = [stem for stem in content_stems(subject) if stem in current.terms]
+            return None if known else Decision(None)
         return None
 
     def candidates(self, reading: Reading) -> list[Candidate]:

@@ -1,0 +1,72 @@
+"""Fitting the weights of scope tracking, on a few made-up trajectories."""
+
+import gzip
+import json
+
+import pytest
+
+pytest.importorskip("scipy")
+
+from stitch.pipelines import fit_local
+
+from stitch.label.local.scopes import ScopeTracker
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A folder with every set, each with the same few trajectories over two subjects."""
+    talk = [
+        ("user", "I need a hotel in Boston.", "goal hotel"),
+        ("agent", "For how many nights?", "goal hotel"),
+        ("user", "Three nights.", "goal hotel"),
+        ("user", "Please play some music now.", "goal music"),
+        ("agent", "Which album do you like?", "goal music"),
+        ("user", "Back to the hotel, does it allow pets?", "goal hotel"),
+    ]
+    steps = [
+        {"role": role, "content": text, "gold": {"scope": [gold], "event_types": ["INFORM_INTENT"] if n == 5 else []}}
+        for n, (role, text, gold) in enumerate(talk)
+    ]
+    line = json.dumps({"id": "t", "steps": steps})
+    for labeled in fit_local.SETS.values():
+        path = tmp_path / labeled.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress("\n".join([line] * 2).encode()))
+    return tmp_path
+
+
+def test_fitted_weights_follow_what_they_were_fitted_on(data, tmp_path):
+    out = tmp_path / "weights.json"
+    assert fit_local.main(["--data", str(data), "--out", str(out)]) == 0
+    weights = json.loads(out.read_bytes())["weights"]
+    trajectories = fit_local.read_set(data / fit_local.SETS["star"].path)
+    assert ScopeTracker(weights).scopes == []
+    score, switch = fit_local.measure(trajectories, weights)
+    untrained, _ = fit_local.measure(trajectories, {})
+    assert score > untrained
+    assert switch > 0
+
+
+def test_steps_that_open_something_inside_a_goal_are_not_learned_from(data):
+    trajectory = fit_local.read_set(data / fit_local.SETS["star"].path)[0]
+    assert trajectory.coarse == {5}
+
+
+@pytest.mark.parametrize(("kind", "lines"), [("fold", 1), ("leave-one-out", 6)])
+def test_reports_say_how_good_the_weights_are(data, capsys, kind, lines):
+    assert fit_local.main(["--data", str(data), "--report", kind, "--limit", "2"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == lines
+
+
+def test_evidence_can_be_left_out(data):
+    sets = {"star": fit_local.read_set(data / fit_local.SETS["star"].path)}
+    weights = fit_local.train(sets, keep=lambda *_: True, without=("cohesion", "now: "))
+    assert not any(weight for name, weight in weights.items() if "cohesion" in name)
+
+
+def test_a_set_without_gold_scores_nothing():
+    assert fit_local.measure([], {}) == (0.0, 0.0)
+
+
+def test_a_step_between_two_scopes_belongs_to_the_one_that_follows():
+    assert fit_local._targets([("a",), ("a", "b"), ("b",)]) == [("a",), ("b",), ("b",)]

@@ -1,0 +1,107 @@
+"""Reading English without a model: sentences, forms, noun phrases."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.label.local.language import (
+    SentenceForm,
+    content_stems,
+    content_words,
+    is_verb,
+    noun_phrases,
+    plain,
+    sentence_form,
+    sentence_spans,
+    sentences,
+    singular,
+)
+
+
+def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations():
+    text = "Dr. Lee called. Is 3.5 enough?\nYes"
+    assert sentences(text) == ["Dr. Lee called.", "Is 3.5 enough?", "Yes"]
+
+
+@given(st.text(max_size=200))
+@settings(deadline=None, max_examples=60)
+def test_spans_of_sentences_are_in_order_and_lose_no_word(text):
+    spans = sentence_spans(text)
+    assert all(a < b <= c < d for (a, b), (c, d) in pairwise(spans))
+    kept = "".join(text[start:end] for start, end in spans)
+    assert [c for c in kept if c.isalnum()] == [c for c in text if c.isalnum()]
+
+
+@given(st.text(max_size=100))
+@settings(deadline=None, max_examples=100)
+def test_plain_text_keeps_every_character_at_its_place(text):
+    assert len(plain(text)) == len(text)
+    assert plain(plain(text)) == plain(text)
+
+
+def test_letters_that_grow_when_folded_stay():
+    assert plain("İI’") == "İi'"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "form"),
+    [
+        ("What time does it leave?", SentenceForm.QUESTION),
+        ("is it furnished", SentenceForm.QUESTION),
+        ("Okay, what about lunch?", SentenceForm.QUESTION),
+        ("Find me a flight, please.", SentenceForm.REQUEST),
+        ("Can you book me a cab?", SentenceForm.REQUEST),
+        ("I'd like to see some more.", SentenceForm.REQUEST),
+        ("Let's look at the log.", SentenceForm.REQUEST),
+        ("Hello there", SentenceForm.GREETING),
+        ("Have a wonderful day!", SentenceForm.FAREWELL),
+        ("You're welcome.", SentenceForm.FAREWELL),
+        ("Great, thanks a lot", SentenceForm.THANKS),
+        ("Yes, that is right.", SentenceForm.AGREEMENT),
+        ("No, that will be all.", SentenceForm.REFUSAL),
+        ("No problem.", SentenceForm.AGREEMENT),
+        ("I'm sorry, it is closed.", SentenceForm.APOLOGY),
+        ("It leaves at noon.", SentenceForm.STATEMENT),
+        ("", SentenceForm.STATEMENT),
+    ],
+)
+def test_the_form_of_a_sentence_says_what_move_it_is(sentence, form):
+    assert sentence_form(sentence) is form
+
+
+def test_noun_phrases_name_things_and_leave_verbs_out():
+    phrases = noun_phrases("Could you find the cheapest flight to Pittsburgh, and check its check-in date?")
+    assert [phrase.text for phrase in phrases] == ["cheapest flight", "pittsburgh", "check-in date"]
+    assert [phrase.head for phrase in phrases] == ["flight", "pittsburgh", "date"]
+
+
+def test_a_verb_after_a_determiner_is_a_noun():
+    assert [phrase.text for phrase in noun_phrases("the export crash in report.py")] == ["export crash", "report.py"]
+
+
+def test_a_phrase_says_where_it_stands():
+    text = "We saw the Old Harbor."
+    (phrase,) = noun_phrases(text)
+    assert text[phrase.start :].lower().startswith(phrase.text)
+
+
+@pytest.mark.parametrize(
+    ("plural", "one"),
+    [("flights", "flight"), ("cities", "city"), ("boxes", "box"), ("bus", "bus"), ("class", "class"), ("ties", "tie")],
+)
+def test_plurals_become_singular(plural, one):
+    assert singular(plural) == one
+
+
+def test_content_words_leave_function_words_and_letters_out():
+    assert content_words("I would like a 2 bed flat, b") == ["2", "bed", "flat"]
+    assert content_stems("booking flights") == ["book", "flight"]
+
+
+def test_verbs_are_known_in_their_forms():
+    assert is_verb("found")
+    assert is_verb("booking")
+    assert not is_verb("found", base=True)
+    assert is_verb("find", base=True)

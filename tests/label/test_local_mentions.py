@@ -1,0 +1,178 @@
+"""Values named in a step, their classes, and what they are said to be."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import Step, ToolCall
+from stitch.label.local.mentions import (
+    MAX_MENTIONS,
+    find_entity_mentions,
+    find_mentions,
+    in_words,
+    slot_name,
+    slots,
+    structured,
+    value_keys,
+)
+
+
+def found(text):
+    return [(mention.entity_type, mention.value) for mention in find_mentions(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("It is priced at $76.22.", "price", "$76.22"),
+        ("that makes 40 dollars", "price", "40 dollars"),
+        ("it has 4.5 stars", "rating", "4.5 stars"),
+        ("It holds a 4.4 out of 5", "rating", "4.4 out of 5"),
+        ("back to day 1 now", "day", "day 1"),
+        ("how about next Tuesday", "day", "next Tuesday"),
+        ("on March 8th, please", "date", "March 8th"),
+        ("on the 4th of July 2019", "date", "4th of July 2019"),
+        ("due 2019-03-08", "date", "2019-03-08"),
+        ("at 7:30 pm", "time", "7:30 pm"),
+        ("around noon", "time", "noon"),
+        ("a flight to Pittsburgh", "place", "Pittsburgh"),
+        ("near the Kendal Museum", "place", "Kendal Museum"),
+        ("my name is Ann Miller", "person", "Ann Miller"),
+        ("we liked Olympus Grill", "organization", "Olympus Grill"),
+        ("we saw Fox Run", "name", "Fox Run"),
+        ("I need 2 tickets", "quantity", "2 tickets"),
+        ("three people", "quantity", "three people"),
+        ("a 4 percent chance", "percentage", "4 percent"),
+        ("order #4411 is late", "identifier", "order #4411"),
+        ("in linux-2.6.10 it works", "identifier", "linux-2.6.10"),
+        ("open src/app/main.py", "file", "src/app/main.py"),
+        ("in /etc/acpi/power.sh", "file", "/etc/acpi/power.sh"),
+        ("call login_timeout() first", "function", "login_timeout()"),
+        ("it raises KeyError", "error", "KeyError"),
+        ("as Smith et al. (2020) say", "citation", "Smith et al. (2020)"),
+        ("see https://example.org/a?b=1", "url", "https://example.org/a?b=1"),
+        ("write to ann@example.org", "email", "ann@example.org"),
+        ("call 415-555-1234", "phone", "415-555-1234"),
+        ("at 800 Occidental Avenue", "address", "800 Occidental Avenue"),
+        ("the answer is 42", "number", "42"),
+    ],
+)
+def test_a_value_has_the_class_of_its_shape(text, kind, value):
+    assert (kind, value) in found(text)
+
+
+def test_the_first_word_of_a_sentence_is_no_name_by_itself():
+    assert found("Breakfast was good. Nobody came.") == []
+
+
+def test_weekdays_and_months_are_no_names():
+    assert not [kind for kind, _ in found("On Tuesday in May") if kind in ("name", "place")]
+
+
+@given(st.text(max_size=300))
+@settings(deadline=None, max_examples=80)
+def test_mentions_stand_where_they_say_and_do_not_overlap(text):
+    mentions = find_mentions(text)
+    assert len(mentions) <= MAX_MENTIONS
+    end = 0
+    for mention in mentions:
+        assert end <= mention.start < mention.end
+        assert text[mention.start : mention.end] == mention.value
+        end = mention.end
+
+
+def test_a_long_list_of_values_is_cut():
+    assert len(find_mentions(" ".join(f"${n}.50," for n in range(200)))) == MAX_MENTIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("The fare is $66.", "fare", "$66"),
+        ("Your account balance is $12", "account balance", "$12"),
+        ("It has 2 stops", "stop", "2 stops"),
+        ("for 3 nights", "duration", "3 nights"),
+        ("The number of seats is 4", "number of seat", "4"),
+    ],
+)
+def test_a_phrase_can_say_what_a_value_is(text, name, value):
+    assert (name, value) in slots(text, find_mentions(text))
+
+
+def test_units_of_what_was_done_are_no_classes():
+    assert slots("2 added", find_mentions("2 added")) == []
+
+
+def test_empty_phrases_name_no_class():
+    assert slot_name("the first one") == ""
+    assert slot_name("the departure dates") == "departure date"
+    assert slot_name("name and city") == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("time", "8:30 am", "08:30"),
+        ("time", "6 pm", "18:00"),
+        ("date", "March 8th", "2019-03-08"),
+        ("date", "the 8th", "March 8th"),
+        ("date", "11th", "2019-03-11"),
+        ("price", "$1,200.00", "1200 dollars"),
+    ],
+)
+def test_the_same_value_is_found_in_another_form(kind, one, other):
+    assert set(value_keys(kind, one)) & set(value_keys(kind, other))
+
+
+def test_other_values_are_compared_as_they_are():
+    assert value_keys("place", " Chicago ") == ("chicago",)
+    assert value_keys("time", "noon") == ("noon",)
+    assert value_keys("date", "soon") == ("soon",)
+    assert value_keys("price", "free") == ("free",)
+
+
+def test_names_in_code_become_words():
+    assert in_words("DepartureCity") == in_words("departure_city") == in_words("departure-city") == "departure city"
+
+
+def test_tool_calls_name_themselves_and_their_arguments():
+    call = ToolCall(
+        name="search_flights", arguments={"fromCity": "Pittsburgh", "filters": {"stops": [0, 1]}, "x": None}
+    )
+    data = structured(Step(role="assistant", content="One moment.", tool_calls=(call,)))
+    assert data.calls[0].name == "search flights"
+    assert data.pairs == (("from city", "Pittsburgh"), ("x", ""), ("stops", "0"), ("stops", "1"))
+    assert not data.results
+
+
+def test_a_call_may_stand_in_the_text_as_json():
+    text = json.dumps({"api": "weather", "constraints": [{"City": '"Chicago"'}]})
+    data = structured(Step(role="api_call", content=text))
+    assert data.calls[0].name == "weather"
+    assert data.pairs == (("city", "Chicago"),)
+
+
+def test_results_are_read_by_their_keys():
+    step = Step(role="tool", content='{"City": "Chicago", "TemperatureCelsius": -1}', tool_name="get_weather")
+    data = structured(step)
+    assert data.tool == "get weather"
+    assert dict(data.results) == {"city": "Chicago", "temperature celsius": "-1"}
+    mentions = find_entity_mentions(step)
+    assert [(m.entity_type, m.value) for m in mentions] == [("city", "Chicago"), ("temperature celsius", "-1")]
+
+
+@pytest.mark.parametrize("text", ["{not json}", "[1, 2", "plain words", "[1, 2]"])
+def test_what_is_no_data_has_no_keys(text):
+    assert structured(Step(role="user", content=text)).pairs == ()
+
+
+def test_broken_data_of_a_tool_still_names_the_tool():
+    assert structured(Step(role="tool", content="{cut", tool_name="ls")).tool == "ls"
+
+
+def test_words_beside_a_call_are_read_as_well():
+    call = ToolCall(name="read_file", arguments={"path": "a.py"})
+    step = Step(role="assistant", content="It costs $5.", tool_calls=(call,))
+    assert {(m.entity_type, m.value) for m in find_entity_mentions(step)} == {("path", "a.py"), ("price", "$5")}

@@ -1,0 +1,217 @@
+"""Scope tracking: continue, return, open; and the names that scopes get."""
+
+import pytest
+
+from stitch.core import LabelKind, Step, ToolCall
+from stitch.label.local import LocalLabeler
+from stitch.label.local.naming import distinct_name, named_scope, propose_name, turned_to
+from stitch.label.local.reading import read_step
+from stitch.label.local.scopes import FEATURES, ScopeTracker, shipped_weights
+
+
+def steps(*turns):
+    return [Step(id=str(n), role=role, content=content) for n, (role, content) in enumerate(turns)]
+
+
+def scopes(*turns):
+    """The canonical scope of each step."""
+    session = LocalLabeler().begin("t")
+    labels = session.label(steps(*turns))
+    vocabulary = session.inventory().vocabulary()
+    return [vocabulary.canonical(LabelKind.SCOPE, label.intent.scope or "") for label in labels]
+
+
+def read(content, role="user", **fields):
+    return read_step(Step(role=role, content=content, **fields))
+
+
+def test_a_later_turn_to_a_day_returns_to_its_scope():
+    named = scopes(
+        ("user", "Let's focus on planning the itinerary for day 1."),
+        ("assistant", "Gladly."),
+        ("user", "One idea is Zephyr Mill for breakfast."),
+        ("user", "Let's focus on planning day 2 of our trip."),
+        ("assistant", "It is priced at $38.15."),
+        ("user", "Could you tell me the price of the first restaurant I raised for Day 1?"),
+        ("assistant", "It is priced at $41.80."),
+    )
+    assert named == [*["day 1 itinerary"] * 3, *["day 2 itinerary"] * 2, *["day 1 itinerary"] * 2]
+
+
+def test_two_units_in_one_step_turn_to_none():
+    assert turned_to(read("Compare day 1 with day 2, please.")) == ""
+    assert turned_to(read("Could you fix bug #12?")) == "bug 12"
+    assert turned_to(read("Let's plan day two.")) == "day 2"
+    assert turned_to(read("It was day 2.")) == ""
+    assert turned_to(read("Let's plan day 2.", role="tool")) == ""
+
+
+def test_a_scope_is_returned_to_by_name():
+    named = scopes(
+        ("user", "Let's look at the login timeout bug first."),
+        ("assistant", "I see it."),
+        ("user", "Let us turn to the duplicate export rows."),
+        ("assistant", "Some lines stand twice."),
+        ("user", "Back to the login timeout, please."),
+    )
+    assert named == [*["login timeout bug"] * 2, *["duplicate export rows"] * 2, "login timeout bug"]
+
+
+def test_a_name_is_recognized_by_most_of_its_words_only():
+    names = ["login timeout bug", "bus"]
+    assert named_scope(read("Back to the login timeout."), names) == 0
+    assert named_scope(read("Let's get back to the bus."), names) == 1
+    assert named_scope(read("Back to the login page."), names) is None
+    assert named_scope(read("The login timeout is fine."), names) is None
+    assert named_scope(read("Back to the login timeout.", role="tool"), names) is None
+
+
+def test_the_result_of_a_tool_stays_with_its_call():
+    call = ToolCall(name="grep", arguments={"pattern": "x"})
+    session = LocalLabeler().begin("t")
+    made = session.label(
+        [
+            Step(role="user", content="Find the slow query in the report, please."),
+            Step(role="assistant", content="", tool_calls=(call,)),
+            Step(role="tool", content="a completely different text about weather", tool_name="grep"),
+        ]
+    )
+    assert len({label.intent.scope for label in made}) == 1
+
+
+def test_a_reply_goes_to_the_scope_of_its_parent():
+    tracker = ScopeTracker({})
+    first = tracker.assign(read("Install the driver", id="a"), None)
+    tracker.assign(read("What is for lunch?", id="b"), None)
+    assert tracker.choose(read("Thanks", parent="a")) is first
+    assert tracker.choose(read("Thanks", parent="unknown")) is not first
+
+
+def test_without_weights_a_step_stays_where_the_conversation_is():
+    tracker = ScopeTracker({})
+    tracker.assign(read("Install the driver"), None)
+    current = tracker.assign(read("What is for lunch?"), None)
+    assert tracker.choose(read("Soup")) is current
+
+
+def test_a_candidate_has_one_number_for_each_name():
+    tracker = ScopeTracker()
+    tracker.assign(read("Install the driver"), None)
+    tracker.assign(read("What is for lunch?"), None)
+    candidates = tracker.candidates(read("Soup and the driver"))
+    assert [candidate.scope and candidate.scope.number for candidate in candidates] == [1, 0, None]
+    for candidate in candidates:
+        assert len(candidate.features) == len(FEATURES)
+        weighed = sum(shipped_weights().get(n, 0.0) * v for n, v in zip(FEATURES, candidate.features, strict=True))
+        weighed += sum(shipped_weights().get(cue, 0.0) for cue in candidate.cues)
+        assert candidate.score == pytest.approx(weighed)
+
+
+def test_shipped_weights_name_only_what_is_known():
+    rest = [name for name in shipped_weights() if name not in FEATURES]
+    assert all(name.startswith(("now: ", "before: ", "pair: ")) for name in rest)
+    assert len(shipped_weights()) - len(rest) > 100
+
+
+def test_interleaved_threads_of_several_speakers_are_told_apart():
+    named = scopes(
+        *[(name, f"{name} is here, hello everybody") for name in ("ann", "bob", "carl", "dora", "eve")],
+        ("ann", "does anybody know why my printer is offline after the upgrade?"),
+        ("bob", "how do i mount a usb disk with write permission?"),
+        ("carl", "ann: is the cups service running?"),
+        ("dora", "bob: use the uid option of mount"),
+        ("ann", "carl: cups is running, the printer is still offline"),
+        ("bob", "dora: thanks, mount works now"),
+    )
+    assert named[6] == named[8] == named[10]
+    assert named[7] == named[9]
+    assert named[6] not in (named[5], named[7])
+
+
+def test_a_notice_is_no_part_of_the_conversation():
+    named = scopes(
+        ("ann", "why is my printer offline?"),
+        ("system", "=== eve [~eve@host] has joined #help"),
+        ("bob", "ann: is it plugged in?"),
+    )
+    assert named[0] == named[2] != named[1]
+    assert named[1] == "eve has joined"
+
+
+def test_many_terms_and_values_are_bounded():
+    session = LocalLabeler().begin("t")
+    session.label([Step(role="user", content=" ".join(f"word{n}x{i} ${i}{n}.5" for i in range(60))) for n in range(20)])
+    for scope in session.inventory().scopes:
+        assert len(scope.terms) <= 40
+        assert len(scope.values) <= 240
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Can you find me a flight to Pittsburgh on Monday?", "flight to Pittsburgh"),
+        ("Now switch to the CSV export crash in report.py.", "CSV export crash in report.py"),
+        ("I need to find a bus", "bus"),
+        ("Let's talk about 3 songs", "songs"),
+        ("Hi there!", ""),
+    ],
+)
+def test_a_name_is_what_the_step_asks_about(text, name):
+    assert propose_name(read(text)).text == name
+
+
+def test_a_call_gives_a_name_where_words_do_not():
+    assert propose_name(read('{"api": "weather_search", "args": {}}')).text == "weather search"
+    assert propose_name(read('{"City": "Chicago"}')).text == ""
+
+
+def test_a_unit_takes_the_words_of_its_sibling():
+    reading = read("Let's plan day 2 of our trip.")
+    assert propose_name(reading, unit="day 2", siblings=["day 1 itinerary"]).text == "day 2 itinerary"
+    assert propose_name(reading, unit="day 2").text == "day 2 trip"
+    assert propose_name(read("Let's begin with day 1."), unit="day 1", siblings=["bus"]).text == "day 1"
+
+
+def test_names_are_made_distinct_by_a_value_or_a_number():
+    taken = {"bus": 0, "bus, seattle": 1}
+    assert distinct_name("train", taken=taken, values=[]) == "train"
+    assert distinct_name("bus", taken=taken, values=["Seattle", "Boston"]) == "bus, Boston"
+    assert distinct_name("bus", taken=taken, values=["bus"]) == "bus 2"
+    assert distinct_name("", taken={}, values=[]) == "conversation"
+
+
+def test_a_scope_that_opened_without_a_subject_is_renamed_by_a_recorded_merge():
+    session = LocalLabeler().begin("t")
+    labels = session.label(steps(("user", "Hello!"), ("user", "I need to check my bank balance.")))
+    assert [label.intent.scope for label in labels] == ["conversation", "bank balance"]
+    (merge,) = session.inventory().merges
+    assert (merge.kind, merge.alias, merge.into) == (LabelKind.SCOPE, "conversation", "bank balance")
+    assert [scope.name for scope in session.inventory().scopes] == ["bank balance"]
+
+
+def test_a_numbered_name_gives_way_to_a_telling_one():
+    session = LocalLabeler().begin("t")
+    tracker = session._scopes
+    for number, content in enumerate(("I need a bus.", "I need a bus.")):
+        session._take(read(content, id=str(number)), None, unit="")
+    assert session._names == ["bus", "bus 2"]
+    session._take(read("To Seattle, please.", id="2"), tracker.scopes[1], unit="")
+    assert session._names == ["bus", "bus, Seattle"]
+
+
+def test_summaries_say_where_a_scope_runs_and_what_it_names():
+    session = LocalLabeler().begin("t")
+    session.label(
+        steps(
+            ("user", "Let's plan day 1. We leave on March 8th at 8:30 am."),
+            ("user", "Let's plan day 2 in Boston."),
+            ("user", "Back to day 1, lunch is at noon."),
+        )
+    )
+    first, second = session.inventory().scopes
+    assert first.spans == ((0, 0), (2, 2))
+    assert {"march 8th", "03-08", "08:30", "noon"} <= set(first.values)
+    assert "boston" in second.values
+    assert "lunch" in first.terms
+    assert max(first.terms.values()) == 1.0
+    assert first.summary.startswith(first.name)

@@ -1,0 +1,232 @@
+"""Event types and entity types, and the vocabularies that hold them."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import LabelKind, Step, ToolCall
+from stitch.label.curation import Vocabulary, same_words, word_key
+from stitch.label.local import LocalLabeler
+from stitch.label.local.entities import MAX_ENTITY_TYPES, EntityTyper
+from stitch.label.local.events import EventTyper
+from stitch.label.local.moves import asked_for
+from stitch.label.local.reading import read_step
+
+
+def read(content, role="user", **fields):
+    return read_step(Step(role=role, content=content, **fields))
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("One idea for breakfast is Zephyr Mill.", "propose"),
+        ("What about Zephyr Mill?", "propose"),
+        ("How much is it?", "ask"),
+        ("Please find me a hotel.", "search"),
+        ("I'd like some tea.", "request"),
+        ("Let's turn to day 2.", "plan"),
+        ("I'll go with the second one.", "decide"),
+        ("Could you compare the two?", "compare"),
+        ("Is there another one?", "ask for alternatives"),
+        ("I disagree, that overstates it.", "disagree"),
+        ("Good morning!", "greet"),
+        ("Thanks a lot.", "thank"),
+        ("Bye!", "say goodbye"),
+        ("I am sorry.", "apologize"),
+        ("The build failed with an error.", "report error"),
+        ("It is raining.", "inform"),
+    ],
+)
+def test_a_step_is_named_by_what_it_does(text, event):
+    assert EventTyper().type(read(text))[0] == event
+
+
+@pytest.mark.parametrize(
+    ("text", "open_move", "events"),
+    [
+        ("Yes, please.", "check", ["affirm"]),
+        ("Yes, that works.", "offer", ["accept offer"]),
+        ("Sounds great.", "told price", ["accept"]),
+        ("Yes.", "", ["agree"]),
+        ("No, that is all.", "more", ["decline help"]),
+        ("No.", "offer", ["refuse"]),
+        ("I want it on March 8th.", "time", ["answer"]),
+        ("Yes. But what does it cost?", "check", ["ask", "affirm"]),
+        ("Next Tuesday", "time", ["answer"]),
+    ],
+)
+def test_a_reaction_is_named_by_what_was_open(text, open_move, events):
+    assert EventTyper().type(read(text), open_move=open_move) == events
+
+
+@pytest.mark.parametrize(
+    ("text", "open_move", "event"),
+    [
+        ("When do you want to leave?", "", "ask for details"),
+        ("Please tell me a bit more.", "", "tell"),
+        ("Please.", "", "ask for details"),
+        ("Would you like me to book it?", "", "propose"),
+        ("Is there anything else I can help you with?", "", "offer help"),
+        ("You want 2 seats to Boston at 6 pm?", "", "confirm"),
+        ("Your tickets have been booked.", "", "report success"),
+        ("The Kendal Museum in Boston.", "request", "propose"),
+        ("Just a moment", "request", "answer"),
+        ("It works nicely", "told", "answer"),
+    ],
+)
+def test_who_answers_does_other_things_than_who_asks(text, open_move, event):
+    assert EventTyper().type(read(text, role="agent"), open_move=open_move, by_opener=False)[0] == event
+
+
+def test_tools_name_themselves():
+    typer = EventTyper()
+    call = ToolCall(name="runTests", arguments={})
+    assert typer.type(read("", role="assistant", tool_calls=(call,))) == ["call tool", "run tests"]
+    assert typer.type(read("8 passed", role="tool", tool_name="runTests")) == ["report result", "run tests"]
+    assert typer.type(read("1 failed", role="tool", tool_name="runTests")) == ["report error", "run tests"]
+    assert typer.type(read("*** eve quit")) == ["notice"]
+
+
+def test_the_number_of_event_types_is_bounded():
+    calls = tuple(ToolCall(name=f"tool_{n}", arguments={}) for n in range(9))
+    assert len(EventTyper().type(read("", role="assistant", tool_calls=calls))) == 3
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("when does it start?", "time"),
+        ("where is it?", "place"),
+        ("how many seats?", "number"),
+        ("who is it for?", "person"),
+        ("which one?", "choice"),
+        ("how do i install it?", "reason"),
+        ("is that correct?", "check"),
+        ("anything else?", "more"),
+        ("would you like to go?", "offer"),
+        ("is it furnished?", "yes or no"),
+    ],
+)
+def test_a_question_leaves_open_what_it_asks_for(question, kind):
+    assert asked_for(question) == kind
+
+
+def entity_types(text, **fields):
+    return EntityTyper().type(read(text, **fields)).types
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("It is priced at $76.22.", ["price"]),
+        ("How much is the room?", ["price"]),
+        ("What is the check-in date?", ["check-in date"]),
+        ("Which city do you want?", ["city"]),
+        ("How many stops are there?", ["stop", "quantity"]),
+        ("Tell me the address.", ["address"]),
+        ("The fare is $66.", ["price"]),
+        ("What kind of thing is it?", []),
+        ("What about Zephyr Mill?", ["name"]),
+        ("Where is it, and when does it open?", ["time", "place"]),
+    ],
+)
+def test_classes_come_from_values_questions_and_phrases(text, kinds):
+    assert entity_types(text) == kinds
+
+
+def test_keys_of_data_are_classes():
+    kinds = EntityTyper().type(read('{"DepartureCity": "Boston", "Price": 12, "ids": [1]}', role="tool"))
+    assert kinds.types == ["departure city", "price", "identifier"]
+    assert ("departure city", "Boston") in [(m.entity_type, m.value) for m in kinds.mentions]
+
+
+def test_a_bare_answer_takes_the_class_that_was_asked_for():
+    typer = EntityTyper()
+    question, answer = read("What is the station?", role="user"), read("Union Plaza.", role="agent")
+    asked = typer.type(question)
+    typer.take(question, asked.types, asked.mentions)
+    told = typer.type(answer)
+    assert "station" in told.types
+    assert ("station", "Union Plaza") in [(m.entity_type, m.value) for m in told.mentions]
+    typer.take(answer, told.types, told.mentions)
+    assert "station" not in typer.type(read("Fox Run Street", role="user")).types
+    assert "union plaza" in typer.summaries()["station"].values
+
+
+def test_classes_of_a_step_are_bounded():
+    keys = ", ".join(f'"key {chr(97 + n)}": "{n}"' for n in range(20))
+    assert len(entity_types("{" + keys + "}", role="tool")) == MAX_ENTITY_TYPES
+
+
+def test_kept_values_are_the_latest():
+    typer = EntityTyper()
+    for n in range(40):
+        reading = read(f"It costs ${n}.50")
+        kinds = typer.type(reading)
+        typer.take(reading, kinds.types, kinds.mentions)
+    values = typer.summaries()["price"].values
+    assert values[-1] == "$39.50"
+    assert len(values) == 24
+
+
+def test_inflected_types_are_merged_every_fifty_steps_and_can_be_undone():
+    session = LocalLabeler().begin("t")
+    texts = ["What is the gate number?", "What is the gate number?", "What is the gated number?"] * 17
+    session.label([Step(role="user", content=text) for text in texts])
+    merges = [merge for merge in session.inventory().merges if merge.kind is LabelKind.ENTITY_TYPE]
+    assert [(m.alias, m.into, m.position) for m in merges] == [("gated number", "gate number", 50)]
+    assert session.inventory().entity_types["gate number"].steps == 51
+
+
+def test_a_vocabulary_merges_the_rarer_into_the_more_frequent():
+    vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=["price"])
+    vocabulary.count(["departure dates"])
+    vocabulary.count(["departure date"])
+    vocabulary.count(["departure date"])
+    vocabulary.count(["prices"])
+    made = vocabulary.curate(50)
+    assert [(merge.alias, merge.into, merge.position) for merge in made] == [("departure dates", "departure date", 50)]
+    assert vocabulary.canonical_counts() == {"departure date": 3, "prices": 1}
+    assert vocabulary.admit(["departure dates", "departure date"]) == ["departure date"]
+    assert vocabulary.curate(100) == []
+    assert vocabulary.undo("departure dates")
+    assert not vocabulary.undo("departure dates")
+    assert vocabulary.admit(["departure dates"]) == ["departure dates"]
+
+
+def test_a_seed_takes_in_its_inflections_and_is_never_merged():
+    vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=["price"])
+    vocabulary.count(["prices"])
+    vocabulary.count(["prices"])
+    vocabulary.count(["price"])
+    assert [(merge.alias, merge.into) for merge in vocabulary.curate(50)] == [("prices", "price")]
+
+
+def test_a_full_vocabulary_admits_only_what_it_knows():
+    vocabulary = Vocabulary(LabelKind.EVENT_TYPE, seed=["ask"], most=1)
+    vocabulary.count(["search"])
+    assert vocabulary.admit(["search", "ask", "book"]) == ["search", "ask"]
+
+
+@given(
+    st.lists(st.sampled_from(["city", "cities", "date", "dates", "check-in date", "date check in", "x"]), max_size=30)
+)
+@settings(deadline=None, max_examples=60)
+def test_merging_loses_no_count_and_a_saved_vocabulary_goes_on_the_same(labels):
+    vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=["date"])
+    for label in labels:
+        vocabulary.count(vocabulary.admit([label]))
+    vocabulary.curate(50)
+    restored = Vocabulary(LabelKind.ENTITY_TYPE, seed=["date"])
+    restored.restore(vocabulary.save())
+    assert sum(vocabulary.canonical_counts().values()) == len(labels)
+    assert restored.save() == vocabulary.save()
+    assert restored.merges == vocabulary.merges
+    assert restored.curate(100) == vocabulary.curate(100)
+
+
+def test_labels_with_the_same_words_mean_the_same():
+    assert word_key("check-in dates") == word_key("date check_in")
+    assert same_words("dates", ["city", "date"]) == "date"
+    assert same_words("town", ["city"]) is None
