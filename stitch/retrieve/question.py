@@ -25,6 +25,7 @@ _ASKS_FOR_A_THING = re.compile(
     re.IGNORECASE,
 )
 _LISTS = re.compile(r"\s*(?:please\s+)?(?:list|enumerate|name)\s+(?:all|each|every|the)\b", re.IGNORECASE)
+_CAPITALIZED = re.compile(r"(?<!\w)[A-Z\d][\w'’.-]*(?: [A-Z\d][\w'’.-]*)+")
 _OPERATIONS = (
     (cue("chosen|chose|choose|picked|selected|settled|decided|final|finally|in the end|went with"), "decide"),
     (cue("why|cause|caused|causes|reasons?"), "explain"),
@@ -91,7 +92,10 @@ def read_question(text: str) -> Question:
         text=text,
         words=tuple(words(text)),
         said=f" {' '.join(map(stem, words(text)))} ",
-        names=frozenset(" ".join(words(mention.value)) for mention in find_mentions(text)),
+        names=frozenset(
+            " ".join(words(name))
+            for name in (*(mention.value for mention in find_mentions(text)), *_CAPITALIZED.findall(text))
+        ),
         moments=find_moments(text),
         context=context,
         context_stems=frozenset(content_stems(context)),

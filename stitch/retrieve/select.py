@@ -13,6 +13,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 
 from stitch.core import IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
 from stitch.embed.lexical import stem, words
@@ -36,6 +37,8 @@ _LONGEST_VALUE = 8
 _REMEMBERED = 16
 """How many inventories are kept indexed."""
 
+_POINTING = frozenset(map(stem, ("of", "for", "about", "with", "regarding", "concerning", "on", "in", "during")))
+"""Stems of words that say, before the name of a scope, that it is where to look and not what was done."""
 _UNIT = re.compile(r"\b[a-z]+ \d+\b")
 
 
@@ -99,18 +102,19 @@ class _Index:
             if len(scope.spans) > 1:
                 self.resumed.add(number)
             for value in scope.values:
-                values[number].add(" ".join(words(value)))
-                for moment in find_moments(value):
+                said, moments = _read_value(value)
+                values[number].add(said)
+                for moment in moments:
                     self.by_moment[moment].add(number)
             for term in (*scope.terms, *content_stems(scope.name)):
                 self.by_term[term].add(number)
         self.names = tuple(numbers)
         self.said = tuple(" ".join(map(stem, words(name))) for name in self.names)
-        self._values = {number: f"| {' | '.join(sorted(said))} |" for number, said in values.items()}
-        for number, said in values.items():
-            for value in said:
-                for word in value.split():
-                    self.by_word[word].add(number)
+        self.values = frozenset(value for folded in values.values() for value in folded)
+        self._values = {number: f"| {' | '.join(sorted(folded))} |" for number, folded in values.items()}
+        for number, folded in values.items():
+            for word in {word for value in folded for word in value.split()}:
+                self.by_word[word].add(number)
         self.entity_types = {name: tuple(map(stem, words(name))) for name in inventory.entity_types}
         self.event_types = {name: content_stems(name) for name in inventory.event_types}
         self.vocabulary = vocabulary
@@ -126,14 +130,22 @@ class _Index:
         return math.log((len(self.names) + 1) / len(holders)) if holders else 0.0
 
 
+@lru_cache(maxsize=65_536)
+def _read_value(value: str) -> tuple[str, tuple[str, ...]]:
+    """A value as questions are compared with it: folded to words, and the moments it is or holds."""
+    return " ".join(words(value)), tuple(find_moments(value))
+
+
 def _named_scopes(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
-    """Scopes that the question calls by name: a unit ("day 1"), or what was taken up again under it ("the ...")."""
+    """Scopes that the question calls by name: a unit ("day 1"), or what was taken up again ("... of the NAME")."""
     for number, (name, said) in enumerate(zip(index.names, index.said, strict=True)):
         unit = _UNIT.match(said)
         if unit and f" {unit.group()} " in question.said:
             yield name, unit.group()
         elif number in index.resumed and " " in said and f" the {said} " in question.said:
-            yield name, said
+            before = question.said.split(f" the {said} ")[0].rsplit(" ", 1)[-1]
+            if before in _POINTING:
+                yield name, said
 
 
 def _without(text: str, names: set[str]) -> str:
@@ -155,13 +167,14 @@ def _scopes_of_context(question: Question, index: _Index) -> dict[str, str]:
     clues: dict[int, list[str]] = defaultdict(list)
 
     def add(clue: str, holders: set[int], weight: float) -> None:
+        told = weight * index.telling(holders)
         for number in holders:
-            evidence[number] += weight * index.telling(holders)
+            evidence[number] += told
             clues[number].append(clue)
 
     named: set[str] = set()
-    for phrase, by_form in _values_in(question, index):
-        add(phrase, index.holders(phrase), _NAME_WEIGHT if by_form else 1.0)
+    for phrase, holders in _values_in(question, index):
+        add(phrase, holders, _NAME_WEIGHT if phrase in question.names else 1.0)
         named.update(map(stem, phrase.split()))
     for moment, fully_said in question.moments.items():
         add(moment, index.by_moment.get(moment, set()), _NAME_WEIGHT * (1.0 if fully_said else _PARTLY_SAID))
@@ -176,20 +189,22 @@ def _scopes_of_context(question: Question, index: _Index) -> dict[str, str]:
     return {index.names[n]: "the question says " + ", ".join(map(repr, clues[n][:4])) for n in chosen}
 
 
-def _values_in(question: Question, index: _Index) -> Iterator[tuple[str, bool]]:
-    """Values of the inventory that the question names, longest first, each word once; and whether by their form."""
+def _values_in(question: Question, index: _Index) -> Iterator[tuple[str, set[int]]]:
+    """Values that the question names, longest first, each word once; with the scopes that hold them.
+
+    What looks like a name may be a part of a value; anything else has to be one.
+    """
     taken = [False] * len(question.words)
     for size in range(min(_LONGEST_VALUE, len(taken)), 0, -1):
         for start in range(len(taken) - size + 1):
-            if any(taken[start : start + size]):
-                continue
             phrase = " ".join(question.words[start : start + size])
-            by_form = phrase in question.names
-            if (size > 1 or phrase not in FUNCTION_WORDS) and (by_form or size > 1 or phrase in index.by_word):
-                if not index.holders(phrase):
-                    continue
-                taken[start : start + size] = [True] * size
-                yield phrase, by_form
+            if any(taken[start : start + size]) or phrase in FUNCTION_WORDS:
+                continue
+            if phrase in question.names or phrase in index.values:
+                holders = index.holders(phrase)
+                if holders:
+                    taken[start : start + size] = [True] * size
+                    yield phrase, holders
 
 
 def _entity_types(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
