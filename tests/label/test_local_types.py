@@ -230,3 +230,37 @@ def test_labels_with_the_same_words_mean_the_same():
     assert word_key("check-in dates") == word_key("date check_in")
     assert same_words("dates", ["city", "date"]) == "date"
     assert same_words("town", ["city"]) is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "seconds"),
+    [
+        (10.0, 70, 60.0),
+        ("02:15", "02:17:30", 150.0),
+        ("2025-05-15T08:00", "2025-05-15T08:01:00Z", 60.0),
+        ("2025-05-15T08:00+02:00", "2025-05-15T08:02", 120.0),
+    ],
+)
+def test_times_of_every_form_can_be_compared(earlier, later, seconds):
+    before, after = read("a", timestamp=earlier).time_s, read("b", timestamp=later).time_s
+    assert after - before == seconds
+
+
+@pytest.mark.parametrize("timestamp", [None, "1:56 pm on 8 May, 2023", "soon"])
+def test_a_time_in_another_form_is_left_out(timestamp):
+    assert read("a", timestamp=timestamp).time_s is None
+
+
+def test_addressees_are_speakers_that_a_step_names():
+    reading = read_step(
+        Step(role="bob", content="ann: ask Carl, not eve or bob"), speakers={"ann": 1, "carl": 1, "bob": 1}
+    )
+    assert reading.addressees == ("ann", "carl")
+    assert reading.opens_with_name
+
+
+def test_the_form_of_a_step_is_that_of_its_wish():
+    assert read("Hello! It is late. What is open?").form.value == "question"
+    assert read("Hello! It is late.").form.value == "statement"
+    assert read("Hello!").form.value == "greeting"
+    assert read('{"a": 1}').form.value == "statement"
