@@ -130,6 +130,8 @@ class Said(NamedTuple):
     """Its beginning."""
     tail: str
     """Its last two sentences."""
+    counted: str = ""
+    """How it counted what it names: "the second restaurant I raised"."""
 
 
 class Wish(NamedTuple):
@@ -157,11 +159,11 @@ def read_ask(text: str, *, role: str) -> Ask | None:
     return Ask(role, sentence, about)
 
 
-def remember(said: list[Said], text: str, *, role: str) -> list[Said]:
+def remember(said: list[Said], text: str, *, role: str, counted: str = "") -> list[Said]:
     """Return what was said with one more step, bounded."""
     end = text.rstrip()[-_MAX_TAIL_CHARS:]
     tail = "".join([part for part in _SENTENCE.findall(end) if part.strip()][-2:]).strip()
-    return [*said, Said(role, text[:_MAX_SAID_CHARS], tail)][-MAX_REMEMBERED:]
+    return [*said, Said(role, text[:_MAX_SAID_CHARS], tail, counted)][-MAX_REMEMBERED:]
 
 
 def answer(text: str, ask: Ask | None) -> list[ReferenceRewrite]:

@@ -163,7 +163,9 @@ class ReferenceResolver:
         question = ask.text if ask is not None and ask.text not in tail else ""
         present = " ".join((resolved, question, tail)).lower()
         topics = [name for name in self._topics if name.lower() not in present]
-        return " ".join(filter(None, (*topics, question, tail)))[:MAX_CONTEXT_CHARS]
+        # Who asks later may count again: the ordinal is found beside the name that it was resolved to.
+        counted = before.counted if before is not None and tail else ""
+        return " ".join(filter(None, (*topics, question, tail, counted)))[:MAX_CONTEXT_CHARS]
 
     def _remember(
         self,
@@ -210,7 +212,8 @@ class ReferenceResolver:
             self._ask = ask
         elif self._ask is not None and self._ask.role == step.role and self._said[-1].role != step.role:
             self._ask = None
-        self._said = remember(self._said, resolved, role=step.role)
+        spans = " ".join(text[phrase.start : phrase.end] for phrase in counted)
+        self._said = remember(self._said, resolved, role=step.role, counted=spans)
 
 
 def rewrite_utterance(history: Sequence[Step], utterance: Step | str) -> str:
