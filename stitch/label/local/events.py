@@ -58,7 +58,8 @@ _CUES = {
         |there (?:is|are|'s) (?:also )?(?:an?|\d+|some|several|many|one|two)|i(?:'ve| have)? (?:found|see|got)"""
     ),
     "decide": cue(
-        """i(?:'ll| will) (?:go with|take|choose|pick|have)|(?:let's|let us|to) (?:go with|settle on)|go with|settle on
+        """i(?:'ll| will) (?:go with|take|choose|pick|have)|we(?:'ll| will)? (?:take|choose|pick)
+        |(?:let's|let us|to) (?:go with|settle on)|go with|settle on
         |i(?:'ve| have)? (?:decided|chosen|settled)|i think i(?:'ll| will)|final choice"""
     ),
     "accept": cue(
