@@ -43,6 +43,18 @@ _SLOT = re.compile(
 _OF_UNIT = re.compile(r"(?:\b(?:of|in|on|for) +)?(?:the +)?\b[A-Za-z]+ ?#? ?\d+(?: ?'s +\w+)?")
 
 
+_KIN = {
+    head: frozenset(words.split())
+    for heads, words in (
+        ("hotel accommodation lodging", "hotel inn lodge resort hostel loft suites rooms room night stay sleep"),
+        ("restaurant place", "restaurant breakfast lunch dinner brunch grill cafe bistro dining kitchen tavern table"),
+        ("attraction sight", "museum gallery tower park garden tour outing visit observatory"),
+    )
+    for head in heads.split()
+}
+"""Words that tell what something is without calling it so: one sleeps in a hotel and has dinner in a restaurant."""
+
+
 @dataclass(slots=True)
 class Referent:
     """Something that was named, with how much it is in mind."""
@@ -260,7 +272,8 @@ class Antecedents:
         if max(fits, default=0) > 0:
             return _claim([item for item, fit in zip(items, fits, strict=True) if fit == max(fits)], rest[-1])
         kind = [word for word in fold_words(head) if word not in FUNCTION_WORDS][-1:]
-        sure = [item for item in items if kind and (kind[0] in item.words or kind[0] in fold_words(item.name))]
+        kin = {kind[0], *_KIN.get(kind[0], ())} if kind else set[str]()
+        sure = [item for item in items if kin & {*item.words, *fold_words(item.name)}]
         return _extend(sure, items, count) if sure else items
 
     def save(self) -> dict[str, JsonValue]:
