@@ -126,6 +126,7 @@ def _build(
 ) -> Memory:
     from stitch.embed import LexicalEncoder
     from stitch.ingest import Ingestor, Journal
+    from stitch.ingest.forget import finish_purge
     from stitch.ingest.repair import finish_move
     from stitch.lm import Ledger
     from stitch.memory import Memory, SearchDefaults
@@ -156,6 +157,7 @@ def _build(
     )
     stack.callback(ingestor.close)
     ingestor.recover()
+    finish_purge(ingestor, folder=folder)
     resources = ExitStack()
     if model is not None:
         resources.callback(model.close)
@@ -185,7 +187,8 @@ def _build(
         resources=resources,
         folder=folder,
         ledger=ledger,
-        model_workers=settings.model_concurrency if settings.labels == "model" else 0,
+        # Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
+        model_workers=2 * settings.model_concurrency if settings.labels == "model" else 0,
     )
 
 

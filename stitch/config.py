@@ -84,7 +84,7 @@ class Settings(BaseSettings):
     model_timeout_s: Annotated[float, Field(gt=0)] = 120.0
     model_retries: Annotated[int, Field(ge=0)] = 3
     model_concurrency: Annotated[int, Field(ge=1)] = 8
-    """How many calls of a model may be under way at once; as many trajectories are labeled side by side."""
+    """How many calls of a model may be under way at once; twice as many trajectories are labeled side by side."""
     offline: bool = False
     """Refuse to leave this machine for a model."""
 

@@ -44,8 +44,8 @@ _CALLS_A_STEP = 4
 _FIXED_TOKENS = 500
 _SHOWN_SCOPES = 60
 _REFERS = re.compile(
-    r"\b(?:it|its|this|that|these|those|they|them|their|he|she|him|her|his|there|then|former|latter|same|one|ones|"
-    r"first|second|third|fourth|last|other|previous|earlier|above|again|such|so|both)\b",
+    r"\b(?:it|its|these|those|they|them|their|he|she|him|her|his|former|latter|ones?|the same|the other|"
+    r"(?:this|that)(?! (?:is|was)\b)|first|second|third|fourth|previous|earlier|there(?! (?:is|are|was|were)\b))\b",
     re.IGNORECASE,
 )
 

@@ -1,0 +1,222 @@
+"""What labeling with a model costs, without a model: calls, tokens, our own time, throughput, memory.
+
+Answers come from rules, in this process or over HTTP on this machine after a fixed time, so that only what this library
+adds is measured. The text is that of a generated CAME-Bench trip of size S.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+from stitch.bench.generate.generation import SIZES, generate
+
+from stitch.cli.options import json_option, print_json
+from stitch.core import Labeler, SourcedStep, Step
+
+if TYPE_CHECKING:
+    from dspy import lm15
+
+TRAJECTORIES = 32
+STEPS = 100
+LONG_STEPS = 10_000
+_WARM_STEPS = 2_000
+
+
+def came_steps(seed: str = "model") -> list[Step]:
+    """The steps of a generated trip of the benchmark's size."""
+    turns = generate("travel", SIZES["S"], seed=seed).turns
+    return [Step(id=str(n), role=turn.role, content=turn.content) for n, turn in enumerate(turns)]
+
+
+class RuleCompletion:
+    """Answers labeling prompts by the plainest rules, in no time."""
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """Return a reply as long as a model's would be."""
+        from dspy import lm15
+
+        system = request.system or ""
+        system = system if isinstance(system, str) else "".join(map(_text, system))
+        user = "".join(_text(part) for message in request.messages for part in message.parts)
+        text = json.dumps(reply_to(user))
+        asked, told = (len(system) + len(user)) // 4, len(text) // 4
+        return lm15.Response(
+            id=None,
+            model=request.model,
+            message=lm15.Message.assistant([lm15.TextPart(text)]),
+            finish_reason="stop",
+            usage=lm15.Usage(input_tokens=asked, output_tokens=told, total_tokens=asked + told),
+        )
+
+
+def reply_to(prompt: str) -> dict[str, Any]:
+    """A reply to a rendered prompt: each field that it asks for, filled by rule."""
+    if "`readings`" in prompt.rpartition("Respond with")[2]:
+        quoted = prompt.rpartition("[[ ## steps ## ]]\n")[2].partition("\n\nRespond with")[0]
+        steps = [json.loads(line) for line in quoted.splitlines()]
+        return {"readings": [{"n": step["n"], **_reading(step["text"]), "references": []} for step in steps]}
+    reading = _reading(prompt.rpartition("[[ ## step ## ]]\n")[2])
+    return {
+        "scope": reading["scope"],
+        "event_types": reading["events"],
+        "new_event_types": [],
+        "entity_types": reading["entities"],
+        "references": [],
+        "synonyms": [],
+        "summary": reading["summary"],
+    }
+
+
+def _reading(text: str) -> dict[str, Any]:
+    named = re.findall(r"\bday \d+", text)
+    return {
+        "scope": f"itinerary of {named[-1]}" if named else "itinerary",
+        "events": ["ask question" if "?" in text else "give answer"],
+        "entities": ["price"] if "$" in text else [],
+        "summary": " ".join(text.split()[:14]),
+    }
+
+
+def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Any) -> dict[str, float]:
+    """Calls, tokens and our own time a step over one trajectory."""
+    began = time.thread_time()
+    labeler.begin("trip").label(list(steps))
+    cpu_s, spent, count = time.thread_time() - began, ledger.total(), len(steps)
+    return {
+        "calls_per_step": round(spent.calls / count, 4),
+        "tokens_per_step": round(spent.tokens / count, 1),
+        "prompt_tokens_per_step": round(spent.prompt_tokens / count, 1),
+        "own_tokens_per_step": round(sum(len(step.content) for step in steps) / 4 / count, 1),
+        "cpu_ms_per_step": round(1_000 * cpu_s / count, 3),
+    }
+
+
+def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: int) -> float:
+    """The ideal time of many trajectories against a slow provider, as a part of the time they took."""
+    from stitch.pipelines.ingest import ingest
+
+    from stitch.assemble import open_memory
+
+    with SlowProvider(latency_s) as provider, TemporaryDirectory() as folder:
+        items = [SourcedStep(f"trip-{n}", step, "-", n) for n in range(TRAJECTORIES) for step in steps[:STEPS]]
+        with open_memory(
+            Path(folder), labels="model", model="rules", base_url=provider.base_url, model_concurrency=concurrency
+        ) as memory:
+            began = time.perf_counter()
+            report = ingest(memory, items, on_rejection=lambda rejection: None, workers=memory.workers)
+            took_s = time.perf_counter() - began
+    return report.model_calls / concurrency * latency_s / took_s
+
+
+def measure_growth(steps: Sequence[Step]) -> float:
+    """Megabytes by which the process has grown when the same labeler has labeled many steps more."""
+    from stitch.bench.perf import _resident_mb
+
+    from stitch.label.model import WindowedLabeler
+    from stitch.lm import LanguageModel
+
+    labeler = WindowedLabeler(LanguageModel("rules", completion=RuleCompletion()))
+
+    def label(count: int, name: str) -> None:
+        for start in range(0, count, len(steps)):
+            labeler.begin(f"{name} {start}").label(list(steps))
+
+    label(_WARM_STEPS, "warm")
+    before = _resident_mb()["rss_mb"]
+    label(LONG_STEPS, "long")
+    return _resident_mb()["rss_mb"] - before
+
+
+class SlowProvider:
+    """A provider on this machine that answers by rule after a fixed time, while it is entered."""
+
+    def __init__(self, latency_s: float) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _exchange(latency_s))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """What to give as `base_url`."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> SlowProvider:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def _exchange(latency_s: float) -> type[BaseHTTPRequestHandler]:
+    class Exchange(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            began = time.perf_counter()
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            content = json.dumps(reply_to(body["messages"][-1]["content"]))
+            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+            payload = json.dumps({"id": "c", "object": "chat.completion", "created": 0, "model": "rules",
+                                  "choices": [choice], "usage": usage}).encode()  # fmt: skip
+            time.sleep(max(0.0, latency_s - (time.perf_counter() - began)))
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name the base class gives it
+            """Say nothing."""
+
+    return Exchange
+
+
+@click.command()
+@click.option("--latency", "latency_s", default=1.0, show_default=True, help="Seconds that the provider takes.")
+@click.option("--concurrency", default=8, show_default=True, help="Calls under way at once.")
+@json_option
+def command(latency_s: float, concurrency: int, as_json: bool) -> None:
+    """Measure what labeling with a model costs beside the model: calls, tokens, our own time, throughput, memory.
+
+    \b
+    Example:
+      stitch bench model --json
+    """
+    from stitch.embed import StaticEmbedder
+    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.lm import LanguageModel
+
+    steps = came_steps()
+    windowed, stepwise = (LanguageModel("rules", completion=RuleCompletion()) for _ in range(2))
+    result: dict[str, Any] = {
+        "windowed": measure_labeler(WindowedLabeler(windowed), steps, ledger=windowed.ledger),
+        "stepwise": measure_labeler(
+            StepwiseLabeler(stepwise, embedder=StaticEmbedder()), steps, ledger=stepwise.ledger
+        ),
+        "throughput_ratio": round(measure_throughput(steps, latency_s=latency_s, concurrency=concurrency), 3),
+        "rss_growth_mb": round(measure_growth(steps), 1),
+    }
+    if as_json:
+        print_json(result)
+        return
+    for name in ("windowed", "stepwise"):
+        click.echo(f"{name}: " + ", ".join(f"{value} {what.replace('_', ' ')}" for what, value in result[name].items()))
+    click.echo(f"throughput: {result['throughput_ratio']:.2f} of the ideal")
+    click.echo(f"memory: {result['rss_growth_mb']} MB more after {LONG_STEPS} steps")
+
+
+def _text(part: Any) -> str:
+    return getattr(part, "text", "")
