@@ -11,7 +11,7 @@ from stitch.bench.metrics.judging import Judge
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Answered
 
-NO_MODEL = "no model is configured"
+NO_MODEL = "no model answered: see --answers"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,9 @@ def answer_and_judge(question: Question, context: str, *, answerer: Answerer, ju
         return Answered(answer=None, reason=answer.text.reason, seconds=seconds, **used)
     if question.answer is None:
         return Answered(answer=answer.text, reason="the question has no gold answer", seconds=seconds, **used)
-    verdict = judge.count(question.text, gold=question.answer, generated=answer.text)
+    # CAME-Bench asks for sets and counts what is right; the other sets ask for one answer.
+    judging = judge.count if question.domain else judge.accept
+    verdict = judging(question.text, gold=question.answer, generated=answer.text)
     if isinstance(verdict.correct, Unscored):
         return Answered(answer=answer.text, reason=verdict.correct.reason, seconds=seconds, **used)
     return Answered(answer=answer.text, correct=verdict.correct, reason=verdict.reason, seconds=seconds, **used)

@@ -17,7 +17,6 @@ from stitch.core import (
     Step,
     StepLabels,
 )
-from stitch.errors import SettingsError
 
 LABELERS = ("local", "model")
 
@@ -26,13 +25,11 @@ def labeler_named(name: str) -> Labeler:
     """The labeler of this name.
 
     Raises:
-        SettingsError: It is not known, or needs a model and none is configured.
+        SettingsError: It is not known, or needs a model and settings name none.
     """
-    if name == "local":
-        from stitch.label.local import LocalLabeler
+    from stitch.assemble import labeler_for
 
-        return LocalLabeler()
-    raise SettingsError(f"labels {name!r} need a language model", hint="use --labels local")
+    return labeler_for(labels=name)
 
 
 Change = Callable[[StepLabels], StepLabels]

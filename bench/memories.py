@@ -188,17 +188,21 @@ def given(filters: Mapping[str, IntentFilter]) -> FilterChoice:
     return choose
 
 
-def open_default(folder: Path) -> Memory:
-    """A memory as `stitch ingest` makes it, whatever the settings of this machine say about its place."""
-    from stitch.assemble import open_memory
+def default_opener(labels: str) -> Opener:
+    """Makes memories as `stitch ingest` does, whatever the settings of this machine say about their place."""
 
-    return open_memory(folder, tenant=TENANT)
+    def open_in(folder: Path) -> Memory:
+        from stitch.assemble import open_memory
+
+        return open_memory(folder, tenant=TENANT, labels=labels)
+
+    return open_in
 
 
 def opener(
     labeler: Labeler, *, selector: FilterSelector | None = None, count: DensityCount = DensityCount.VALUES
 ) -> Opener:
-    """Makes memories as `open_default` does, but with another labeler, selector or density."""
+    """Makes memories as `default_opener` does, but with another labeler, selector or density."""
 
     def open_in(folder: Path) -> Memory:
         from stitch.embed import LexicalEncoder, StaticEmbedder

@@ -38,7 +38,7 @@ class Bench:
 
     def stitch(self, name: str, choose: memories.FilterChoice = memories.as_selected) -> MemoryMethod:
         """A method on the memory with default labels."""
-        return MemoryMethod(name, self._memory("default", lambda: memories.open_default), choose)
+        return MemoryMethod(name, self._memory("default", lambda: memories.default_opener(self.labels)), choose)
 
     def without_coreference(self, name: str) -> MemoryMethod:
         """The default memory, but what was said stays as it was said."""

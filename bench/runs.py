@@ -14,6 +14,7 @@ from stitch.bench.records import Prepared, Record, methods_in, read_prepared, re
 from stitch.bench.registry import METHODS
 from stitch.bench.scoring import (
     Measure,
+    answer_measures,
     came_measures,
     diagnostics,
     entity_resolution,
@@ -55,7 +56,8 @@ class Run:
         """All measures of its suite, by name."""
         if self.manifest.settings.suite == "came":
             return came_measures()
-        return retrieval_measures(self.manifest.settings.budget_tokens)
+        measures = retrieval_measures(self.manifest.settings.budget_tokens)
+        return measures | answer_measures() if self.manifest.settings.answerer else measures
 
     @property
     def questions(self) -> list[str]:

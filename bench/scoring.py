@@ -8,6 +8,7 @@ from typing import Any
 from stitch.bench.answering import NO_MODEL
 from stitch.bench.figures import Figures
 from stitch.bench.metrics.answer_set import AnswerSetScore, score_answer_set
+from stitch.bench.metrics.bleu import bleu_1
 from stitch.bench.metrics.budget_recall import budget_recall
 from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.containment import contains_normalized, normalize
@@ -17,7 +18,9 @@ from stitch.bench.metrics.paired import PairedDifference, compare_paired
 from stitch.bench.metrics.plans import plan_parts
 from stitch.bench.metrics.recall import all_at, recall_at
 from stitch.bench.metrics.reciprocal_rank import reciprocal_rank
+from stitch.bench.metrics.rouge_l import rouge_l
 from stitch.bench.metrics.scores import Score, Unscored, mean
+from stitch.bench.metrics.token_f1 import token_f1
 from stitch.bench.records import Prepared, Record
 
 Measure = Callable[[Record], Score]
@@ -48,6 +51,16 @@ def came_measures() -> dict[str, Measure]:
         "precision": lambda r: _part(answer_score(r), "precision"),
         "recall": lambda r: _part(answer_score(r), "recall"),
         "f1": lambda r: _part(answer_score(r), "f1"),
+    }
+
+
+def answer_measures() -> dict[str, Measure]:
+    """The measures of single answers, by name; unscored without a model."""
+    return {
+        "accuracy": _accepted,
+        "token_f1": lambda r: _compared(r, token_f1),
+        "bleu_1": lambda r: _compared(r, bleu_1),
+        "rouge_l": lambda r: _compared(r, rouge_l),
     }
 
 
@@ -83,6 +96,22 @@ def answer_score(record: Record) -> AnswerSetScore | Unscored:
     if record.answered.answer is None or record.answered.correct is None:
         return Unscored(record.answered.reason or "not judged")
     return score_answer_set(record.gold_answer or "", record.answered.answer, count=record.answered.correct)
+
+
+def _accepted(record: Record) -> Score:
+    if record.answered is None:
+        return Unscored(NO_MODEL)
+    if record.answered.correct is None:
+        return Unscored(record.answered.reason or "not judged")
+    return float(record.answered.correct > 0)
+
+
+def _compared(record: Record, measure: Callable[[str, str], float]) -> Score:
+    if record.gold_answer is None:
+        return NO_ANSWER
+    if record.answered is None or record.answered.answer is None:
+        return Unscored(NO_MODEL if record.answered is None else record.answered.reason)
+    return measure(record.answered.answer, record.gold_answer)
 
 
 def _part(score: AnswerSetScore | Unscored, name: str) -> Score:

@@ -10,7 +10,15 @@ from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
 from stitch.bench.figures import print_json, print_table
 from stitch.bench.records import Prepared, read_prepared
-from stitch.bench.scoring import diagnostics, grouped, latency, paired_with, retrieval_measures, summarize
+from stitch.bench.scoring import (
+    answer_measures,
+    diagnostics,
+    grouped,
+    latency,
+    paired_with,
+    retrieval_measures,
+    summarize,
+)
 from stitch.bench.suites.running import Finished, Options, finished, suite_options
 
 PAIRED = ("recall@10", "budget_recall")
@@ -19,13 +27,15 @@ PAIRED = ("recall@10", "budget_recall")
 
 def measure_retrieval(data: DataSet, options: Options) -> dict[str, Any]:
     """Run the methods over a set and measure what they found."""
-    with finished("retrieval", data, options, contexts=False) as done:
+    with finished("retrieval", data, options, contexts=options.answers) as done:
         return summarize_retrieval(done)
 
 
 def summarize_retrieval(done: Finished) -> dict[str, Any]:
     """The figures of a finished run."""
     measures = retrieval_measures(done.manifest.settings.budget_tokens)
+    if done.manifest.settings.answerer is not None:
+        measures |= answer_measures()
     methods: dict[str, Any] = {}
     for name, records in done.records.items():
         methods[name] = {

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from stitch.bench.answering import Answerer
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, Job, run
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
+from stitch.bench.metrics.judging import Judge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
+
+from stitch.errors import SettingsError
 
 BUDGET_TOKENS = 4096
 
@@ -36,6 +40,8 @@ class Options:
     out: Path | None
     workers: int
     as_json: bool
+    answers: bool = False
+    """Whether the configured model answers and judges."""
 
 
 def suite_options(command: Command) -> Command:
@@ -49,6 +55,7 @@ def suite_options(command: Command) -> Command:
         click.option("--out", type=click.Path(path_type=Path), help="Keep the run; the same command goes on."),
         click.option("--workers", type=click.IntRange(min=1), default=min(2, os.cpu_count() or 1), show_default=True,
                      help="Processes."),
+        click.option("--answers", is_flag=True, help="Let the configured model (STITCH_MODEL) answer and judge."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     )  # fmt: skip
     for option in reversed(options):
@@ -80,6 +87,7 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
     from stitch.retrieve import PieceCounter
 
     names = method_names(options.methods)
+    answerer, judge, prompts = _answering() if options.answers else (None, None, None)
     missing = {name: reason for name in names if (reason := missing_for(name, data))}
     chosen = tuple(name for name in names if name not in missing)
     data = data.limited(options.limit)
@@ -93,6 +101,9 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
         labels=labeler_named(options.labels).name,
         embedder=StaticEmbedder().name,
         limit=options.limit,
+        answerer=answerer.name if answerer else None,
+        judge=judge.name if judge else None,
+        prompts_sha256=prompts,
     )
     for note in data.notes:
         click.echo(f"stitch: {data.name}: {note}", err=True)
@@ -109,6 +120,8 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
                 contexts=contexts,
                 labels=options.labels,
                 workers=options.workers,
+                answerer=answerer,
+                judge=judge,
             )
         )
         order = {question.id: place for place, question in enumerate(data.questions)}
@@ -116,6 +129,15 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
             name: sorted(read_records(folder, name), key=lambda record: order[record.question]) for name in chosen
         }
         yield Finished(manifest=manifest, folder=folder, records=records, missing=missing)
+
+
+def _answering() -> tuple[Answerer, Judge, str]:
+    from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
+
+    model = configured_model()
+    if model is None:
+        raise SettingsError("answers need a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
+    return ModelAnswerer(model), ModelJudge(model), prompts_sha256()
 
 
 @contextmanager

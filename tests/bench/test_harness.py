@@ -202,7 +202,7 @@ def test_what_was_not_measured_is_null_with_a_reason(tmp_path: Path) -> None:
     run(job(tmp_path / "r", "bm25"))
     row = summarize(read_records(tmp_path / "r", "bm25"), came_measures())
     assert row["f1"] is None
-    assert row.reasons["f1"] == "no model is configured"
+    assert row.reasons["f1"] == "no model answered: see --answers"
     assert row.reasons["answer_in_context"] == "no context was made"
 
 
@@ -383,10 +383,10 @@ def test_the_came_command_keeps_its_contract(tmp_path: Path) -> None:
     assert "Q_GT@MAX" in row["label_diagnostics"]
     assert figures["methods"]["bm25"]["entity_resolution_recall"] is None
     assert figures["reasons"]["bm25"]["entity_resolution_recall"] == "the method resolves nothing"
-    assert figures["reasons"]["stitch"]["f1"] == "no model is configured"
+    assert figures["reasons"]["stitch"]["f1"] == "no model answered: see --answers"
     table = call(*arguments)
     assert "answer_in_context" in table.stdout
-    assert "no model is configured" in table.stderr
+    assert "no model answered: see --answers" in table.stderr
 
 
 @pytest.mark.parametrize("command", ["locomo", "longmemeval"])

@@ -118,9 +118,10 @@ def test_segments_are_numbered_in_order(texts: list[str]) -> None:
     assert all(after - before in (0, 1) for before, after in itertools.pairwise(labels))
 
 
-def test_models_are_not_pretended(tmp_path: Path) -> None:
+def test_models_are_not_pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STITCH_MODEL", raising=False)
     assert labeler_named("local").name.startswith("local")
-    with pytest.raises(SettingsError, match="need a language model"):
+    with pytest.raises(SettingsError, match="no model is named"):
         labeler_named("model")
 
 

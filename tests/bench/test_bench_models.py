@@ -1,0 +1,128 @@
+"""The configured model as answerer and judge, in the place of a provider that is scripted."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from stitch.bench.commands import group
+from stitch.bench.metrics.scores import Unscored
+from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
+from stitch.bench.records import Answered, Record
+from stitch.bench.scoring import answer_measures, summarize
+
+from stitch.errors import BudgetSpentError, SettingsError
+from stitch.lm import LanguageModel, Limits, Price
+from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
+
+
+def reply(system: str, user: str) -> Any:
+    """Answers with the price in the context; judges by equality."""
+    fields = fields_of(user)
+    if "quoted_steps" in fields:
+        price = next(iter(re.findall(r"\$[\d.]+\d", fields["quoted_steps"])), "none")
+        return {"reasoning": "it stands there", "answer": f"{price}; x" if "debate" in system else price}
+    if "reference_entries" in fields:
+        wanted, given = json.loads(fields["reference_entries"]), json.loads(fields["given_entries"])
+        return {"reasoning": "compared", "correct_entries": len(set(wanted) & set(given))}
+    same = fields["reference_answer"] in fields["given_answer"]
+    return {"reasoning": "compared", "verdict": "CORRECT" if same else "WRONG"}
+
+
+def model(**changes: Any) -> LanguageModel:
+    return LanguageModel("scripted/m", **{"completion": ScriptedCompletion(reply), "price": Price(1.0, 2.0), **changes})
+
+
+def test_an_answer_comes_from_the_context_with_what_it_cost() -> None:
+    answer = ModelAnswerer(model()).answer("How much?", context="It is $76.22 a night.", domain="travel")
+    assert answer.text == "$76.22"
+    assert answer.calls == 1
+    assert answer.tokens > 0
+    assert answer.cost_usd > 0
+    assert ModelAnswerer(model()).answer("How much?", context="$55", domain="debate").text == "$55; x"
+
+
+def test_the_judge_counts_sets_and_accepts_single_answers() -> None:
+    judge = ModelJudge(model())
+    assert judge.count("q", gold="a; b", generated="b, c").correct == 1
+    assert judge.accept("q", gold="Apollo", generated="The Apollo").correct == 1
+    assert judge.accept("q", gold="Apollo", generated="Hermes").correct == 0
+    assert judge.accept("q", gold="Apollo", generated="Hermes").reason == "compared"
+
+
+def test_a_useless_reply_is_no_answer_and_no_verdict() -> None:
+    broken = model(completion=ScriptedCompletion(lambda system, user: "nonsense"), limits=Limits(retries=0))
+    answer = ModelAnswerer(broken).answer("q", context="c", domain="")
+    assert isinstance(answer.text, Unscored)
+    assert answer.text.reason.startswith("no answer: ")
+    assert isinstance(ModelJudge(broken).accept("q", gold="a", generated="b").correct, Unscored)
+
+
+def test_a_spent_budget_stops_the_run() -> None:
+    poor = model(limits=Limits(budget_tokens=1))
+    with pytest.raises(BudgetSpentError):
+        ModelAnswerer(poor).answer("q", context="c", domain="")
+    with pytest.raises(BudgetSpentError):
+        ModelJudge(poor).count("q", gold="a", generated="b")
+
+
+def test_without_a_setting_there_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STITCH_MODEL", raising=False)
+    assert configured_model() is None
+    assert len(prompts_sha256()) == 64
+
+
+def write_set(folder: Path) -> Path:
+    folder.mkdir()
+    turns = [
+        {"id": f"trip-x-turn-{n}", "role": role, "content": text, "partition": ["trip-x"]}
+        for n, (role, text) in enumerate([("user", "Well?"), ("travel_agent", "It is $76.22.")])
+    ]
+    questions = [
+        {"id": f"q{n}", "type": "type_2", "content": "What is it?", "answer": {"free_form_answer": gold},
+         "answer_turn_ids": ["trip-x-turn-1"]}
+        for n, gold in enumerate(["$76.22", "$1"])
+    ]  # fmt: skip
+    (folder / "turns.jsonl").write_text("\n".join(map(json.dumps, turns)))
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
+    return folder
+
+
+def test_a_suite_answers_and_judges_when_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["came", "--data", str(write_set(tmp_path / "toy")), "--methods", "bm25", "--json", "--answers"]
+    monkeypatch.delenv("STITCH_MODEL", raising=False)
+    assert isinstance(CliRunner().invoke(group, arguments).exception, SettingsError)
+    with LoopbackProvider(reply) as provider:
+        given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
+        for name, value in {**given, "PRICE_PROMPT": "1", "PRICE_REPLY": "1"}.items():
+            monkeypatch.setenv(f"STITCH_{name}", value)
+        result = CliRunner().invoke(group, [*arguments, "--out", str(tmp_path / "r")], catch_exceptions=False)
+    row = json.loads(result.stdout)["methods"]["bm25"]
+    assert (row["precision"], row["recall"], row["f1"]) == (0.5, 0.5, 0.5)
+    settings = json.loads((tmp_path / "r" / "manifest.json").read_text())["settings"]
+    assert settings["answerer"] == settings["judge"] == "openai/m"
+    assert settings["prompts_sha256"] == prompts_sha256()
+    records = [json.loads(line) for line in (tmp_path / "r" / "bm25.jsonl").read_text().splitlines()]
+    assert [record["answered"]["correct"] for record in records] == [1, 0]
+    assert records[0]["answered"]["cost_usd"] > 0
+
+
+def test_single_answers_are_measured_against_gold() -> None:
+    fields = {"trajectory": "t", "type": "x", "text": "?", "evidence": (), "steps": (), "step_tokens": (),
+              "milliseconds": 1.0}  # fmt: skip
+    answered = [
+        Answered(answer="the hat", correct=1),
+        Answered(answer="a dog", correct=0),
+        Answered(answer=None, reason="cut"),
+    ]
+    records = [
+        Record(question=str(n), gold_answer="the red hat", answered=own, **fields) for n, own in enumerate(answered)
+    ]
+    row = summarize([*records, Record(question="9", gold_answer=None, **fields)], answer_measures())
+    assert row["accuracy"] == 0.5
+    assert row["token_f1"] == pytest.approx(1 / 3, abs=1e-6)
+    assert 0 < row["bleu_1"] < row["rouge_l"] < 1
