@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from stitch.core import Embedder, Observer, Retriever
     from stitch.ingest import Entry, Ingestor
+    from stitch.ingest.forget import Erased, Revision, Selector
     from stitch.ingest.relabel import Relabeled
     from stitch.ingest.repair import Verification
     from stitch.retrieve import IntentRetriever, WhyNot
@@ -240,6 +242,62 @@ class Memory:
     def receipts(self, *, state: StepState | None = None) -> Iterator[Receipt]:
         """What has become of each step, in the order of acceptance; only of those in `state` if it is given."""
         return self._ingestor.receipts(self.tenant, state=state)
+
+    def count(self, selector: Selector) -> int:
+        """How many steps a selector means: what `retire` and `erase` would concern."""
+        from stitch.ingest.forget import select
+
+        return len(select(self._ingestor, selector, tenant=self.tenant))
+
+    def correct(
+        self,
+        step: str,
+        *,
+        trajectory: str,
+        text: str | None = None,
+        labels: Mapping[str, Any] | None = None,
+        by: str = "person",
+    ) -> None:
+        """Replace the text or labels of a step; what it was stays in its `history`.
+
+        Args:
+            step: Its id.
+            trajectory: Where it is.
+            text: The right text.
+            labels: The right labels, by field of `ContextualIntent`; those not named stay.
+            by: Who corrects it.
+
+        Raises:
+            InputError: There is no such step, or it cannot be corrected.
+        """
+        from stitch.ingest.forget import correct
+
+        correct(self._ingestor, tenant=self.tenant, trajectory=trajectory, step=step, at=time.time(), by=by,
+                text=text, labels=dict(labels or {}))  # fmt: skip
+
+    def history(self, step: str, *, trajectory: str) -> list[Revision]:
+        """What a step was before each of its corrections, oldest first."""
+        from stitch.ingest.forget import history
+
+        return history(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory, step=step)
+
+    def retire(self, selector: Selector, *, reason: str = "") -> int:
+        """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before."""
+        from stitch.ingest.forget import retire, select
+
+        selected = select(self._ingestor, selector, tenant=self.tenant)
+        return retire(self._ingestor, selected, tenant=self.tenant, at=time.time(), reason=reason)
+
+    def erase(self, selector: Selector) -> Erased:
+        """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
+
+        Returns:
+            How many, with the proof. What traces are left is in `proof.found`; copies made earlier are not touched.
+        """
+        from stitch.ingest.forget import erase, select
+
+        selected = select(self._ingestor, selector, tenant=self.tenant)
+        return erase(self._ingestor, selected, tenant=self.tenant, folder=self.folder)
 
     def verify(self, *, repair: bool = False) -> Verification:
         """Compare journal, store and inventories; name each thing that does not agree.

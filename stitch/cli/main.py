@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "reindex": ("stitch.cli.reindex:command", "Build the store anew, also with another embedder."),
     "relabel": ("stitch.pipelines.relabel:command", "Label anew in place, as with a model what has local labels."),
     "ledger": ("stitch.cli.ledger:command", "Say what the calls of language models have cost."),
+    "forget": ("stitch.cli.forget:group", "Correct steps, retire them from retrieval, or erase them."),
     "config": ("stitch.cli.settings:command", "List the settings, their values and where each comes from."),
     "bench": ("stitch.bench.commands:group", "Measure retrieval, labels, speed and size."),
     "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),

@@ -1,4 +1,7 @@
-"""The append-only truth: which steps were accepted, how they were labeled, and how far they have come."""
+"""The append-only truth: which steps were accepted, how they were labeled, and how far they have come.
+
+More than 400 lines because all that is asked of the file in SQL stands in one place.
+"""
 
 from __future__ import annotations
 
@@ -210,6 +213,13 @@ class Journal:
             yield from map(_entry, rows)
             last = rows[-1][0]
 
+    def entries_of(self, seqs: Sequence[int]) -> Iterator[Entry]:
+        """Iterate over the steps with these numbers, in the order of acceptance."""
+        wanted = sorted(seqs)
+        for start in range(0, len(wanted), _PAGE):
+            page = json.dumps(wanted[start : start + _PAGE])
+            yield from map(_entry, self.rows(f"{_ENTRIES} WHERE s.seq IN {_GIVEN} ORDER BY s.seq", page))
+
     def tenants(self) -> list[str]:
         """All tenants, the oldest first."""
         return [name for (name,) in self.rows("SELECT tenant FROM trajectories GROUP BY tenant ORDER BY min(number)")]
@@ -288,6 +298,11 @@ class Journal:
     def sync(self) -> None:
         """Make everything written survive a loss of power."""
         self.rows("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def compact(self) -> None:
+        """Rewrite the file and empty its log, so that no byte of what was deleted is left in them."""
+        self.rows("VACUUM")
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Let go of the file; closing twice is harmless."""

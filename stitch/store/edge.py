@@ -212,12 +212,14 @@ class EdgeStore:
             path, log, old_log = self._folder / "shard", self._folder / "shard" / "wal", self._folder / "old-wal"
             try:
                 with self._engine("purge"):
-                    # The engine rewrites only where something is deleted.
-                    self._shard.update(UpdateOperation.upsert_points([Point(row, {DENSE: [0.0] * self._dimension})]))
+                    # The engine rewrites only where something is deleted and something else is not.
+                    nothing = [Point(number, {DENSE: [0.0] * self._dimension}) for number in (row, row + 1)]
+                    self._shard.update(UpdateOperation.upsert_points(nothing))
                     self._shard.update(UpdateOperation.delete_points([row]))
                     self._shard.close()
                     self._shard = EdgeShard.load(str(path), self._config(rewrite=True))
                     self._shard.optimize()
+                    self._shard.update(UpdateOperation.delete_points([row + 1]))
                     self._shard.flush()
                     self._shard.close()
                     # All of the log is in the segments now; it goes in one move, for half a log could not be read.

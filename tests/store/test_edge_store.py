@@ -393,6 +393,10 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
     reopened = EdgeStore(tmp_path, embedder_name="test", dimension=4)
     assert reopened.count("a") == 32
     assert {hit.snippet.step for hit in reopened.rank(query)} == {*(hit.snippet.step for hit in before), "later"}
+    reopened.delete("a", [snippet.id for snippet in reopened.scroll("a")])
+    reopened.purge()
+    assert _files_with(tmp_path, b"nowadays") == []
+    assert reopened.count() == 0
     reopened.close()
     with pytest.raises(StoreError, match="closed"):
         reopened.purge()

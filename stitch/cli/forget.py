@@ -1,0 +1,154 @@
+"""`stitch forget`: correct, retire, erase."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.errors import InputError, StoreError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def _selecting(command: Command) -> Command:
+    options = (
+        click.option("--trajectory", metavar="ID", help="Steps of this trajectory."),
+        click.option("--step", metavar="ID", help="This step of the trajectory."),
+        click.option("--scope", metavar="NAME", help="Steps of this thematic scope."),
+        click.option("--event-type", metavar="NAME", help="Steps of this event type."),
+        click.option("--older-than", metavar="AGE", help="Steps accepted longer ago than 90d (or w, h, m)."),
+        click.option("--all", "everything", is_flag=True, help="All steps of the tenant."),
+        click.option("--dry-run", is_flag=True, help="Only say how many steps these are."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group()
+def group() -> None:
+    """Correct steps, retire them from retrieval, or erase them. Only ever of one tenant.
+
+    \b
+    Example:
+      stitch forget correct 12 --trajectory trip-1 --scope "day 2" --memory trip.memory
+      stitch forget retire --event-type chat --older-than 90d --memory trip.memory
+      stitch forget erase --trajectory trip-1 --dry-run --memory trip.memory
+    """
+
+
+@group.command()
+@click.argument("step")
+@memory_options
+@click.option("--trajectory", metavar="ID", required=True, help="The trajectory of the step.")
+@click.option("--text", metavar="TEXT", help="The right text.")
+@click.option("--scope", metavar="NAME", help="The right thematic scope.")
+@click.option("--event-type", "event_types", metavar="NAME", multiple=True, help="The right event types.")
+@click.option("--entity-type", "entity_types", metavar="NAME", multiple=True, help="The right key entity types.")
+@click.option("--by", metavar="NAME", default="person", show_default=True, help="Who corrects it.")
+@json_option
+def correct(
+    *, as_json: bool, step: str, trajectory: str, text: str | None, scope: str | None, by: str,
+    event_types: tuple[str, ...], entity_types: tuple[str, ...], **arguments: Any,
+) -> None:  # fmt: skip
+    """Replace the text or the labels of STEP; what it was stays in its history.
+
+    \b
+    Example:
+      stitch forget correct 12 --trajectory trip-1 --scope "day 2" --memory trip.memory
+    """
+    given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
+    with opened_memory(**arguments) as memory:
+        labels = {name: value for name, value in given.items() if value}
+        memory.correct(step, trajectory=trajectory, text=text, labels=labels, by=by)
+        revisions = memory.history(step, trajectory=trajectory)
+    if as_json:
+        print_json({"step": step, "trajectory": trajectory, "revisions": len(revisions)})
+    else:
+        click.echo(f"step {step} of {trajectory} is corrected; {len(revisions)} earlier versions are kept")
+
+
+@group.command()
+@memory_options
+@_selecting
+@click.option("--reason", metavar="TEXT", default="", help="Why; goes into the receipts.")
+@json_option
+def retire(*, as_json: bool, dry_run: bool, reason: str, **arguments: Any) -> None:
+    """Take steps out of retrieval for good, and keep them in the journal for audit.
+
+    \b
+    Example:
+      stitch forget retire --event-type chat --older-than 90d --memory trip.memory
+    """
+    selector, settings = _selector(arguments)
+    with opened_memory(**settings) as memory:
+        steps = memory.count(selector) if dry_run else memory.retire(selector, reason=reason)
+    if as_json:
+        print_json({"steps": steps, "dry_run": dry_run})
+    else:
+        click.echo(f"{steps} steps would be retired" if dry_run else f"{steps} steps are retired")
+
+
+@group.command()
+@memory_options
+@_selecting
+@json_option
+@click.pass_context
+def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **arguments: Any) -> None:
+    """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
+
+    The exit status is 5 if a trace of them is left. Copies made earlier, such as backups, are not touched.
+
+    \b
+    Example:
+      stitch forget erase --trajectory trip-1 --dry-run --memory trip.memory
+      stitch forget erase --trajectory trip-1 --memory trip.memory
+    """
+    selector, settings = _selector(arguments)
+    with opened_memory(**settings) as memory:
+        if dry_run:
+            steps = memory.count(selector)
+            if as_json:
+                print_json({"steps": steps, "dry_run": True})
+            else:
+                click.echo(f"{steps} steps would be erased")
+            return
+        erased = memory.erase(selector)
+    proof = erased.proof
+    if as_json:
+        print_json({"steps": erased.steps, "trajectories": erased.trajectories, "dry_run": False,
+                    "proof": proof._asdict()})  # fmt: skip
+    else:
+        click.echo(f"{erased.steps} steps of {erased.trajectories} trajectories are erased")
+        click.echo(
+            f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
+            f" of them ({proof.said_elsewhere} of which other steps say too): {len(proof.found)} files hold any"
+        )
+        for found in proof.found:
+            click.echo(f"  {found}")
+    if proof.found:
+        context.exit(StoreError.exit_code)
+
+
+def _selector(arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The selector that the options describe, and the options that are left."""
+    from stitch.ingest.forget import Selector
+
+    age = arguments.pop("older_than")
+    names = ("trajectory", "step", "scope", "event_type", "everything")
+    chosen = {name: arguments.pop(name) for name in names}
+    before = None if age is None else time.time() - _age_s(age)
+    return Selector(**chosen, accepted_before=before), arguments
+
+
+def _age_s(age: str) -> float:
+    if not (found := re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", age.strip())):
+        raise InputError(f"age {age!r} is not understood", hint="write 30m, 12h, 90d or 6w")
+    return float(found[1]) * _SECONDS[found[2]]

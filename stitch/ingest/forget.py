@@ -1,0 +1,398 @@
+"""Three ways to forget: correct a step, retire it from retrieval, erase it without a trace."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from stitch.core import ContextualIntent, Label, LabelKind, Step, StepLabels, StepState, clean_text, snippet_id
+from stitch.errors import InputError
+from stitch.ingest.entries import Entry, encode_labels, encode_step
+from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.journal import Journal
+from stitch.ingest.repair import NEXT_FOLDER
+from stitch.ingest.traces import Proof, remove_lines, search_files, traces_of
+
+PERSON = "person"
+"""Made the labels that were corrected by hand, unless a name is given."""
+
+NO_SCOPE = "unnamed scope"
+"""What a scope is called whose name consisted of erased words."""
+
+_DELETIONS = (
+    "DELETE FROM steps WHERE seq IN (SELECT value FROM json_each(?))",
+    "DELETE FROM labels WHERE seq IN (SELECT value FROM json_each(?))",
+    "DELETE FROM states WHERE seq IN (SELECT value FROM json_each(?))",
+    "DELETE FROM unflushed WHERE seq IN (SELECT value FROM json_each(?))",
+    "DELETE FROM history WHERE seq IN (SELECT value FROM json_each(?))",
+)
+
+_WORD = re.compile(r"\w+")
+
+
+class Selector(BaseModel):
+    """Which steps of a tenant are meant: those to which everything applies that is given."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    trajectory: str | None = None
+    step: str | None = None
+    """An id; names a step together with `trajectory`."""
+    scope: str | None = None
+    event_type: str | None = None
+    accepted_before: float | None = None
+    """Unix seconds."""
+    everything: bool = False
+    """Really all steps of the tenant. Without this, a selector that says nothing is an error."""
+
+
+class Selected(NamedTuple):
+    """A step that is meant."""
+
+    seq: int
+    trajectory: str
+    step: str
+    labeled: bool
+
+
+class Revision(NamedTuple):
+    """What a step was before it was corrected."""
+
+    replaced: float
+    """Until when, in Unix seconds."""
+    by: str
+    step: Step
+    labels: StepLabels | None
+
+
+class Erased(NamedTuple):
+    """What was erased, and the proof of it."""
+
+    steps: int
+    trajectories: int
+    proof: Proof
+
+
+@runtime_checkable
+class PurgeableStore(Protocol):
+    """A store whose files this process can rewrite."""
+
+    def purge(self) -> None:
+        """Leave no byte of what was deleted in the files."""
+        ...
+
+
+def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selected]:
+    """The steps of a tenant that a selector means, in the order of acceptance.
+
+    Labels are read through merges, as a search reads them.
+
+    Raises:
+        InputError: The selector says nothing, or names a step without its trajectory.
+    """
+    if selector.step is not None and selector.trajectory is None:
+        raise InputError(f"step {selector.step!r} is named without its trajectory", hint="name it with --trajectory")
+    if selector == Selector():
+        raise InputError("no steps are selected", hint="name a trajectory, step, scope, event type or age, or --all")
+    vocabulary = ingestor.inventory(tenant).vocabulary()
+
+    def aliases(kind: LabelKind, value: str | None) -> str | None:
+        if value is None:
+            return None
+        return json.dumps(sorted(vocabulary.aliases(vocabulary.canonical_label(Label(kind, value)))))
+
+    scopes = aliases(LabelKind.SCOPE, selector.scope)
+    events = aliases(LabelKind.EVENT_TYPE, selector.event_type)
+    query = """
+        SELECT s.seq, t.name, s.step, labels.seq IS NOT NULL
+        FROM trajectories t JOIN steps s ON s.trajectory = t.number LEFT JOIN labels USING (seq)
+        WHERE t.tenant = ? AND (? IS NULL OR t.name = ?) AND (? IS NULL OR s.step = ?)
+          AND (? IS NULL OR s.recorded < ?)
+          AND (? IS NULL OR json_extract(CAST(labels.labels AS TEXT), '$.intent.scope')
+                            IN (SELECT value FROM json_each(?)))
+          AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(CAST(labels.labels AS TEXT), '$.intent.event_types') e
+                                    WHERE e.value IN (SELECT value FROM json_each(?))))
+        ORDER BY s.seq"""
+    given = (selector.trajectory, selector.step, selector.accepted_before, scopes, events)
+    rows = ingestor.journal.rows(query, tenant, *(value for value in given for _ in range(2)))
+    return [Selected(seq, trajectory, step, bool(labeled)) for seq, trajectory, step, labeled in rows]
+
+
+def correct(
+    ingestor: Ingestor,
+    *,
+    tenant: str,
+    trajectory: str,
+    step: str,
+    at: float,
+    by: str = PERSON,
+    text: str | None = None,
+    labels: dict[str, Any] | None = None,
+) -> None:
+    """Replace the text or labels of a step; what it was is kept in its history.
+
+    With another text, references and summary of the old one go; a source that gives the step as it was changes nothing.
+
+    Args:
+        ingestor: Of the memory.
+        tenant: Whose step it is.
+        trajectory: Where it is.
+        step: Its id.
+        at: Now, in Unix seconds.
+        by: Who corrects it; goes into `StepLabels.made_by` where labels are corrected.
+        text: The right text.
+        labels: The right labels, by field of `ContextualIntent`; those not named stay.
+
+    Raises:
+        InputError: There is no such step, it is retired, or waits for the labels that are to be corrected.
+    """
+    if text is None and not labels:
+        raise InputError("nothing to correct is given", hint="give a text, or labels of some kind")
+    entry = _entry(ingestor.journal, tenant, trajectory, step)
+    if entry.state is StepState.RETIRED:
+        raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
+    if labels and entry.labels is None:
+        raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
+    right, made = entry.step, entry.labels
+    if text is not None:
+        right = right.model_copy(update={"content": clean_text(text)})
+        made = made and made.model_copy(update={"references": (), "mentions": (), "summary": ""})
+    if labels and made is not None:
+        intent = ContextualIntent.model_validate({**made.intent.model_dump(), **labels})
+        made = made.model_copy(update={"intent": intent, "made_by": by})
+    payload, _ = encode_step(right, max_chars=ingestor.journal.max_step_chars)
+
+    def change() -> None:
+        with ingestor.journal.transaction() as db:
+            db.execute(
+                "INSERT INTO history (seq, at, made_by, payload, labels)"
+                " SELECT s.seq, ?, ?, s.payload, labels.labels FROM steps s LEFT JOIN labels USING (seq)"
+                " WHERE s.seq = ?",
+                (at, by, entry.seq),
+            )
+            # The digest stays: the source will go on giving the step as it was.
+            db.execute("UPDATE steps SET payload = ? WHERE seq = ?", (payload, entry.seq))
+            state = StepState.ACCEPTED
+            if made is not None:
+                db.execute("UPDATE labels SET labels = ? WHERE seq = ?", (encode_labels(made, step=step), entry.seq))
+                state = StepState.LABELED
+            db.execute("UPDATE states SET state = ?, reason = '' WHERE seq = ?", (state.value, entry.seq))
+            _drop_checkpoint(db, tenant, trajectory)
+
+    ingestor.rework(tenant, trajectory, change)
+
+
+def history(journal: Journal, *, tenant: str, trajectory: str, step: str) -> list[Revision]:
+    """What a step was before each of its corrections, oldest first.
+
+    Raises:
+        InputError: There is no such step.
+    """
+    seq = _entry(journal, tenant, trajectory, step).seq
+    rows = journal.rows("SELECT at, made_by, payload, labels FROM history WHERE seq = ? ORDER BY number", seq)
+    return [
+        Revision(at, by, Step.model_validate_json(payload), labels and StepLabels.model_validate_json(labels))
+        for at, by, payload, labels in rows
+    ]
+
+
+def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at: float, reason: str) -> int:
+    """Take steps out of retrieval; the journal keeps them, with the reason. Return how many were not retired before.
+
+    Raises:
+        InputError: Some wait for their labels; none was retired.
+    """
+    if waiting := [each for each in selected if not each.labeled]:
+        raise InputError(
+            f"{len(waiting)} of the steps wait for their labels, the first is {waiting[0].step!r}",
+            hint="`stitch retry` labels them; erasing needs no labels",
+        )
+    moment = datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="seconds")
+    note = f"retired {moment}" + (f": {reason}" if reason else "")
+    before = ingestor.counts(tenant).retired
+    for trajectory, group in _by_trajectory(selected):
+
+        def change(trajectory: str = trajectory, group: Sequence[Selected] = group) -> None:
+            seqs = _seqs(group)
+            with ingestor.journal.transaction() as db:
+                db.execute(
+                    "UPDATE states SET state = 'retired', reason = ?"
+                    " WHERE seq IN (SELECT value FROM json_each(?)) AND state <> 'retired'",
+                    (note, seqs),
+                )
+                db.execute("DELETE FROM unflushed WHERE seq IN (SELECT value FROM json_each(?))", (seqs,))
+            ingestor.store.delete(tenant, [snippet_id(tenant, trajectory, each.step) for each in group])
+
+        ingestor.rework(tenant, trajectory, change)
+    return ingestor.counts(tenant).retired - before
+
+
+def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, folder: Path) -> Erased:
+    """Erase steps from journal, store, labels of other steps, and the files of the memory; then look for what is left.
+
+    What other steps of the trajectory have from them goes too: contexts, resolved references, summaries, and the words
+    of scopes that no step is left to say. A step is erased when this returns; an interrupted call is to be repeated,
+    and what could only be left in freed parts of files is removed when the memory is opened.
+
+    Args:
+        ingestor: Of the memory.
+        selected: What to erase.
+        tenant: Whose they are.
+        folder: Where the journal is, with rejects and traces.
+    """
+    entries = list(_entries(ingestor.journal, selected))
+    traces = traces_of(entries, tenant=tenant)
+    remove_lines(folder, entries, traces, tenant=tenant)
+    trajectories = _by_trajectory(selected)
+    for trajectory, group in trajectories:
+        gone = [entry for entry in entries if entry.trajectory == trajectory]
+
+        def change(
+            trajectory: str = trajectory, group: Sequence[Selected] = group, gone: Sequence[Entry] = gone
+        ) -> None:
+            ingestor.store.delete(tenant, [snippet_id(tenant, trajectory, each.step) for each in group])
+            _erase_rows(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
+
+        ingestor.rework(tenant, trajectory, change)
+    if selected:
+        purge(ingestor, folder=folder)
+    return Erased(len(selected), len(trajectories), search_files(folder, ingestor, traces))
+
+
+def purge(ingestor: Ingestor, *, folder: Path) -> None:
+    """Rewrite what may hold erased bytes in freed parts: the files of journal and store, a half-built next store."""
+    shutil.rmtree(folder / NEXT_FOLDER, ignore_errors=True)
+    ingestor.flush()
+    if isinstance(ingestor.store, PurgeableStore):
+        ingestor.store.purge()
+    with ingestor.journal.transaction() as db:
+        db.execute("DELETE FROM purges")
+    ingestor.journal.compact()
+
+
+def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
+    """Purge if an erasure was interrupted before it had done so."""
+    if ingestor.journal.rows("SELECT 1 FROM purges LIMIT 1"):
+        purge(ingestor, folder=folder)
+
+
+def _erase_rows(
+    journal: Journal, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
+) -> None:
+    seqs = _seqs(group)
+    ids = {each.step for each in group}
+    left = [entry for entry in journal.entries(tenant, trajectory) if entry.id not in ids]
+    rewritten = list(_without_traces(left, gone))
+    with journal.transaction() as db:
+        for statement in _DELETIONS:
+            db.execute(statement, (seqs,))
+        _drop_checkpoint(db, tenant, trajectory)
+        db.executemany("UPDATE labels SET labels = ? WHERE seq = ?", rewritten)
+        db.executemany(
+            "UPDATE states SET state = 'labeled' WHERE seq = ? AND state = 'stored'", [(seq,) for _, seq in rewritten]
+        )
+        db.execute(
+            "DELETE FROM trajectories WHERE tenant = ? AND name = ?"
+            " AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.trajectory = trajectories.number)",
+            (tenant, trajectory),
+        )
+        db.execute("INSERT INTO purges VALUES (NULL)")
+
+
+def _without_traces(left: Sequence[Entry], gone: Sequence[Entry]) -> Iterator[tuple[bytes, int]]:
+    """The labels, encoded, and the number of each remaining step whose labels have something of the erased ones."""
+    ids = {entry.id for entry in gone}
+    erased_text = "\n".join(_said(entry) for entry in gone)
+    words = _words(erased_text) - _words("\n".join(_said(entry) for entry in left))
+    names = {word.casefold() for word in _WORD.findall(erased_text) if not word.islower() or word.isdigit()} & words
+    scopes: dict[str, str] = {}
+
+    def quotes(text: str) -> bool:
+        return bool(text) and (text in erased_text or not words.isdisjoint(_words(text)))
+
+    def without(values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(value for value in values if names.isdisjoint(_words(value)))
+
+    for entry in left:
+        if entry.labels is None:
+            continue
+        intent, labels = entry.labels.intent, entry.labels
+        scope = intent.scope
+        if scope is not None and scope not in scopes:
+            kept = " ".join(word for word in scope.split() if words.isdisjoint(_words(word)))
+            scopes[scope] = (kept if _WORD.search(kept) else NO_SCOPE) if kept != scope else scope
+        clean = labels.model_copy(
+            update={
+                "context": "" if quotes(labels.context) else labels.context,
+                "summary": "" if not words.isdisjoint(_words(labels.summary)) else labels.summary,
+                "references": tuple(
+                    reference
+                    for reference in labels.references
+                    if reference.antecedent not in ids and words.isdisjoint(_words(reference.replacement))
+                ),
+                "mentions": tuple(
+                    mention
+                    for mention in labels.mentions
+                    if words.isdisjoint(_words(mention.value)) and without([mention.entity_type])
+                ),
+                "intent": ContextualIntent(
+                    scope=None if scope is None else scopes[scope],
+                    event_types=without(intent.event_types),
+                    entity_types=without(intent.entity_types),
+                    targets=without(intent.targets),
+                ),
+            }
+        )
+        if clean != labels:
+            yield encode_labels(clean, step=entry.id), entry.seq
+
+
+def _said(entry: Entry) -> str:
+    calls = " ".join(f"{call.name} {json.dumps(dict(call.arguments), ensure_ascii=False)}"
+                     for call in entry.step.tool_calls)  # fmt: skip
+    return f"{entry.step.role}\n{entry.step.content}\n{calls}\n{entry.step.tool_name or ''}"
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def _entry(journal: Journal, tenant: str, trajectory: str, step: str) -> Entry:
+    rows = journal.rows(
+        "SELECT s.position FROM steps s JOIN trajectories t ON t.number = s.trajectory"
+        " WHERE t.tenant = ? AND t.name = ? AND s.step = ?",
+        tenant, trajectory, step,
+    )  # fmt: skip
+    for ((position,),) in [rows] if rows else []:
+        for entry in journal.entries(tenant, trajectory, start=position, stop=position + 1):
+            return entry
+    raise InputError(f"no step {step!r} in trajectory {trajectory!r}", hint="`stitch show --steps` lists the steps")
+
+
+def _entries(journal: Journal, selected: Sequence[Selected]) -> Iterator[Entry]:
+    return journal.entries_of([each.seq for each in selected])
+
+
+def _by_trajectory(selected: Iterable[Selected]) -> list[tuple[str, list[Selected]]]:
+    groups: dict[str, list[Selected]] = {}
+    for each in selected:
+        groups.setdefault(each.trajectory, []).append(each)
+    return list(groups.items())
+
+
+def _seqs(selected: Iterable[Selected]) -> str:
+    return json.dumps([each.seq for each in selected])
+
+
+def _drop_checkpoint(db: Any, tenant: str, trajectory: str) -> None:
+    db.execute(
+        "DELETE FROM checkpoints WHERE trajectory = (SELECT number FROM trajectories WHERE tenant = ? AND name = ?)",
+        (tenant, trajectory),
+    )

@@ -1,0 +1,165 @@
+"""What would betray an erased step, and whether any file of a memory still holds it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stitch.core import snippet_id
+from stitch.errors import JournalError
+from stitch.ingest.entries import Entry
+from stitch.ingest.ingestor import Ingestor
+
+_LEAST_BYTES = 8
+_FRAGMENT_BYTES = 24
+_PIECE_BYTES = 1 << 22
+_HASH_BITS = 22
+# What JSON writes otherwise than it is said ends a fragment, so that fragments look alike in every file.
+_PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
+_NAMES = re.compile(r"[A-Z0-9]\w*(?:[ .,:/-]{1,2}[A-Z0-9]\w*)*")
+
+
+class Proof(NamedTuple):
+    """Where traces of erased steps were searched for, and what was found."""
+
+    files: int
+    megabytes: float
+    traces: int
+    """How many fragments of texts, names and ids were searched for, in any case of letters."""
+    said_elsewhere: int
+    """How many of them steps that remain say too: finding these would show nothing."""
+    found: tuple[str, ...]
+    """The files in which others were found, each with how many; none if the erasure is complete."""
+
+
+def traces_of(entries: Iterable[Entry], *, tenant: str) -> set[bytes]:
+    """The ids, fragments of texts and names by which erased steps could be known, folded to lower case.
+
+    Of each line of text up to three fragments of 24 bytes; nothing shorter than 8 bytes, which could stand anywhere.
+    """
+    traces: set[bytes] = set()
+    for entry in entries:
+        traces.add(snippet_id(tenant, entry.trajectory, entry.id).encode())
+        for text in _texts(entry):
+            for name in _NAMES.findall(text):
+                traces.add(name.encode().lower())
+            for line in _PLAIN.findall(text):
+                data = line.strip().encode().lower()
+                starts = (0, (len(data) - _FRAGMENT_BYTES) // 2, len(data) - _FRAGMENT_BYTES)
+                traces.update(data[max(start, 0) :][:_FRAGMENT_BYTES] for start in starts)
+    return {trace for trace in traces if len(trace) >= _LEAST_BYTES}
+
+
+def remove_lines(folder: Path, entries: Sequence[Entry], traces: set[bytes], *, tenant: str) -> int:
+    """Remove the lines that speak of erased steps from the JSON-line files in a memory folder; return how many.
+
+    Those are its rejects and traces. Lines that name another tenant stay as they are.
+    """
+    ids = {(entry.trajectory, entry.id) for entry in entries}
+    removed = 0
+    for path in sorted(folder.glob("*.jsonl")) if ids else ():
+        lines = path.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if not _speaks_of(line, ids, traces, tenant)]
+        if len(kept) < len(lines):
+            try:
+                with path.open("r+b") as file:  # in place: an observer may have it open
+                    file.write(b"".join(kept))
+                    file.truncate()
+            except OSError as error:
+                raise JournalError(f"{str(path)!r} cannot be rewritten: {(error.strerror or '').lower()}") from error
+        removed += len(lines) - len(kept)
+    return removed
+
+
+def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes]) -> Proof:
+    """Search every file of a memory folder for traces; those that remaining steps say too do not count."""
+    hits: dict[str, set[bytes]] = {}
+    files, size = 0, 0
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        found: set[bytes] = set()
+        try:
+            file = path.open("rb")
+        except FileNotFoundError:  # the engine makes and moves files of its log when it likes
+            continue
+        files += 1
+        with file:
+            tail = b""
+            while piece := file.read(_PIECE_BYTES):
+                size += len(piece)
+                data = tail + piece.lower()
+                if data.count(0) < len(data):  # files are made larger than what is in them
+                    found |= find_traces(traces - found, data)
+                tail = data[-512:]
+        if found:
+            hits[str(path.relative_to(folder))] = found
+    innocent = _said_by_others(ingestor, set().union(*hits.values())) if hits else set()
+    left = {name: found - innocent for name, found in hits.items()}
+    told = tuple(f"{name}: {len(found)} traces" for name, found in left.items() if found)
+    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), told)
+
+
+def find_traces(traces: set[bytes], data: bytes) -> set[bytes]:
+    """Which of the traces stand in the data; both in lower case."""
+    if len(traces) * len(data) < 1 << 24:
+        return {trace for trace in traces if trace in data}
+    import numpy as np
+
+    by_prefix: dict[int, set[int]] = {}
+    for trace in traces:
+        by_prefix.setdefault(int.from_bytes(trace[:_LEAST_BYTES], "little"), set()).add(len(trace))
+    prefixes = np.array(sorted(by_prefix), dtype=np.uint64)
+    factor, shift = np.uint64(0x9E3779B97F4A7C15), np.uint64(64 - _HASH_BITS)
+    table = np.zeros(1 << _HASH_BITS, dtype=bool)
+    table[(prefixes * factor) >> shift] = True
+    found: set[bytes] = set()
+    for start in range(min(_LEAST_BYTES, len(data))):
+        windows = np.frombuffer(data, dtype="<u8", count=(len(data) - start) // _LEAST_BYTES, offset=start)
+        places = np.flatnonzero(table[(windows * factor) >> shift])
+        places = places[np.isin(windows[places], prefixes)]
+        for place, prefix in zip(places.tolist(), windows[places].tolist(), strict=True):
+            offset = start + place * _LEAST_BYTES
+            found.update(data[offset : offset + length] for length in by_prefix[prefix])
+    return found & traces
+
+
+def _said_by_others(ingestor: Ingestor, traces: set[bytes]) -> set[bytes]:
+    rows = ingestor.journal.rows(
+        "SELECT CAST(s.payload AS TEXT) || char(10) || t.name || char(10) || t.tenant FROM steps s"
+        " JOIN trajectories t ON t.number = s.trajectory"
+    )
+    return find_traces(traces, "\n".join(text for (text,) in rows).encode().lower())
+
+
+def _speaks_of(line: bytes, ids: set[tuple[str, str]], traces: set[bytes], tenant: str) -> bool:
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        fields = {}
+    if not isinstance(fields, dict) or fields.get("tenant", tenant) != tenant:
+        return False
+    steps = fields.get("steps")
+    if isinstance(steps, list) and any((fields.get("trajectory"), step) in ids for step in steps):
+        return True
+    return bool(find_traces(traces, line.lower()))
+
+
+def _texts(entry: Entry) -> Iterator[str]:
+    step = entry.step
+    yield step.content
+    yield from _strings([dict(call.arguments) for call in step.tool_calls])
+    yield from _strings(dict(step.metadata))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)

@@ -1,0 +1,322 @@
+"""What is corrected keeps its history, what is retired is not found, and of what is erased no byte is left."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch import Memory, Step, open_memory
+from stitch.core import StepState, ToolCall
+from stitch.errors import InputError, JournalError
+from stitch.ingest.forget import Selector, correct, erase, retire, select
+from stitch.ingest.traces import find_traces
+from stitch.observe import TraceObserver
+
+Make = Callable[..., Any]
+
+SECRET = "Let's plan day 1. My own doctor Quetzalina Archaeopteryx lives at the Halcyon Observatory, room 9417."
+TRIP = [
+    Step(id="a", role="user", content=SECRET),
+    Step(id="b", role="user", content="How much is it per night?"),
+    Step(id="c", role="assistant", content="It is priced at around $76.22 for two."),
+    Step(id="d", role="user", content="Now let's turn to day 2. One idea for breakfast is the Hyperion Horizon."),
+    Step(id="e", role="user", content="What is its price?"),
+]
+CANARIES = (b"quetzalina", b"archaeopteryx", b"halcyon", b"9417")
+
+
+def files_with(folder: Path, *texts: bytes) -> list[str]:
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and any(text in path.read_bytes().lower() for text in texts)
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+    with open_memory(tmp_path / "m", tenant="bob") as other:
+        other.add_many(TRIP, trajectory="trip")
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.inventory()
+    return tmp_path / "m"
+
+
+@pytest.fixture
+def memory(folder: Path) -> Iterator[Memory]:
+    with open_memory(folder) as opened:
+        yield opened
+
+
+def rows_of(folder: Path, tenant: str) -> list[Any]:
+    query = (
+        "SELECT s.*, labels.labels, states.* FROM steps s JOIN trajectories t ON t.number = s.trajectory"
+        " JOIN labels USING (seq) JOIN states USING (seq) WHERE t.tenant = ? ORDER BY seq"
+    )
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
+        return db.execute(query, (tenant,)).fetchall()
+
+
+# Erasing
+
+
+def test_of_an_erased_step_no_byte_is_left_in_any_file(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    with TraceObserver(folder / "trace.jsonl") as trace, open_memory(folder, observers=[trace]) as memory:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.search("Who is Quetzalina Archaeopteryx?")
+        memory.search("breakfast")
+        (folder / "rejects.jsonl").write_text(
+            json.dumps({"source": "x", "line": 1, "reason": "known", "text": SECRET[:60]}) + "\nnot even json\n"
+        )
+        memory.flush()
+    assert {"journal.sqlite", "trace.jsonl", "rejects.jsonl"} <= set(files_with(folder, *CANARIES))
+    with open_memory(folder) as memory:
+        assert "halcyon" in str(memory.inventory().scopes).lower()
+        erased = memory.erase(Selector(trajectory="trip", step="a"))
+        assert (erased.steps, erased.trajectories, erased.proof.found) == (1, 1, ())
+        assert erased.proof.files > 5
+        assert erased.proof.traces > 5
+        assert files_with(folder, *CANARIES) == []
+        assert not any(name in str(memory.inventory()).lower().encode() for name in CANARIES)
+        assert [entry.id for entry in memory.steps("trip")] == ["b", "c", "d", "e"]
+        assert memory.verify() == (4, 4, ())
+        assert all("Quetz" not in hit.snippet.text for hit in memory.search("doctor Quetzalina").hits)
+    assert files_with(folder, *CANARIES) == []
+    assert (folder / "rejects.jsonl").read_text() == "not even json\n"
+    with open_memory(folder) as memory:
+        assert memory.verify() == (4, 4, ())
+        assert memory.add(TRIP[0], trajectory="trip").state is StepState.STORED
+
+
+def test_erasing_leaves_other_tenants_byte_for_byte_as_they_were(folder: Path) -> None:
+    journal_before = rows_of(folder, "bob")
+    with open_memory(folder, tenant="bob") as other:
+        found_before = other.search("the price of breakfast", k=9)
+        inventory_before = other.inventory()
+        store_before = [snippet.model_dump_json() for snippet in other._store.scroll("bob")]
+    with open_memory(folder) as memory:
+        erased = memory.erase(Selector(everything=True))
+        assert erased.steps == 5
+        assert memory.trajectories() == []
+        assert memory.status().snippets == 0
+        assert erased.proof.said_elsewhere > 0, "the other tenant says the same"
+        assert erased.proof.found == ()
+    assert rows_of(folder, "bob") == journal_before
+    with open_memory(folder, tenant="bob") as other:
+        found = other.search("the price of breakfast", k=9)
+        assert [(h.snippet, h.density) for h in found.hits] == [(h.snippet, h.density) for h in found_before.hits]
+        assert other.inventory() == inventory_before
+        assert [snippet.model_dump_json() for snippet in other._store.scroll("bob")] == store_before
+
+
+def test_the_proof_finds_what_is_left(folder: Path) -> None:
+    (folder / "notes.txt").write_text("copied by hand: " + SECRET)
+    with open_memory(folder, tenant="bob") as other:
+        other.erase(Selector(trajectory="trip", step="a"))
+    with open_memory(folder) as memory:
+        proof = memory.erase(Selector(trajectory="trip", step="a")).proof
+    assert [line.split(":")[0] for line in proof.found] == ["notes.txt"]
+
+
+def test_lines_of_other_tenants_stay_in_a_trace(folder: Path) -> None:
+    mine = {"tenant": "default", "trajectory": "trip", "steps": ["a"]}
+    lines = [mine, {**mine, "tenant": "bob"}, {**mine, "steps": ["b"]}, {**mine, "trajectory": "other"}]
+    (folder / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with open_memory(folder) as memory:
+        memory.erase(Selector(trajectory="trip", step="a"))
+    kept = [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
+    assert kept == lines[1:]
+
+
+def test_a_trace_that_cannot_be_rewritten_is_an_error_and_nothing_is_erased(folder: Path) -> None:
+    (folder / "trace.jsonl").mkdir()
+    with open_memory(folder) as memory:
+        with pytest.raises((JournalError, IsADirectoryError)):
+            memory.erase(Selector(trajectory="trip", step="a"))
+        assert memory.status().accepted == 5
+
+
+def test_an_interrupted_erasure_is_purged_when_the_memory_is_opened(folder: Path) -> None:
+    with open_memory(folder) as memory:
+        memory.erase(Selector(trajectory="trip", step="e"))
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db, db:
+        db.execute("CREATE TABLE freed (text TEXT)")
+        db.execute("INSERT INTO freed VALUES ('leftover canary')")
+        db.execute("PRAGMA secure_delete = OFF")
+        db.execute("DROP TABLE freed")
+        db.execute("INSERT INTO purges VALUES (NULL)")
+    assert files_with(folder, b"leftover canary")
+    open_memory(folder).close()
+    assert files_with(folder, b"leftover canary") == []
+
+
+def test_what_other_steps_have_from_an_erased_one_goes_too(worlds: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "journal.sqlite")
+    first = Step(id="a", role="user", content="Olympus costs 76")
+    world.add(first, Step(id="b", role="user", content="It has a pool"), Step(id="c", role="user", content="Fine then"))
+    before = {entry.id: entry.labels for entry in world.journal.entries("a", "t")}
+    assert before["b"].context == "Olympus costs 76"
+    assert before["b"].references[0].replacement == "Olympus"
+    chosen = select(world.ingestor, Selector(trajectory="t", step="a"), tenant="a")
+    assert erase(world.ingestor, chosen, tenant="a", folder=tmp_path).proof.found == ()
+    after = {entry.id: entry.labels for entry in world.journal.entries("a", "t")}
+    assert (after["b"].context, after["b"].references) == ("", ())
+    assert after["c"] == before["c"]
+    assert [snippet.resolved for snippet in world.store.scroll("a")] == ["It has a pool", "Fine then"]
+
+
+def test_tool_calls_and_metadata_are_erased_and_searched_for(memory: Memory, folder: Path) -> None:
+    call = ToolCall(name="find_doctor", arguments={"who": ["Tyrannosaurina"]})
+    memory.add(Step(id="x", role="assistant", content="", tool_calls=(call,), metadata={"k": {"n": "Brontosauria"}}),
+               trajectory="tools")  # fmt: skip
+    memory.flush()
+    assert memory.erase(Selector(trajectory="tools")).proof.found == ()
+    assert files_with(folder, b"tyrannosaurina", b"brontosauria") == []
+
+
+def test_erasing_nothing_says_so(memory: Memory) -> None:
+    assert memory.erase(Selector(trajectory="nowhere"))[:2] == (0, 0)
+
+
+# Selecting
+
+
+def test_each_selector_means_what_it_says_and_all_of_it(memory: Memory) -> None:
+    entries = list(memory.steps("trip"))
+    intents = {entry.id: entry.labels.intent for entry in entries if entry.labels}
+    scope, event = intents["a"].scope, intents["b"].event_types[0]
+    canonical = memory.inventory().vocabulary()
+    assert canonical is not None
+    assert memory.count(Selector(trajectory="trip")) == memory.count(Selector(everything=True)) == 5
+    assert memory.count(Selector(trajectory="trip", step="a")) == 1
+    assert memory.count(Selector(scope=scope)) >= 1
+    in_scope = sum(intent.scope == scope for intent in intents.values())
+    assert memory.count(Selector(scope=scope)) >= in_scope
+    assert memory.count(Selector(event_type=event)) >= sum(event in i.event_types for i in intents.values())
+    assert memory.count(Selector(scope="no such scope")) == memory.count(Selector(event_type="none")) == 0
+    assert memory.count(Selector(accepted_before=0.0)) == 0
+    assert memory.count(Selector(accepted_before=1e12)) == 5
+    assert memory.count(Selector(trajectory="trip", step="a", scope="no such scope")) == 0
+    with pytest.raises(InputError, match="no steps are selected"):
+        memory.count(Selector())
+    with pytest.raises(InputError, match="without its trajectory"):
+        memory.count(Selector(step="a"))
+
+
+# Retiring
+
+
+def test_a_retired_step_is_kept_and_not_found(memory: Memory) -> None:
+    assert memory.retire(Selector(trajectory="trip", step="a"), reason="outdated") == 1
+    assert memory.retire(Selector(trajectory="trip", step="a"), reason="again") == 0
+    assert all(hit.snippet.step != "a" for hit in memory.search("Quetzalina Archaeopteryx", k=9).hits)
+    (receipt,) = memory.receipts(state=StepState.RETIRED)
+    assert receipt.reason.startswith("retired 20")
+    assert receipt.reason.endswith(": outdated")
+    assert memory.status().retired == 1
+    assert next(memory.steps("trip")).step.content == SECRET
+    assert memory.retry() == 0
+    assert memory.verify(repair=True) == (5, 4, ())
+    assert memory.add(TRIP[0], trajectory="trip").repeated
+
+
+def test_a_retired_step_that_came_back_is_told_and_removed(world: Any, steps: Make) -> None:
+    from stitch.ingest.repair import repair, verify
+
+    world.add(*steps(2))
+    record = next(iter(world.store.records.values()))
+    chosen = select(world.ingestor, Selector(trajectory="t", step="s0"), tenant="a")
+    assert retire(world.ingestor, chosen, tenant="a", at=0.0, reason="") == 1
+    world.store.put([record])
+    assert [each.what for each in verify(world.ingestor, tenant="a").disagreements] == [
+        "it is retired, and still in the store"
+    ]
+    assert repair(world.ingestor, tenant="a").disagreements == ()
+    assert [receipt.reason for receipt in world.ingestor.receipts("a", state=StepState.RETIRED)] == [
+        "retired 1970-01-01T00:00:00+00:00"
+    ]
+    with pytest.raises(InputError, match="is retired"):
+        correct(world.ingestor, tenant="a", trajectory="t", step="s0", at=1.0, text="x")
+
+
+def test_a_step_without_labels_is_not_retired_but_may_be_erased(world: Any, steps: Make, tmp_path: Path) -> None:
+    world.labeler.fail_next(JournalError("broken on purpose"))
+    world.add(*steps(2))
+    chosen = select(world.ingestor, Selector(everything=True), tenant="a")
+    with pytest.raises(InputError, match="2 of the steps wait"):
+        retire(world.ingestor, chosen, tenant="a", at=0.0, reason="")
+    with pytest.raises(InputError, match="waits for its labels"):
+        correct(world.ingestor, tenant="a", trajectory="t", step="s0", at=1.0, labels={"scope": "x"})
+    correct(world.ingestor, tenant="a", trajectory="t", step="s0", at=1.0, text="Right words")
+    assert world.ingestor.counts("a").stored == 1, "the corrected one was labeled"
+    assert erase(world.ingestor, chosen, tenant="a", folder=tmp_path).steps == 2
+    assert world.store.count() == 0
+
+
+# Correcting
+
+
+def test_a_corrected_label_is_a_persons_and_found_and_keeps_its_history(memory: Memory) -> None:
+    memory.correct("b", trajectory="trip", labels={"scope": "health matters"}, by="ann")
+    entry = list(memory.steps("trip"))[1]
+    assert entry.labels is not None
+    assert (entry.labels.intent.scope, entry.labels.made_by) == ("health matters", "ann")
+    assert "health matters" in {scope.name for scope in memory.inventory().scopes}
+    memory.correct("b", trajectory="trip", text="How much is the night there?")
+    first, second = memory.history("b", trajectory="trip")
+    assert first.labels is not None
+    assert second.labels is not None
+    assert (first.by, first.step.content) == ("ann", "How much is it per night?")
+    assert first.labels.intent.scope != second.labels.intent.scope == "health matters"
+    hits = {hit.snippet.step: hit.snippet for hit in memory.search("night there", k=9).hits}
+    assert hits["b"].text == "How much is the night there?"
+    assert hits["b"].labeled_by == "ann"
+    assert memory.verify() == (5, 5, ())
+    assert memory.add(TRIP[1], trajectory="trip").repeated, "the source goes on giving the old words"
+
+
+def test_what_cannot_be_corrected_is_named(memory: Memory) -> None:
+    with pytest.raises(InputError, match="no step 'z'"):
+        memory.correct("z", trajectory="trip", text="x")
+    with pytest.raises(InputError, match="nothing to correct"):
+        memory.correct("a", trajectory="trip")
+    assert memory.history("a", trajectory="trip") == []
+
+
+def test_the_history_of_an_erased_step_is_erased(memory: Memory, folder: Path) -> None:
+    memory.correct("a", trajectory="trip", text="Nothing to see here, really")
+    memory.erase(Selector(trajectory="trip", step="a"))
+    with open_memory(folder.parent / "other") as _:
+        pass
+    assert memory._ingestor.journal.rows("SELECT count(*) FROM history") == [(0,)]
+
+
+# Searching for traces
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    data=st.binary(max_size=300).map(bytes.lower),
+    cuts=st.lists(st.tuples(st.integers(0, 300), st.integers(8, 30)), max_size=20),
+    others=st.lists(st.binary(min_size=8, max_size=12), max_size=20),
+    repeat=st.sampled_from([1, 4000]),
+)
+def test_finding_many_traces_at_once_finds_what_looking_for_each_finds(
+    data: bytes, cuts: list[tuple[int, int]], others: list[bytes], repeat: int
+) -> None:
+    traces = {data[start : start + length] for start, length in cuts} | set(others)
+    traces = {trace for trace in traces if len(trace) >= 8}
+    everything = data * repeat
+    assert find_traces(traces, everything) == {trace for trace in traces if trace in everything}
