@@ -39,6 +39,7 @@ _REMEMBERED = 16
 
 _POINTING = frozenset(map(stem, ("of", "for", "about", "with", "regarding", "concerning", "on", "in", "during")))
 """Stems of words that say, before the name of a scope, that it is where to look and not what was done."""
+_FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
 _UNIT = re.compile(r"\b[a-z]+ \d+\b")
 
 
@@ -143,8 +144,9 @@ def _named_scopes(question: Question, index: _Index) -> Iterator[tuple[str, str]
         if unit and f" {unit.group()} " in question.said:
             yield name, unit.group()
         elif number in index.resumed and " " in said and f" the {said} " in question.said:
-            before = question.said.split(f" the {said} ")[0].rsplit(" ", 1)[-1]
-            if before in _POINTING:
+            before, _, after = question.said.partition(f" the {said} ")
+            whole = not after or after.split(" ", 1)[0] in _FUNCTION_STEMS  # not "the NAME conference"
+            if whole and before.rsplit(" ", 1)[-1] in _POINTING:
                 yield name, said
 
 

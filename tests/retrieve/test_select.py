@@ -101,6 +101,7 @@ def test_a_resumed_scope_is_chosen_by_its_name_and_the_name_is_not_searched_agai
     assert selection.remainder == "what did the tests report after the fix for the"
     assert not select("What is the cause of the export rows?", bugs).intent_filter
     assert not select("Who raised the login timeout?", bugs).intent_filter
+    assert not select("Who spoke about the login timeout conference?", bugs).intent_filter
 
 
 @pytest.mark.parametrize(
