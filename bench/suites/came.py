@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 from stitch.bench.data.came import load_came
+from stitch.bench.data.hub import download_release
 from stitch.bench.data.types import DataSet
 from stitch.bench.figures import print_json, print_table
 from stitch.bench.metrics.scores import mean
@@ -71,8 +72,9 @@ def _unresolved(resolved: float | None, *, labeled: bool) -> dict[str, str]:
 
 @click.command()
 @click.option("--data", required=True, type=click.Path(path_type=Path), help="A folder of CAME-Bench data.")
+@click.option("--download", is_flag=True, help="Fetch the official release into the folder first.")
 @suite_options
-def command(data: Path, **given: Any) -> None:
+def command(data: Path, download: bool, **given: Any) -> None:
     """Measure on CAME-Bench: the release (encoded or decoded), the published example, or a generated set.
 
     \b
@@ -81,6 +83,8 @@ def command(data: Path, **given: Any) -> None:
       stitch bench came --data travel-s --methods stitch,bm25
     """
     options = Options(**given)
+    if download:
+        download_release(data)
     figures = measure_came(load_came(data), options)
     if options.as_json:
         print_json(figures)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stitch.bench.data.came import CameFiles, load_came, read_files, release_digest
 from stitch.bench.data.codec import decode, decode_blob
+from stitch.bench.data.hub import REPOSITORY, download_release
 from stitch.bench.data.types import GoldLabels, GoldOperation
 
 from stitch.errors import InputError
@@ -201,3 +202,28 @@ def test_the_published_example_loads(shared_data: Callable[[str], Path]) -> None
     assert [(t.id, len(t.steps)) for t in loaded.trajectories] == [("debate_example", 53), ("travel_plan_example", 186)]
     assert {q.type for q in loaded.questions if q.domain == "travel"} == {"type_1", "type_2", "type_3", "type_4"}
     assert not any("TIMESTAMP" in step.content for t in loaded.trajectories for step in t.steps)
+
+
+def test_the_release_is_fetched_once(tmp_path: Path) -> None:
+    calls = []
+
+    def fetch(*, local_dir: str, **given: Any) -> None:
+        calls.append(given)
+        pair = {"traj-0/turns.jsonl": lines(*TURNS), "traj-0/questions.jsonl": lines(QUESTION)}
+        encode(Path(local_dir) / "encoded_benchmark_codec", pair)
+
+    download_release(tmp_path, fetch=fetch)
+    download_release(tmp_path, fetch=fetch)
+    assert [call["repo_id"] for call in calls] == [REPOSITORY]
+    assert len(load_came(tmp_path).questions) == 1
+
+
+def test_a_download_that_fails_says_why(tmp_path: Path) -> None:
+    def refuse(**given: Any) -> None:
+        raise OSError("no route\nto host")
+
+    with pytest.raises(InputError, match="cannot download 'Seattleyrz/CAME-Bench': no route to host") as raised:
+        download_release(tmp_path, fetch=refuse)
+    assert "--data" in raised.value.hint
+    with pytest.raises(InputError, match="holds no metadata"):
+        download_release(tmp_path, fetch=lambda **given: None)
