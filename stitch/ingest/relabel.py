@@ -28,34 +28,34 @@ def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:
     """Let the ingestor's labeler make the labels that it has not made, in every trajectory of a tenant.
 
     Labels change in the journal a batch at a time, and then in the store under the same ids; an interrupted run is
-    finished by `recover` or by the next one. Steps without labels are labeled first.
+    finished by `recover` or by the next one. Steps without labels are labeled first. What a person corrected stays.
 
     Raises:
         ReplyError: The labeler gave more or fewer labels than there are steps; that batch is as it was.
     """
     ingestor.retry(tenant)
+    corrected = frozenset(ingestor.journal.rows("SELECT seq, made_by FROM history"))
     trajectories = steps = relabeled = 0
     for trajectory in ingestor.journal.trajectories(tenant):
-        foreign = sum(1 for entry in ingestor.journal.entries(tenant, trajectory) if _is_foreign(ingestor, entry))
+        run = _Run(ingestor, tenant, trajectory, corrected)
+        foreign = sum(map(run.is_foreign, ingestor.journal.entries(tenant, trajectory)))
         if foreign:
-            run = _Run(ingestor, tenant, trajectory)
             ingestor.rework(tenant, trajectory, run.change)
             trajectories, steps, relabeled = trajectories + 1, steps + foreign, relabeled + run.relabeled
     return Relabeled(trajectories, steps, relabeled)
 
 
-def _is_foreign(ingestor: Ingestor, entry: Entry) -> bool:
-    return (
-        entry.labels is not None
-        and entry.state is not StepState.RETIRED
-        and entry.labels.made_by != ingestor.labeler.name
-    )
-
-
 class _Run:
-    def __init__(self, ingestor: Ingestor, tenant: str, trajectory: str) -> None:
+    def __init__(self, ingestor: Ingestor, tenant: str, trajectory: str, corrected: frozenset[tuple[int, str]]) -> None:
         self.relabeled = 0
-        self._ingestor, self._tenant, self._trajectory = ingestor, tenant, trajectory
+        self._ingestor, self._tenant, self._trajectory, self._corrected = ingestor, tenant, trajectory, corrected
+
+    def is_foreign(self, entry: Entry) -> bool:
+        """Whether another labeler made the labels, and nobody corrected them."""
+        if entry.labels is None or entry.state is StepState.RETIRED:
+            return False
+        maker = entry.labels.made_by
+        return maker != self._ingestor.labeler.name and (entry.seq, maker) not in self._corrected
 
     def change(self) -> None:
         """Label the trajectory anew from its first step; labels that are this labeler's own stay."""
@@ -70,7 +70,7 @@ class _Run:
         position = 0
         stop = journal.labeled(self._tenant, self._trajectory)
         for chunk in chunks(journal.entries(self._tenant, self._trajectory, stop=stop), BATCH_STEPS):
-            for foreign, group in groupby(chunk, key=lambda entry: _is_foreign(ingestor, entry)):
+            for foreign, group in groupby(chunk, key=self.is_foreign):
                 entries = list(group)
                 steps = [entry.step for entry in entries]
                 if foreign:

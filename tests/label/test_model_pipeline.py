@@ -17,6 +17,7 @@ from stitch.core import IntentFilter, LabelInventory, SearchRequest, Step, StepS
 from stitch.embed import HashingEmbedder
 from stitch.errors import ModelUnavailableError, ReplyError, SettingsError
 from stitch.ingest import Ingestor, Journal
+from stitch.ingest.forget import correct
 from stitch.ingest.relabel import relabel
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
@@ -372,3 +373,17 @@ def test_the_filter_can_be_chosen_one_kind_a_call() -> None:
 def test_a_model_off_this_machine_is_refused_when_offline(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailableError):
         open_memory(tmp_path, labels="model", model="openai/gpt-5-mini", offline=True)
+
+
+def test_relabel_leaves_what_a_person_corrected(tmp_path: Path) -> None:
+    ingestor = ingestor_with(tmp_path / "journal", ScriptedLabeler(name="old"))
+    ingestor.add_many(steps(6), tenant="x", trajectory="t")
+    correct(ingestor, tenant="x", trajectory="t", step="2", at=1.0, by="ann", labels={"scope": "trip"})
+    ingestor.close()
+    ingestor = ingestor_with(tmp_path / "journal", LocalLabeler())
+    assert relabel(ingestor, tenant="x").relabeled == 5
+    made = {entry.id: entry.labels for entry in ingestor.journal.entries("x", "t")}
+    assert made["2"] is not None
+    assert (made["2"].made_by, made["2"].intent.scope) == ("ann", "trip")
+    assert {labels.made_by for step, labels in made.items() if labels and step != "2"} == {LOCAL}
+    ingestor.close()
