@@ -397,6 +397,10 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
     reopened.purge()
     assert _files_with(tmp_path, b"nowadays") == []
     assert reopened.count() == 0
+    reopened.put([record("again", "after everything")])
     reopened.close()
     with pytest.raises(StoreError, match="closed"):
         reopened.purge()
+    (tmp_path / "store" / "shard").rename(tmp_path / "store" / "fresh-shard")  # a purge was killed between its moves
+    with closing(EdgeStore(tmp_path, embedder_name="test", dimension=4)) as store:
+        assert [snippet.text for snippet in store.scroll("a")] == ["after everything"]
