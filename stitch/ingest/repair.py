@@ -1,4 +1,4 @@
-"""What keeps a memory whole: does the store agree with the journal, a store built anew, a copy of the journal."""
+"""What keeps a memory whole: does the store agree with the journal, and a store built anew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, StepState
-from stitch.errors import InputError, JournalError
+from stitch.errors import JournalError
 from stitch.ingest.entries import Entry, differences
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.journal import Journal
@@ -20,7 +20,6 @@ NEXT_FOLDER = "reindex"
 """Where in the folder of a memory its next store is built."""
 
 _COMPLETE = "complete"
-_COPY_TRIES = 20
 
 
 class Disagreement(NamedTuple):
@@ -211,63 +210,3 @@ def _sync(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-# A copy of the journal
-
-
-def copy_journal(source: Path, destination: Path) -> None:
-    """Copy a journal, also while its owner writes to it; what was accepted before the call is in the copy.
-
-    The owner keeps others from opening it, so the files are copied as they are. That is sound if no checkpoint fell
-    into the copying: then the file did not change, and what was being appended to the log is cut off by its checksums.
-    If one did, it is tried again.
-
-    Raises:
-        InputError: There is no journal, or something is at the destination.
-        JournalError: No sound copy came about.
-    """
-    if not source.is_file():
-        raise InputError(f"no memory at {str(source.parent)!r}", hint="name the folder of a memory")
-    if destination.exists():
-        raise InputError(f"{str(destination)!r} is there already", hint="name a new folder")
-    log, log_copy = (Path(f"{path}-wal") for path in (source, destination))
-    try:
-        for _ in range(_COPY_TRIES):
-            before = _generation(source, log)
-            shutil.copyfile(source, destination)
-            if log.exists():
-                shutil.copyfile(log, log_copy)
-            if before == _generation(source, log) and _is_sound(destination):
-                return
-            destination.unlink()
-            log_copy.unlink(missing_ok=True)
-    except OSError as error:
-        raise JournalError(
-            f"journal {str(source)!r} cannot be copied to {str(destination)!r}: {(error.strerror or '').lower()}",
-            hint="check both folders and the free space",
-        ) from error
-    raise JournalError(f"journal {str(source)!r} cannot be copied: it changes too fast or is damaged",
-                       hint="`stitch verify` tells which")  # fmt: skip
-
-
-def _generation(source: Path, log: Path) -> tuple[int, int, bytes]:
-    """What changes with every checkpoint: the file itself, and the salts in the head of its log."""
-    about = source.stat()
-    try:
-        with log.open("rb") as file:
-            head = file.read(32)
-    except FileNotFoundError:
-        head = b""
-    return about.st_mtime_ns, about.st_size, head
-
-
-def _is_sound(path: Path) -> bool:
-    try:
-        copy = Journal(path)
-    except JournalError:
-        return False
-    try:
-        return not damage(copy)
-    finally:
-        copy.close()

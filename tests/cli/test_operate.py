@@ -1,4 +1,4 @@
-"""What an operator calls: receipts, retry, verify, reindex; each says what is so and what to do next."""
+"""What an operator calls: receipts, retry, verify, reindex, forget; each says what is so and what to do next."""
 
 from __future__ import annotations
 
@@ -108,3 +108,49 @@ def test_each_command_shows_an_example_of_itself(run, name):
     code, out, _ = run(name, "--help")
     assert code == 0
     assert f"stitch {name}" in out.split("Example:")[1]
+
+
+def test_forgetting_counts_first_then_erases_and_prints_the_proof(run, memory):
+    selector = ("--trajectory", "trip-1", "--memory", memory)
+    assert run("forget", "erase", "--dry-run", *selector) == (0, "3 steps would be erased\n", "")
+    assert json.loads(run("forget", "erase", "--dry-run", *selector, "--json")[1]) == {"steps": 3, "dry_run": True}
+    Path(memory, "copy.txt").write_text(STEPS[0].content)
+    code, out, _ = run("forget", "erase", "--step", "0", *selector)
+    assert code == 5
+    assert "1 steps of 1 trajectories are erased\nproof: " in out
+    assert "  copy.txt: " in out
+    Path(memory, "copy.txt").unlink()
+    code, out, _ = run("forget", "erase", "--all", "--memory", memory, "--json")
+    erased = json.loads(out)
+    assert (code, erased["steps"], erased["proof"]["found"]) == (0, 2, [])
+    assert run("receipts", "--memory", memory) == (0, "", "")
+
+
+def test_retiring_and_correcting_by_command(run, memory):
+    where = ("--trajectory", "trip-1", "--memory", memory)
+    code, out, _ = run("forget", "correct", "1", "--scope", "day 9", "--by", "ann", *where)
+    assert (code, out) == (0, "step 1 of trip-1 is corrected; 1 earlier versions are kept\n")
+    assert json.loads(run("forget", "correct", "1", "--text", "What is it?", *where, "--json")[1])["revisions"] == 2
+    assert "day 9" in run("labels", "--memory", memory)[1]
+    assert run("forget", "retire", "--scope", "day 9", "--dry-run", "--memory", memory)[1] == (
+        "1 steps would be retired\n"
+    )
+    assert run("forget", "retire", "--scope", "day 9", "--reason", "old", "--memory", memory)[1] == (
+        "1 steps are retired\n"
+    )
+    assert run("receipts", "--retired", "--memory", memory)[1].endswith(": old\n")
+    assert json.loads(run("forget", "retire", "--older-than", "90d", "--memory", memory, "--json")[1])["steps"] == 0
+
+
+def test_wrong_selections_are_wrong_calls(run, memory):
+    code, _, err = run("forget", "erase", "--memory", memory)
+    assert (code, "no steps are selected" in err) == (2, True)
+    code, _, err = run("forget", "erase", "--older-than", "soon", "--memory", memory)
+    assert (code, "'soon'" in err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["correct", "retire", "erase"])
+def test_each_way_to_forget_shows_an_example_of_itself(run, name):
+    code, out, _ = run("forget", name, "--help")
+    assert code == 0
+    assert f"stitch forget {name}" in out.split("Example:")[1]
