@@ -6,7 +6,7 @@ import heapq
 import math
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from stitch.core.protocols import DensityQuery, SparseVector
 from stitch.errors import StoreError
@@ -65,7 +65,8 @@ class Similarity:
         return self.dense_share * cosine + self.lexical_share * lexical / (lexical + LEXICAL_HALF)
 
 
-class Page(NamedTuple, Generic[K]):
+@dataclass(frozen=True)
+class Page(Generic[K]):
     """The best snippets of one part of the similarity."""
 
     scores: dict[K, float]

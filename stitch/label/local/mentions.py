@@ -2,6 +2,9 @@
 
 Classes come from the shape of a value and from the words around it; what the value is said to be ("the fare is $66")
 is found by `slots`. Keys of tool calls and of JSON results name their own values.
+
+More than 400 lines because the patterns of the classes,
+which are data, stand beside the code that reads them.
 """
 
 from __future__ import annotations
