@@ -25,7 +25,7 @@ check: $(STAMP) mirror
 	$(BIN)/ruff format --check $(CODE)
 	cd .typecheck && ../$(BIN)/lint-imports --config ../pyproject.toml --no-cache
 	MYPYPATH=.typecheck $(BIN)/mypy -p stitch
-	MYPYPATH=.typecheck $(BIN)/mypy --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
+	MYPYPATH=.typecheck $(BIN)/mypy --explicit-package-bases --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix $(CODE)

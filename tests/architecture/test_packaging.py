@@ -11,13 +11,9 @@ from pathlib import Path
 
 import pytest
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 import stitch
 
+tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("signatures", "pipelines", "bench", "configs")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -121,7 +117,7 @@ def test_the_public_names_are_these():
         assert getattr(stitch, name) is not None
         assert name in dir(stitch)
     with pytest.raises(AttributeError, match="nonsense"):
-        _ = stitch.nonsense  # type: ignore[attr-defined]
+        _ = stitch.nonsense
 
 
 def test_the_version_stands_in_one_place_and_heads_the_changelog():
