@@ -202,6 +202,7 @@ def _record(
         steps=found.steps,
         step_tokens=tuple(tokens[step] for step in found.steps),
         milliseconds=round(found.milliseconds, 3),
+        window_tokens=found.window_tokens,
         context=found.context if job.contexts else None,
         context_tokens=found.context_tokens,
         context_steps=found.context_steps,

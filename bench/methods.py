@@ -42,6 +42,8 @@ class Found:
     context_tokens: int | None = None
     context_steps: tuple[str, ...] | None = None
     """Ids of the steps of which at least a part stands in the context."""
+    window_tokens: int | None = None
+    """What stood in for the budget, for a method with a window of its own."""
     labels: Mapping[str, Sequence[str]] | None = None
     """The labels that the question was searched by, by kind; None for methods without labels."""
     matched: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
@@ -100,10 +102,11 @@ class Ranker:
         started = time.perf_counter()
         order = list(self._rank(inquiry))
         snippets = self._snippets[inquiry.trajectory]
-        steps = tuple(snippets[place].step for place in order[:k])
-        if not self._contexts:
-            return Found(steps=steps, milliseconds=(time.perf_counter() - started) * 1000)
         read = order if self.window_tokens else order[:k]
+        steps = tuple(snippets[place].step for place in read)
+        if not self._contexts:
+            elapsed = time.perf_counter() - started
+            return Found(steps=steps, milliseconds=elapsed * 1000, window_tokens=self.window_tokens)
         hits = [ScoredSnippet(snippets[place], 0.0, frozenset(), 0.0) for place in read]
         budget = self.window_tokens or budget_tokens
         context = fit_context(hits, budget_tokens=budget, counter=self._counter)
@@ -114,6 +117,7 @@ class Ranker:
             context_tokens=context.tokens,
             context_steps=tuple(step_of[own] for own in context.ids),
             milliseconds=(time.perf_counter() - started) * 1000,
+            window_tokens=self.window_tokens,
         )
 
     def close(self) -> None:

@@ -46,6 +46,8 @@ class Record(BaseModel):
     step_tokens: tuple[int, ...]
     """The tokens of each ranked step."""
     milliseconds: float
+    window_tokens: int | None = None
+    """What stood in for the budget, for a method with a window of its own."""
     context: str | None = None
     context_tokens: int | None = None
     context_steps: tuple[str, ...] | None = None

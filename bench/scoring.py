@@ -65,9 +65,9 @@ def answer_measures() -> dict[str, Measure]:
 
 
 def recall_in(record: Record, budget_tokens: int) -> Score:
-    """Evidence recall of the ranked steps whose texts fit a budget."""
+    """Evidence recall of the ranked steps whose texts fit a budget, or the method's own window."""
     tokens = dict(zip(record.steps, record.step_tokens, strict=True))
-    return budget_recall(record.steps, record.evidence, tokens=tokens, budget=budget_tokens)
+    return budget_recall(record.steps, record.evidence, tokens=tokens, budget=record.window_tokens or budget_tokens)
 
 
 def gold_items(record: Record) -> list[str]:

@@ -120,6 +120,11 @@ def test_the_last_steps_are_the_most_recent(everything: Path) -> None:
     assert all(len(record.context_steps or ()) == 6 for record in read_records(everything, "full-context"))
 
 
+def test_a_method_with_a_window_of_its_own_is_not_held_to_the_budget(everything: Path) -> None:
+    assert summarize(read_records(everything, "full-context"), retrieval_measures(1))["budget_recall"] == 1.0
+    assert summarize(read_records(everything, "recent"), retrieval_measures(1))["budget_recall"] == 0.0
+
+
 def test_methods_that_share_a_memory_note_what_it_took_once(everything: Path) -> None:
     notes = {(note.method, note.trajectory): note for note in read_prepared(everything)}
     assert len(notes) == 2 * len(METHODS)
