@@ -1,6 +1,6 @@
 """What every `SnippetStore` must do: subclass `SnippetStoreContract`, give it a `make_store` fixture, run pytest.
 
-Long, because a contract with its oracle is one thing.
+More than 400 lines because a contract and its oracle are one thing.
 """
 
 from __future__ import annotations

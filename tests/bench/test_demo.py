@@ -1,0 +1,22 @@
+"""The demo: what a newcomer sees first is right."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+
+from stitch.bench.demo import command
+
+
+def test_the_demo_streams_draws_asks_and_says_what_to_try(tmp_path):
+    done = CliRunner().invoke(command, ["--keep", str(tmp_path / "kept")], catch_exceptions=False)
+    assert done.exit_code == 0
+    for said in ("trip: 94 steps", "day 1", "day 2", "login timeout", "━", "stitch ingest FILE"):
+        assert said in done.output
+    assert "Right step first: 4 of 4 by intent, 0 of 4 by similarity alone" in done.output
+    assert (tmp_path / "kept" / "trip.jsonl").is_file()
+
+
+def test_without_a_folder_nothing_is_kept():
+    done = CliRunner().invoke(command, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "The samples and their memory" not in done.output
