@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 
 import click
+
+from stitch.cli.lazy import LazyGroup
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "retrieval": (
@@ -26,29 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """Where each subcommand is, and what it does in one line."""
 
 
-class BenchGroup(click.Group):
-    """A group that imports a subcommand when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of `COMMANDS`."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the subcommand; None if there is none of this name."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute = COMMANDS[cmd_name][0].split(":")
-        command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the subcommands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
-
-
-@click.group(cls=BenchGroup, name="bench")
+@click.group(cls=LazyGroup, commands=COMMANDS, name="bench")
 def group() -> None:
     """Measure retrieval, labels, speed and size.
 

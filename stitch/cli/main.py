@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from importlib import import_module
 
 import click
 
 from stitch import __version__
+from stitch.cli.lazy import LazyGroup
 from stitch.errors import StitchError
 
 INTERRUPTED = 130
@@ -40,29 +40,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """Where each subcommand is, and what it does in one line: `stitch --help` loads none of them."""
 
 
-class LazyGroup(click.Group):
-    """A group that imports a subcommand when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order in which a newcomer meets them."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the subcommand; None if there is none of this name."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute = COMMANDS[cmd_name][0].split(":")
-        command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the subcommands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    commands=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="stitch")
 def cli() -> None:
     """The memory of an agent: every step indexed by what it was for, what was done, and what matters in it.
