@@ -235,8 +235,12 @@ class Ingestor:
         Steps that wait for a patient labeler are labeled first.
         """
         self._finish_waiting()
-        self._states.save()
+        self.save()
         self._flush_store()
+
+    def save(self) -> None:
+        """Write down what the labeling of each trajectory remembers, merges of labels included."""
+        self._states.save()
 
     def close(self) -> None:
         """Flush, and close journal and store; closing twice is harmless."""

@@ -1,0 +1,133 @@
+"""The lines of an export: what each holds, and what cannot be one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from stitch.core import SCHEMA_VERSION, LabelInventory, Step, StepLabels, StepState
+from stitch.core.steps import Name, Text
+
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("is no finite number")
+    return value
+
+
+def _digest(value: str) -> str:
+    if len(bytes.fromhex(value)) != 16:
+        raise ValueError("is no digest")
+    return value
+
+
+Seconds = Annotated[float, AfterValidator(_finite)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Head(_Line):
+    """The first line: whose memory it was, and in which schema."""
+
+    kind: Literal["memory"] = "memory"
+    schema_version: int
+    tenant: str
+
+
+class TrajectoryLine(_Line):
+    """A trajectory; they stand in the order in which they began."""
+
+    kind: Literal["trajectory"] = "trajectory"
+    trajectory: Name
+
+
+class RevisionLine(_Line):
+    """What a step was before a correction."""
+
+    at: Seconds
+    by: Name
+    step: Step
+    labels: StepLabels | None = None
+
+
+class StepLine(_Line):
+    """All that a journal has of a step."""
+
+    kind: Literal["step"] = "step"
+    trajectory: Name
+    position: Annotated[int, Field(ge=0, lt=1 << 60)]
+    recorded: Seconds
+    state: StepState
+    reason: Text = ""
+    digest: Annotated[str, AfterValidator(_digest)]
+    """Of the step as its source gave it, which is not as it is here if it was corrected."""
+    step: Step
+    labels: StepLabels | None = None
+    history: tuple[RevisionLine, ...] = ()
+
+
+class SessionLine(_Line):
+    """What the labeling of a trajectory remembered after its first `position` steps."""
+
+    kind: Literal["session"] = "session"
+    trajectory: Name
+    labeler: Name
+    position: Annotated[int, Field(ge=0)]
+    session: Base64Bytes
+    inventory: LabelInventory
+
+
+class End(_Line):
+    """The last line: how many steps there are."""
+
+    kind: Literal["end"] = "end"
+    steps: int
+
+
+Line: TypeAlias = Head | TrajectoryLine | StepLine | SessionLine | End
+_LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind")])
+
+
+def dump_line(kind: str, **fields: Any) -> str:
+    """A line without its end, in ASCII, so that whatever splits lines splits no text."""
+    return json.dumps({"kind": kind, **fields})
+
+
+def parse_line(text: str) -> Line:
+    """What a line says.
+
+    Raises:
+        ValueError: It is none that this library reads; says why.
+    """
+    try:
+        fields = json.loads(text, parse_constant=_no_number)
+        if isinstance(fields, dict) and fields.get("kind") == "memory":
+            version = fields.get("schema_version")
+            if not isinstance(version, int) or version > SCHEMA_VERSION:
+                raise ValueError(f"it has schema version {version!r}, this library reads {SCHEMA_VERSION}")
+        if _HALF_CHARACTER.search(text):
+            json.dumps(fields, ensure_ascii=False).encode()
+        parsed = _LINE.validate_python(fields)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is no whole line of JSON: {error.msg.lower()}, column {error.colno}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{where}: {first['msg'].lower()}" if where else first["msg"].lower()) from None
+    if isinstance(parsed, StepLine) and parsed.step.id is None:
+        raise ValueError("its step has no id")
+    return parsed
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")

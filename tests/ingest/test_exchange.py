@@ -1,0 +1,284 @@
+"""What one memory exports another takes in without loss, whatever interrupts it; what cannot be read is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import SCHEMA_VERSION, LabelMerge, Step, StepState, ToolCall
+from stitch.core.intent import LabelKind
+from stitch.embed.hashing import HashingEmbedder
+from stitch.errors import ReplyError, StoreError
+from stitch.ingest.exchange import Imported, export_lines, import_lines
+from stitch.ingest.forget import Selector, correct, erase, history, retire, select
+from stitch.ingest.repair import verify
+from stitch.testing.labeling import ScriptedLabeler
+
+Make = Callable[..., Any]
+
+MERGE = LabelMerge(kind=LabelKind.EVENT_TYPE, alias="it", into="book", position=1)
+NOT_WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+def exported(world: Any, tenant: str = "a", trajectory: str | None = None) -> list[str]:
+    world.ingestor.save()
+    return list(export_lines(world.journal, tenant=tenant, trajectory=trajectory))
+
+
+def imported(world: Any, lines: Any, tenant: str = "a") -> Imported:
+    return import_lines(world.ingestor, lines, tenant=tenant, source="f")
+
+
+def histories(world: Any, tenant: str = "a") -> list[Any]:
+    return [
+        (entry.id, history(world.journal, tenant=tenant, trajectory=entry.trajectory, step=entry.id))
+        for entry in world.journal.every_entry(tenant)
+    ]
+
+
+def receipts(world: Any, tenant: str = "a") -> list[Any]:
+    return list(world.ingestor.receipts(tenant))
+
+
+def lived_in(world: Any, steps: Make, tmp_path: Any) -> None:
+    """A memory in which all has happened that can."""
+    world.add(*steps(5))
+    world.add(*steps(3), trajectory="u")
+    world.add(*steps(2, start=5))
+    world.add(*steps(4), tenant="b")
+    world.labeler.fail_next(ReplyError("broken on purpose"))
+    world.add(*steps(2), trajectory="failed")
+    call = ToolCall(name="book", arguments={"b": 2**70, "a": [1.0, {"x": None}]}, id="c1")
+    done = Step(role="tool", content="It\u2028is done\x85", tool_calls=(call,), session="s", parent="p", timestamp="x",
+                metadata={"z": 1, "a": {"deep": [True]}})  # fmt: skip
+    world.add(done, trajectory="v")
+    correct(world.ingestor, tenant="a", trajectory="t", step="s1", at=7.0, by="ann", labels={"scope": "day 9"})
+    correct(world.ingestor, tenant="a", trajectory="t", step="s1", at=8.0, text="It costs 77 dollars")
+    retire(world.ingestor, select(world.ingestor, Selector(trajectory="t", step="s3"), tenant="a"), tenant="a", at=9.0,
+           reason="old")  # fmt: skip
+    erase(world.ingestor, select(world.ingestor, Selector(trajectory="t", step="s0"), tenant="a"), tenant="a",
+          folder=tmp_path)  # fmt: skip
+
+
+def test_everything_comes_over(worlds: Make, steps: Make, tmp_path: Any) -> None:
+    there = worlds(tmp_path / "there", labeler=ScriptedLabeler(merges=[MERGE]))
+    lived_in(there, steps, tmp_path)
+    there.inventory()
+    lines = exported(there)
+    here = worlds(embedder=HashingEmbedder(24), labeler=ScriptedLabeler(merges=[MERGE]))
+    assert imported(here, lines) == (12, 0, 4, ())
+    assert [entry for entry in here.truth() if entry.tenant == "a"] == [e for e in there.truth() if e.tenant == "a"]
+    assert receipts(here) == receipts(there)
+    assert {receipt.state for receipt in receipts(here)} == {StepState.STORED, StepState.FAILED, StepState.RETIRED}
+    assert histories(here) == histories(there)
+    assert [len(revisions) for _, revisions in histories(here)].count(2) == 1
+    assert here.inventory() == there.inventory()
+    assert here.inventory().merges == (MERGE,)
+    assert list(here.store.scroll("a")) == list(there.store.scroll("a"))
+    assert here.journal.trajectories("a") == there.journal.trajectories("a")
+    assert verify(here.ingestor, tenant="a").disagreements == ()
+    assert exported(here) == lines
+    rows = "SELECT step, digest, payload, labels.labels FROM steps LEFT JOIN labels USING (seq) ORDER BY step, payload"
+    mine = [row for row in there.journal.rows(rows) if row in here.journal.rows(rows)]
+    assert len(mine) >= 12, "byte for byte"
+    assert here.add(steps(5)[1])[0].repeated, "the source goes on giving the step as it was"
+
+
+def test_nothing_of_another_tenant_or_trajectory_is_exported(world: Any, steps: Make) -> None:
+    canary = Step(role="user", content="Canary words", id="canary", metadata={"k": "canary"})
+    world.add(*steps(2))
+    world.add(canary, tenant="canary", trajectory="canary")
+    world.add(canary, trajectory="canary")
+    assert "canary" not in "".join(exported(world, trajectory="t")).lower()
+    assert "t" not in [json.loads(line).get("trajectory") for line in exported(world, trajectory="canary")]
+    assert json.loads(exported(world, tenant="nobody")[-1]) == {"kind": "end", "steps": 0}
+
+
+def test_an_export_becomes_the_tenants_who_imports_it(worlds: Make, steps: Make) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(2))
+    here.add(*steps(4), tenant="b")
+    before = here.snippets()
+    assert imported(here, exported(there), tenant="c").steps == 2
+    assert [entry.tenant for entry in here.journal.every_entry("c")] == ["c", "c"]
+    assert before.items() <= here.snippets().items()
+    assert list(here.journal.every_entry("a")) == []
+
+
+def test_importing_again_changes_nothing(worlds: Make, steps: Make, tmp_path: Any) -> None:
+    there, here = worlds(tmp_path / "there"), worlds()
+    lived_in(there, steps, tmp_path)
+    lines = exported(there)
+    imported(here, lines)
+    before = here.truth(), here.snippets(), histories(here)
+    assert imported(here, lines) == (0, 12, 4, ())
+    assert (here.truth(), here.snippets(), histories(here)) == before
+
+
+@settings(deadline=None, max_examples=40)
+@given(count=st.integers(0, 12), cut=st.integers(0, 30), broken=st.booleans())
+def test_an_interrupted_import_is_taken_up(world_type: Make, count: int, cut: int, broken: bool) -> None:
+    there, here = world_type(), world_type()
+    for number in range(count):
+        there.add(Step(role="user", content=f"It costs {number}", id=str(number)), trajectory="tu"[number % 2])
+    lines = exported(there)
+    cut = min(cut, len(lines) - 1)
+    if broken:
+        here.store.fail_next(StoreError("broken on purpose"))
+    first = imported(here, lines[:cut])
+    assert first.rejections[-1].line == cut + 1
+    assert "cut" in first.rejections[-1].reason
+    imported(here, lines)
+    here.ingestor.retry()
+    assert here.truth() == there.truth()
+    assert here.snippets() == there.snippets()
+    assert here.inventory() == there.inventory()
+    here.journal.close()
+    there.journal.close()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(NOT_WORDS, st.none() | st.floats(allow_nan=False, allow_infinity=False) | NOT_WORDS,
+                          st.dictionaries(NOT_WORDS, st.recursive(st.none() | st.integers() | NOT_WORDS, st.lists))),
+                max_size=6))  # fmt: skip
+def test_any_step_survives_the_round_trip(world_type: Make, said: list[Any]) -> None:
+    there, here = world_type(), world_type()
+    there.add(*(Step(role="u", content=f"x{text}", timestamp=when, metadata=more) for text, when, more in said))
+    assert imported(here, exported(there)).rejections == ()
+    assert here.truth() == there.truth()
+    here.journal.close()
+    there.journal.close()
+
+
+def test_steps_that_waited_for_labels_are_labeled_here(worlds: Make, steps: Make) -> None:
+    there, here = worlds(), worlds()
+    there.journal.append_many(steps(3), tenant="a", trajectory="t", recorded=5.0)
+    there.add(*steps(1, start=3), trajectory="u")
+    lines = list(export_lines(there.journal, tenant="a"))
+    assert imported(here, lines).rejections == ()
+    there.ingestor.recover()
+    assert here.truth() == there.truth()
+    assert {receipt.state for receipt in receipts(here)} == {StepState.STORED}
+
+
+def test_a_torn_line_is_named_and_all_others_are_taken_in(worlds: Make, steps: Make) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(3))
+    lines = exported(there)
+    torn = [*lines[:3], lines[3][:40], *lines[4:]]
+    result = imported(here, [line.encode() for line in torn])
+    assert result.steps == 2
+    assert [(each.line, each.source) for each in result.rejections] == [(4, "f"), (len(lines), "f")]
+    assert "no whole line of JSON" in result.rejections[0].reason
+    assert "3 steps were exported, and 2 could be read" in result.rejections[1].reason
+    assert verify(here.ingestor, tenant="a").disagreements == ()
+    assert imported(here, lines) == (1, 2, 1, ())
+    assert here.snippets() == there.snippets()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"\xff", "no whole line"),
+        ("[1]", "dict"),
+        ('{"kind": "what"}', "what"),
+        ('{"kind": "memory", "schema_version": 1, "tenant": "x"}', "and no other"),
+        ('{"kind": "step", "trajectory": "t"}', "field required"),
+        ('{"kind": "end", "steps": NaN}', "NaN is no number"),
+        ('{"kind": "trajectory", "trajectory": "\\ud800"}', "surrogates"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_line_of_an_export_is_named(world: Any, line: Any, reason: str) -> None:
+    head, end = exported(world)
+    first, *_ = imported(world, [head, line, end]).rejections
+    assert first.line == 2
+    assert reason in first.reason
+
+
+@pytest.mark.parametrize("change", ["position", "recorded", "digest", "id", "long", "extra"])
+def test_a_step_that_cannot_be_is_named(worlds: Make, steps: Make, change: str) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(1))
+    lines = exported(there)
+    step = json.loads(lines[2])
+    if change == "id":
+        del step["step"]["id"]
+    elif change == "long":
+        step["step"]["content"] = "x" * 1_000_001
+    else:
+        step[change] = {"position": -1, "recorded": 1e999, "digest": "00"}.get(change, 1)
+    text = json.dumps(step).replace("Infinity", "1e999")
+    result = imported(here, [*lines[:2], text, *lines[3:]])
+    assert (result.steps, result.rejections[0].line) == (0, 3)
+    assert here.journal.trajectories("a") == []
+
+
+def test_what_a_later_version_wrote_is_refused_whole(worlds: Make, steps: Make) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(2))
+    head, *rest = exported(there)
+    newer = json.dumps({**json.loads(head), "schema_version": SCHEMA_VERSION + 1, "more": 1})
+    for lines in ([newer, *rest], rest, []):
+        result = imported(here, lines)
+        assert (result.steps, result.rejections[0].line) == (0, 1)
+    assert f"schema version {SCHEMA_VERSION + 1}" in imported(here, [newer]).rejections[0].reason
+    assert here.truth() == []
+
+
+def test_lines_after_the_end_are_named_and_blank_lines_are_not(world: Any, steps: Make) -> None:
+    world.add(*steps(1))
+    lines = exported(world)
+    assert imported(world, [*lines, "\n"]).rejections == ()
+    assert imported(world, [*lines, lines[1]]).rejections[0].reason == "it stands after the end"
+
+
+def test_a_step_whose_place_is_taken_is_named(worlds: Make, steps: Make) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(3))
+    here.add(Step(role="user", content="Mine", id="mine"), steps(3)[1])
+    result = imported(here, exported(there))
+    assert (result.steps, result.known, [each.line for each in result.rejections]) == (1, 1, [3])
+    assert "'mine' is in its place" in result.rejections[0].reason
+    assert verify(here.ingestor, tenant="a").disagreements == ()
+
+
+@pytest.mark.parametrize("broken", ["session", "position"])
+def test_what_no_labeling_remembered_is_left_out(worlds: Make, steps: Make, broken: str) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(3))
+    lines = exported(there)
+    session = json.loads(lines[-2])
+    session[broken] = {"session": "bm90IGpzb24=", "position": 99}[broken]
+    result = imported(here, [*lines[:-2], json.dumps(session), lines[-1]])
+    assert (result.steps, len(result.rejections)) == (3, 1)
+    assert "does not fit" in result.rejections[0].reason
+    assert here.inventory() == there.inventory(), "it is taken from the steps again"
+
+
+def test_who_adds_meanwhile_loses_nothing(worlds: Make, steps: Make) -> None:
+    there, here = worlds(), worlds()
+    for number in range(300):
+        there.add(Step(role="user", content=f"It costs {number}", id=str(number)), trajectory="tu"[number % 2])
+
+    def lines() -> Any:
+        for line in exported(there):
+            here.add(Step(role="user", content=line[:9]), trajectory="mine")
+            yield line
+
+    imported(here, lines())
+    assert here.ingestor.counts("a").stored == 300 + len(exported(there))
+    assert verify(here.ingestor, tenant="a").disagreements == ()
+
+
+def test_what_another_labeler_remembered_is_kept(worlds: Make, steps: Make) -> None:
+    there, here = worlds(labeler=ScriptedLabeler(name="other", merges=[MERGE])), worlds()
+    there.add(*steps(3))
+    imported(here, exported(there))
+    kept = here.journal.checkpoint("a", "t")
+    assert (kept.labeler, kept.inventory.merges) == ("other", (MERGE,))
