@@ -19,12 +19,19 @@ from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
 @click.option("--retriever", type=click.Choice(["intent", "dense", "lexical", "hybrid"]), help="[default: intent]")
 @click.option("--filter", type=click.Choice(["local", "model"]), help="Who chooses the labels.  [default: local]")
 @model_options
+@click.option("--program", "filter_program", metavar="FILE", help="A prompt compiled by `stitch optimize filter`.")
 @click.option("--asked-at", metavar="TIME", help="When the question is asked; relative times are read against it.")
+@click.option(
+    "--min-trust",
+    type=click.Choice(["high", "medium", "low"]),
+    help="Only what the user said (high), what an agent said too (medium), or all.  [default: low]",
+)
 @click.option("--context", is_flag=True, help="Print the context for a prompt instead of the list of steps.")
 @json_option
 def command(
-    text: str, *, as_json: bool, context: bool, trajectory: str | None, asked_at: str | None, **settings: Any
-) -> None:
+    text: str, *, as_json: bool, context: bool, trajectory: str | None, asked_at: str | None, min_trust: str | None,
+    **settings: Any,
+) -> None:  # fmt: skip
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
     \b
@@ -32,7 +39,7 @@ def command(
       stitch query "What did the hotel for day 1 cost?" --memory trip.memory -k 5
     """
     with opened_memory(**settings) as memory:
-        result = memory.search(text, trajectory=trajectory, asked_at=asked_at)
+        result = memory.search(text, trajectory=trajectory, asked_at=asked_at, min_trust=min_trust)
     if as_json:
         print_json(result_as_json(result))
     elif context:
@@ -66,6 +73,8 @@ def _hit_as_json(rank: int, hit: ScoredSnippet) -> dict[str, Any]:
         "step": snippet.step,
         "position": snippet.position,
         "role": snippet.role,
+        "origin": snippet.origin.value,
+        "trust": snippet.trust.value,
         "density": _plain(hit.density),
         "matched": matched_by_kind(hit.matched),
         "similarity": round(hit.similarity, 6),

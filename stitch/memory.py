@@ -22,6 +22,7 @@ from stitch.core import (
     SnippetStore,
     Step,
     StepState,
+    Trust,
     clean_name,
 )
 from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError
@@ -142,6 +143,7 @@ class Memory:
         asked_at: float | str | None = None,
         intent_filter: IntentFilter | None = None,
         retriever: str | None = None,
+        min_trust: Trust | str | None = None,
     ) -> RetrievalResult:
         """Find the steps that answer a question: by shared labels first, by similarity second (§2.3).
 
@@ -153,6 +155,8 @@ class Memory:
             asked_at: When the question is asked; "last week" is read against it.
             intent_filter: Labels to use instead of those the question licenses.
             retriever: `intent`, `dense`, `lexical` or `hybrid`; what the settings say by default.
+            min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
+                documents say too). Steps that took in words of a less trusted step have its trust. All by default.
         """
         request = self._request(
             query=query,
@@ -161,6 +165,7 @@ class Memory:
             budget_tokens=self._defaults.budget_tokens if budget_tokens is None else budget_tokens,
             asked_at=asked_at,
             intent_filter=intent_filter,
+            min_trust=min_trust,
         )
         result = self._retriever(retriever).search(request)
         self._observer.notice(

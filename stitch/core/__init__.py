@@ -12,6 +12,7 @@ from stitch.core.intent import (
     LabelVocabulary,
     clean_label,
 )
+from stitch.core.moment import Moment
 from stitch.core.protocols import (
     DensityQuery,
     Embedder,
@@ -64,14 +65,16 @@ from stitch.core.snippets import (
     snippet_id,
 )
 from stitch.core.steps import Step, ToolCall, Trajectory, clean_name, clean_text
+from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
-    "SCHEMA_VERSION", "ContextualIntent", "DensityCount", "DensityQuery", "Embedder", "EntityMention",
-    "EntityTypeSummary", "FilterSelector", "InputRejected", "IntentFilter", "Label", "LabelInventory", "LabelKind",
-    "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet",
-    "Observer", "PatientLabeler", "Receipt", "ReferenceRewrite", "Rejection", "RetrievalResult", "Retriever",
-    "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched", "Selection", "SnippetRecord", "SnippetStore",
-    "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels", "StepSource", "StepState", "StepsAccepted",
-    "StepsFailed", "StepsStored", "StoreHit", "ToolCall", "Trajectory", "apply_rewrites", "clean_label", "clean_name",
-    "clean_text", "density", "match", "matched_by_kind", "rank_by_label_density", "ranking_key", "snippet_id",
+    "ContextualIntent", "DensityCount", "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary",
+    "FilterSelector", "InputRejected", "IntentFilter", "Label", "LabelInventory", "LabelKind", "LabelMerge",
+    "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment",
+    "Observer", "Origin", "PatientLabeler", "Receipt", "ReferenceRewrite", "Rejection", "RetrievalResult",
+    "Retriever", "SCHEMA_VERSION", "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched", "Selection",
+    "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels", "StepSource",
+    "StepState", "StepsAccepted", "StepsFailed", "StepsStored", "StoreHit", "ToolCall", "Trajectory", "Trust",
+    "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match", "matched_by_kind", "origin_of",
+    "rank_by_label_density", "ranking_key", "snippet_id",
 ]  # fmt: skip

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core.intent import Label
+from stitch.core.moment import Moment
 from stitch.core.ranking import DensityCount
 from stitch.core.receipts import MemoryEvent, Rejection
 from stitch.core.results import RetrievalResult, SearchRequest, Selection
 from stitch.core.snippets import LabelInventory, MemorySnippet, StepLabels
 from stitch.core.steps import Step
+from stitch.core.trust import Trust
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,6 +78,19 @@ class DensityQuery:
     count: DensityCount = DensityCount.VALUES
     weights: Mapping[Label, float] | None = None
     k: int = 40
+    min_trust: Trust | None = None
+    """Only snippets of this trust or more are ranked."""
+    as_of: Moment | None = None
+    """Only snippets that were there at this moment are ranked."""
+
+    def admits(self, snippet: MemorySnippet) -> bool:
+        """Whether a snippet is ranked at all."""
+        return (
+            snippet.tenant == self.tenant
+            and self.trajectory in (None, snippet.trajectory)
+            and (self.min_trust is None or snippet.trust >= self.min_trust)
+            and (self.as_of is None or self.as_of.knows(snippet))
+        )
 
 
 class StoreHit(NamedTuple):
@@ -101,8 +116,8 @@ class SnippetStore(Protocol):
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Return the `k` first snippets by (density, similarity, trajectory, position), exactly.
 
-        Equal to `rank_by_label_density` over all snippets of the tenant (and trajectory), snippets without any
-        matched label included. Similarity is `(1 - s) * cosine + s * lexical / (lexical + 10)` where `s` is
+        Equal to `rank_by_label_density` over all snippets that the query admits (`DensityQuery.admits`), snippets
+        without any matched label included. Similarity is `(1 - s) * cosine + s * lexical / (lexical + 10)` where `s` is
         `lexical_share` and both parts are asked for; one part alone counts in full.
         """
         ...

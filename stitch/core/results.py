@@ -7,7 +7,9 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from stitch.core.intent import IntentFilter
+from stitch.core.moment import Moment
 from stitch.core.ranking import ScoredSnippet
+from stitch.core.trust import Trust
 
 
 class SearchRequest(BaseModel):
@@ -27,6 +29,10 @@ class SearchRequest(BaseModel):
     """When the question is asked; relative times in it are read against this."""
     intent_filter: IntentFilter | None = None
     """Use this filter instead of selecting one."""
+    min_trust: Trust | None = None
+    """Return only snippets of this trust or more."""
+    as_of: Moment | None = None
+    """Answer as the memory would have at this moment."""
 
 
 class Selection(NamedTuple):

@@ -9,11 +9,15 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from stitch.core.intent import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary
+from stitch.core.trust import Origin, Trust
 
 _NAMESPACE = uuid.UUID("0d2c1f1e-5a0e-5f6e-9d55-6c5a2c1b7a10")
 
 SCHEMA_VERSION = 1
-"""The version of everything that is written: snippets, payloads, the journal."""
+"""The version of everything that is written: snippets, payloads, the journal.
+
+A field that may be absent does not raise it: what was written before the field reads as its docstring says.
+"""
 
 
 def snippet_id(tenant: str, trajectory: str, step: str) -> str:
@@ -71,6 +75,11 @@ class StepLabels(BaseModel):
 
     Indexed with the step, at a lower weight; not part of its text.
     """
+    trust: Trust | None = None
+    """The lowest trust of the steps whose words the rewriting and summarizing took in; the ingestor finds it.
+
+    None in what was written before there was trust: then words of others count as least trusted.
+    """
 
 
 class MemorySnippet(BaseModel):
@@ -102,6 +111,10 @@ class MemorySnippet(BaseModel):
     """Who made the labels; None while the step waits for them."""
     tools: tuple[str, ...] = ()
     """Names of the tools called, or of the tool that answered."""
+    origin: Origin = Origin.AGENT
+    """Where the text comes from."""
+    trust: Trust = Trust.LOW
+    """How far the resolved text may be believed: never more than its origin, nor than what it took in."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
 
     @property

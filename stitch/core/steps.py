@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from stitch.core.trust import Origin, origin_of
+
 MAX_NAME_CHARS = 512
 """The longest id of a tenant, trajectory, step or session."""
 
@@ -73,8 +75,14 @@ class Step(BaseModel):
     """The tool whose result this step is."""
     parent: Name | None = None
     """The step this one answers or continues, where the source says so."""
+    origin: Origin | None = None
+    """Where the text comes from, if the role does not say it: a mail that the user pasted is a `document`."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
     """Whatever else the source knows. Kept and returned, never labeled, embedded or searched."""
+
+    def whence(self) -> Origin:
+        """Where the text comes from: as it is given, or by role and tool."""
+        return self.origin or origin_of(self.role, answers_tool=self.tool_name is not None)
 
     @model_validator(mode="before")
     @classmethod

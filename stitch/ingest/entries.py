@@ -19,6 +19,7 @@ from stitch.core import (
     Step,
     StepLabels,
     StepState,
+    Trust,
     apply_rewrites,
 )
 from stitch.errors import ReplyError, StepRejectedError
@@ -70,6 +71,7 @@ class Entry(NamedTuple):
         Tool calls are written under the words of the step, one a line, so that they can be found and read.
         """
         step, labels = self.step, self.labels or _NO_LABELS
+        origin = step.whence()
         calls = "".join(f"\n{call.name}({_arguments(call.arguments)})" for call in step.tool_calls)
         resolved = apply_rewrites(step.content, labels.references)
         return MemorySnippet(
@@ -88,9 +90,18 @@ class Entry(NamedTuple):
             happened=step.timestamp,
             recorded=self.recorded,
             labeled_by=labels.made_by or None,
+            origin=origin,
+            trust=min(origin.trust, borrowed_trust(labels, rewritten=resolved != step.content)),
             tools=tuple(dict.fromkeys([call.name for call in step.tool_calls] or filter(None, [step.tool_name]))),
             metadata=step.metadata,
         )
+
+
+def borrowed_trust(labels: StepLabels, *, rewritten: bool) -> Trust:
+    """The trust of what a step's labels took from other steps; the highest if they took nothing."""
+    if labels.trust is not None:
+        return labels.trust
+    return Trust.LOW if rewritten or labels.context else Trust.HIGH  # nobody wrote down whose words these are
 
 
 class Checkpoint(NamedTuple):

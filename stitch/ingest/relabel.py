@@ -10,6 +10,7 @@ from stitch.core import StepLabels, StepState
 from stitch.errors import ReplyError
 from stitch.ingest.entries import Checkpoint, Entry, encode_labels
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.lineage import LineageSession
 from stitch.ingest.state import BATCH_STEPS, chunks
 
 
@@ -60,7 +61,7 @@ class _Run:
     def change(self) -> None:
         """Label the trajectory anew from its first step; labels that are this labeler's own stay."""
         ingestor, journal = self._ingestor, self._ingestor.journal
-        session = ingestor.labeler.begin(self._trajectory)
+        session = LineageSession(ingestor.labeler.begin(self._trajectory))
         with journal.transaction() as db:
             db.execute(
                 "DELETE FROM checkpoints WHERE trajectory ="

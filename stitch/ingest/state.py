@@ -14,6 +14,7 @@ from stitch.core import Labeler, LabelInventory, LabelSession, LabelsMerged, Mem
 from stitch.ingest.entries import Checkpoint
 from stitch.ingest.inventories import TenantInventories
 from stitch.ingest.journal import Journal
+from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
 
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
@@ -100,11 +101,14 @@ class LiveStates:
         if state.session is None:
             checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
             if checkpoint and checkpoint.labeler == self._labeler.name:
-                session = self._labeler.begin(state.trajectory, checkpoint.session)
+                session: LabelSession = self._labeler.begin(state.trajectory, checkpoint.session)
                 state.saved, state.inventory = checkpoint.position, checkpoint.inventory
             else:
                 session = self._labeler.begin(state.trajectory)
                 state.saved, state.inventory = 0, LabelInventory()
+            first = max(0, state.saved - WINDOW_STEPS)
+            before = self._journal.entries(state.tenant, state.trajectory, start=first, stop=state.saved)
+            session = LineageSession(session, before=before)
             state.inventoried, state.merges = state.saved, len(state.inventory.merges)
             missed = self._journal.entries(state.tenant, state.trajectory, start=state.saved, stop=state.position)
             for chunk in chunks(missed, BATCH_STEPS):

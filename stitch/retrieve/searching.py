@@ -66,6 +66,8 @@ class Similarity:
             count=count,
             weights=weights,
             k=request.k if k is None else k,
+            min_trust=request.min_trust,
+            as_of=request.as_of,
         )
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from stitch.core.intent import ContextualIntent, Label, LabelKind
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
+from stitch.core.trust import Origin, Trust, origin_of
 from stitch.errors import StoreError
 
 Payload = dict[str, Any]
@@ -41,6 +42,8 @@ def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
         "schema_version": SCHEMA_VERSION,
         "embedder": embedder_name,
         **{name: getattr(snippet, name) for name in _ALWAYS},
+        "origin": snippet.origin.value,
+        "trust": snippet.trust.value,
     }
     for name, without in _IF_ANY.items():
         if (value := getattr(snippet, name)) != without:
@@ -70,6 +73,7 @@ def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
     if payload.get("schema_version") != SCHEMA_VERSION:
         raise StoreError(f"a stored snippet has schema version {payload.get('schema_version')!r}, not {SCHEMA_VERSION}")
     fields = {name: payload[name] for name in (*_ALWAYS, *_IF_ANY, "references", "tools") if name in payload}
+    fields["origin"], fields["trust"] = origin_and_trust(payload)
     fields["resolved"] = payload.get("resolved", payload.get("text"))
     scope = payload.get(LABEL_FIELDS[LabelKind.SCOPE])
     # Labels were cleaned when they were made; doing it again is half the cost of reading a snippet.
@@ -87,6 +91,18 @@ def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise StoreError(f"a stored snippet cannot be read: {where}: {first['msg'].lower()}") from error
+
+
+def origin_and_trust(payload: Mapping[str, Any]) -> tuple[Origin, Trust]:
+    """The origin and trust of a payload; of one written before there were any, what its role and tools say.
+
+    There, a text that took in words of other steps is not trusted: nobody wrote down whose words.
+    """
+    if "trust" in payload:
+        return Origin(payload["origin"]), Trust(payload["trust"])
+    agent = origin_of(payload["role"], answers_tool=False) is Origin.AGENT  # who calls tools, not who answers
+    origin = origin_of(payload["role"], answers_tool=bool(payload.get("tools")) and not agent)
+    return origin, Trust.LOW if payload.get("resolved") or payload.get("context") else origin.trust
 
 
 def labels_of(payload: Mapping[str, Any]) -> list[Label]:

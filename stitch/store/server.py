@@ -13,7 +13,7 @@ from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from stitch.store.checks import check_records
-from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, to_payload
+from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, origin_and_trust, to_payload
 from stitch.store.server_rank import DENSE, LABELS, WORDS, ServerRanking, equals, keys, one_hot, order, scope, sparse
 from stitch.store.similarity import Similarity
 
@@ -89,7 +89,7 @@ class ServerStore:
         from qdrant_client import models
 
         unique = list({record.snippet.id: record for record in records}.values())
-        vectors = check_records(unique, dimension=self._dimension)
+        vectors = check_records(unique, dimension=self._dimension).tolist()
         points = []
         for record, vector in zip(unique, vectors, strict=True):
             named: dict[str, Any] = {DENSE: vector}
@@ -199,6 +199,25 @@ class ServerStore:
                 raise StoreMismatchError(
                     f"{self._what} was written with {name.replace('_', ' ')} {there!r}, not {own!r}", hint=self._reindex
                 )
+        self._note_trust()
+
+    def _note_trust(self) -> None:
+        """Give snippets that were written before there was trust the one they read as, so that it can be asked for."""
+        from qdrant_client import models
+
+        without = models.Filter(must=[models.IsEmptyCondition(is_empty=models.PayloadField(key="trust"))])
+        offset = None
+        while True:
+            points, offset = self._client.scroll(self._collection, without, limit=_BATCH, offset=offset)
+            by_value: dict[tuple[str, str], list[Any]] = {}
+            for point in points:
+                origin, trust = origin_and_trust(point.payload or {})
+                by_value.setdefault((origin.value, trust.value), []).append(point.id)
+            for (origin_name, trust_name), ids in by_value.items():
+                noted = {"origin": origin_name, "trust": trust_name}
+                self._client.set_payload(self._collection, noted, points=ids, wait=True)
+            if offset is None:
+                return
 
     # What the rest stands on
 
@@ -270,6 +289,8 @@ def _indexes() -> dict[str, Any]:
         "trajectory": keyword,
         "position": integer,
         **dict.fromkeys(LABEL_FIELDS.values(), keyword),
+        "trust": keyword,
+        "recorded": models.PayloadSchemaType.FLOAT,
         "embedder": keyword,
         "schema_version": integer,
     }

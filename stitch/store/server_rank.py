@@ -109,7 +109,7 @@ class ServerRanking:
             return {}, 0.0
         most = float(len({label.kind for label in asked})) if by_kind else float("inf")
         steps_of_one = by_kind or not weights
-        condition, limit = scope(query.tenant, query.trajectory), max(_PREFETCH, 2 * query.k)
+        condition, limit = admitted(query), max(_PREFETCH, 2 * query.k)
         while True:
             points = self.ask(sparse(one_hot(asked)), using=LABELS, limit=limit, condition=condition, with_payload=True)
             counted = {snippet: counted for snippet, _ in points if (counted := self.density(snippet)) > 0}
@@ -126,7 +126,7 @@ class ServerRanking:
 
     def _most_similar(self, tier: float, *, need: int) -> dict[str, float]:
         labels = self.query.labels if tier else {}
-        condition = scope(self.query.tenant, self.query.trajectory, labels=labels)
+        condition = admitted(self.query, labels=labels)
         scorer = _ServerScorer(self, condition, accept=lambda snippet: self.density(snippet) == tier)
         found = most_similar(self.similarity, scorer, need=need, limit=max(_PREFETCH, 10 * need))
         if len(found) >= need or self.similarity.vector:
@@ -202,6 +202,23 @@ def scope(
             for name, values in of_kind.items()
         ]
         must.append(models.Filter(should=carrying))
+    return models.Filter(must=must)
+
+
+def admitted(query: DensityQuery, *, labels: Mapping[Label, frozenset[str]] | None = None) -> models.Filter:
+    """The filter of whatever a query ranks, as `DensityQuery.admits` says; of it, whoever carries one of `labels`."""
+    from qdrant_client import models
+
+    condition = scope(query.tenant, query.trajectory, labels=labels)
+    must: list[Any] = [condition]
+    if query.min_trust is not None:
+        values = [trust.value for trust in query.min_trust.and_above()]
+        must.append(models.FieldCondition(key="trust", match=models.MatchAny(any=values)))
+    if (moment := query.as_of) is not None:
+        must.append(models.FieldCondition(key="recorded", range=models.Range(lte=moment.recorded)))
+        if moment.trajectory is not None:
+            later = models.FieldCondition(key="position", range=models.Range(gt=moment.position))
+            must.append(models.Filter(must_not=[models.Filter(must=[equals("trajectory", moment.trajectory), later])]))
     return models.Filter(must=must)
 
 

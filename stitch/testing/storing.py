@@ -92,7 +92,7 @@ class ListStore:
             candidates = [
                 (record.snippet, self._similarity(similarity, record))
                 for record in self.records.values()
-                if record.snippet.tenant == query.tenant and query.trajectory in (None, record.snippet.trajectory)
+                if query.admits(record.snippet)
             ]
         ranking = rank_by_label_density(
             candidates,

@@ -23,11 +23,14 @@ from stitch.core import (
     LabelMerge,
     LabelVocabulary,
     MemorySnippet,
+    Moment,
+    Origin,
     ReferenceRewrite,
     ScoredSnippet,
     SnippetRecord,
     SnippetStore,
     StoreHit,
+    Trust,
     rank_by_label_density,
     snippet_id,
 )
@@ -67,6 +70,8 @@ def make_record(
     intent: ContextualIntent | None = None,
     vector: Sequence[float] = (1.0, 0, 0, 0, 0, 0, 0, 0),
     words: dict[int, float] | None = None,
+    trust: Trust = Trust.LOW,
+    recorded: float = 1.0,
 ) -> SnippetRecord:
     """A record with as little as a test has to say."""
     snippet = MemorySnippet(
@@ -78,7 +83,8 @@ def make_record(
         text=text,
         resolved=text,
         intent=intent or ContextualIntent(),
-        recorded=1.0,
+        recorded=recorded,
+        trust=trust,
     )
     return SnippetRecord(snippet, np.array(vector, dtype=np.float32), words or {})
 
@@ -105,6 +111,8 @@ def random_records(rng: random.Random, n: int, *, tenants: Sequence[str] = ("t",
                 intent=intent,
                 vector=vectors[rng.randrange(len(vectors))],
                 words=words,
+                trust=rng.choice(list(Trust)),
+                recorded=float(number // 7),
             )
         )
     return records
@@ -130,8 +138,16 @@ def random_query(rng: random.Random, *, tenants: Sequence[str] = ("t", "u")) -> 
         count=DensityCount.KINDS if rng.random() < 0.2 else DensityCount.VALUES,
         weights=weights if rng.random() < 0.2 else None,
         k=rng.choice([1, 3, 10, 40, 1000]),
+        min_trust=rng.choice(list(Trust)) if rng.random() < 0.25 else None,
+        as_of=_random_moment(rng) if rng.random() < 0.25 else None,
     )
     return query, vocabulary
+
+
+def _random_moment(rng: random.Random) -> Moment:
+    if rng.random() < 0.5:
+        return Moment(float(rng.randrange(30)))
+    return Moment(float(rng.randrange(30)), f"trip {rng.randrange(4)}", rng.randrange(100))
 
 
 def expected_ranking(
@@ -142,7 +158,7 @@ def expected_ranking(
     candidates = [
         (record.snippet, similarity)
         for record, similarity in zip(records, similarities, strict=True)
-        if record.snippet.tenant == query.tenant and query.trajectory in (None, record.snippet.trajectory)
+        if query.admits(record.snippet)
     ]
     of_kind: dict[LabelKind, list[str]] = {kind: [] for kind in LabelKind}
     for label in query.labels:
@@ -303,6 +319,42 @@ class SnippetStoreContract:
             hits = store.rank(DensityQuery(tenant="t", labels=labels, k=2))
         assert [(hit.snippet.step, hit.density) for hit in hits] == [("best", 2.0), ("0", 1.0)]
 
+    @pytest.mark.parametrize("labeled", [True, False])
+    def test_what_is_not_trusted_enough_takes_no_place_among_the_first(
+        self, make_store: MakeStore, labeled: bool
+    ) -> None:
+        intent = ContextualIntent(scope="day 1")
+        loud = [make_record(f"low {n}", position=n, intent=intent, words={1: 9.0}) for n in range(300)]
+        quiet = [make_record(f"high {n}", position=500 + n, trust=Trust.HIGH) for n in range(3)]
+        between = [make_record("medium", position=400, trust=Trust.MEDIUM)]
+        labels = _labels((LabelKind.SCOPE, "day 1")) if labeled else {}
+        with _closing(make_store()) as store:
+            store.put([*loud, *quiet, *between])
+
+            def found(trust: Trust | None, k: int = 4) -> list[str]:
+                query = DensityQuery(tenant="t", labels=labels, words={1: 1.0}, min_trust=trust, k=k)
+                return [hit.snippet.step for hit in store.rank(query)]
+
+            assert found(Trust.HIGH) == ["high 0", "high 1", "high 2"]
+            assert found(Trust.MEDIUM) == ["medium", "high 0", "high 1", "high 2"]
+            assert found(Trust.LOW) == found(None) == ["low 0", "low 1", "low 2", "low 3"]
+
+    def test_at_a_moment_only_what_was_there_is_ranked(self, make_store: MakeStore) -> None:
+        records = [
+            make_record(f"{trip}{at}", trajectory=trip, position=at, recorded=100.0 + at)
+            for trip in ("a", "b")
+            for at in range(5)
+        ]
+        with _closing(make_store()) as store:
+            store.put(records)
+
+            def found(moment: Moment) -> list[str]:
+                return [hit.snippet.step for hit in store.rank(DensityQuery(tenant="t", as_of=moment))]
+
+            assert found(Moment(99.0)) == []
+            assert found(Moment(101.0)) == ["a0", "a1", "b0", "b1"]
+            assert found(Moment(101.0, "a", 0)) == ["a0", "b0", "b1"]
+
     def test_one_part_of_the_similarity_alone_counts_in_full(self, make_store: MakeStore) -> None:
         record = make_record("1", vector=[3.0, 4.0, *[0] * 6], words={7: 2.0})
         asked = np.array([5.0, *[0] * 7], dtype=np.float32)
@@ -410,6 +462,8 @@ class SnippetStoreContract:
             recorded=1_700_000_001.987654,
             labeled_by="local",
             tools=("search", "book"),
+            origin=Origin.TOOL,
+            trust=Trust.MEDIUM,
             metadata={"n": 2**80, "deep": [{"x": None, "y": [True, 1.5, "\ud800"]}], "": {}},
         )
         said = full.model_copy(update={"step": "2", "happened": "on Monday", "metadata": {}, "tools": ()})

@@ -1,0 +1,125 @@
+"""Whose words a step took in: trust falls to that of the least trusted of them, and never rises."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from stitch.core import LabelInventory, LabelSession, Step, StepLabels, Trust
+from stitch.ingest.entries import Entry, borrowed_trust
+
+WINDOW_STEPS = 64
+"""Among so many steps before it a step's borrowed words are looked for."""
+
+_HEAD_CHARS, _TAIL_CHARS = 6_000, 2_000
+_WORD = re.compile(r"\w+")
+_LEAST_CHARS = 3
+
+
+class Past(NamedTuple):
+    """An earlier step."""
+
+    id: str | None
+    trust: Trust
+    """Of its resolved text, with all that it took in."""
+    said: Trust
+    """Of its own words."""
+    words: frozenset[str]
+
+
+class LineageSession:
+    """A labeling that also says how far its labels' borrowed words may be believed (`StepLabels.trust`).
+
+    A reference that was resolved from an earlier step has that step's trust. Every other word of the context, the
+    summary or a replacement that is not the step's own has the trust of the most trusted of the last 64 steps that
+    says it; a word that none of them says was found by whoever labels, and is trusted as an agent's. Labels that
+    already know their trust are left as they are.
+
+    Args:
+        session: Makes the labels.
+        before: What stands before the first step to be labeled, as the journal has it.
+    """
+
+    def __init__(self, session: LabelSession, *, before: Iterable[Entry] = ()) -> None:
+        self._session = session
+        self._past: deque[Past] = deque(maxlen=WINDOW_STEPS)
+        for entry in before:
+            if entry.labels is not None:
+                self._take(entry.step, entry.labels)
+
+    def label(self, steps: Sequence[Step]) -> list[StepLabels]:
+        """Label the next steps of the trajectory; see `LabelSession.label`."""
+        labels = self._session.label(steps)
+        if len(labels) != len(steps):  # whoever asked says what is wrong
+            return labels
+        traced = []
+        for step, made in zip(steps, labels, strict=True):
+            if made.trust is None:
+                made = made.model_copy(update={"trust": self._borrowed(step, made)})
+            self._take(step, made)
+            traced.append(made)
+        return traced
+
+    def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
+        """Take in steps whose labels are known already."""
+        self._session.replay(steps, labels)
+        for step, made in zip(steps, labels, strict=False):
+            self._take(step, made)
+
+    def inventory(self) -> LabelInventory:
+        """The label space so far."""
+        return self._session.inventory()
+
+    def save(self) -> bytes:
+        """Everything the labeling remembers; what stands before is in the journal."""
+        return self._session.save()
+
+    def _take(self, step: Step, labels: StepLabels) -> None:
+        said = step.whence().trust
+        trust = min(said, borrowed_trust(labels, rewritten=bool(labels.references)))
+        self._past.append(Past(step.id, trust, said, _words(step)))
+
+    def _borrowed(self, step: Step, labels: StepLabels) -> Trust:
+        own = step.whence().trust
+        if not (labels.references or labels.context or labels.summary):
+            return own
+        lowest: Trust = own
+        borrowed = [labels.context, labels.summary]
+        for reference in labels.references:
+            named = next((past for past in reversed(self._past) if past.id == reference.antecedent), None)
+            if named is not None:
+                lowest = min(lowest, named.trust)
+            elif reference.antecedent is not None:
+                return Trust.LOW  # too long ago to say
+            borrowed.append(reference.replacement)
+        # What labels say is no text: it is cleaned and bounded, and stands in the summary too.
+        values = (label.value for label in labels.intent.labels())
+        known = _words(step) | _split(" ".join((step.role, *values)))
+        for word in _split(" ".join(borrowed)) - known:
+            if lowest is Trust.LOW:
+                break
+            lowest = min(lowest, self._trust_of(word, enough=lowest))
+        return lowest
+
+    def _trust_of(self, word: str, *, enough: Trust) -> Trust:
+        """The trust of the most trusted step that says a word; the search ends where it is `enough`."""
+        best: Trust | None = None
+        for past in reversed(self._past):
+            if word in past.words:
+                best = past.said if best is None else max(best, past.said)
+                if best >= enough:
+                    break
+        return best or Trust.MEDIUM
+
+
+def _words(step: Step) -> frozenset[str]:
+    text = step.content
+    if len(text) > _HEAD_CHARS + _TAIL_CHARS:
+        text = f"{text[:_HEAD_CHARS]} {text[-_TAIL_CHARS:]}"
+    return _split(text)
+
+
+def _split(text: str) -> frozenset[str]:
+    return frozenset(word for word in _WORD.findall(text.casefold()) if len(word) >= _LEAST_CHARS)
