@@ -11,6 +11,7 @@ from typing import Any, get_origin
 
 import dspy
 import pytest
+from stitch.signatures.rendering import PromptAdapter
 
 from stitch import signatures
 
@@ -25,7 +26,7 @@ def rendered(prompt: Any) -> str:
         name: [f"<{name}>"] if get_origin(field.annotation) is list else f"<{name}>"
         for name, field in prompt.input_fields.items()
     }
-    messages = dspy.JSONAdapter().format(prompt, demos=[], inputs=inputs)
+    messages = PromptAdapter().format(prompt, demos=[], inputs=inputs)
     return "\n\n".join(f"===== {message['role']}\n{message['content']}" for message in messages) + "\n"
 
 

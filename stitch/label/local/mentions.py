@@ -10,7 +10,8 @@ which are data, stand beside the code that reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -191,7 +192,8 @@ class FoundMention(NamedTuple):
     end: int
 
 
-def find_mentions(text: str) -> list[FoundMention]:
+@lru_cache(maxsize=8)
+def find_mentions(text: str) -> tuple[FoundMention, ...]:
     """The values named in a text, by place; where two patterns meet, the more telling one has it."""
     text = text[:MAX_READ_CHARS]
     taken = bytearray(len(text))
@@ -214,7 +216,7 @@ def find_mentions(text: str) -> list[FoundMention]:
             if len(found) >= MAX_MENTIONS:
                 break
     found.sort(key=lambda mention: mention.start)
-    return found[:MAX_MENTIONS]
+    return tuple(found[:MAX_MENTIONS])
 
 
 def _accept(text: str, kind: str, match: re.Match[str]) -> FoundMention | None:
@@ -275,7 +277,7 @@ class Slot(NamedTuple):
     value: str
 
 
-def slots(text: str, found: list[FoundMention]) -> list[Slot]:
+def slots(text: str, found: Sequence[FoundMention]) -> list[Slot]:
     """Values of `found` that the text gives a name to: "the fare is $66", "a rating of 4.5", "2 stops"."""
     named: list[Slot] = []
     for mention in found:

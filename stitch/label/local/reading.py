@@ -78,7 +78,7 @@ class Reading:
     """Of words that carry subject matter, in order."""
     values: dict[str, str]
     """Values named, folded to lower case, with their classes."""
-    found: list[FoundMention]
+    found: tuple[FoundMention, ...]
     time_s: float | None
     addressees: tuple[str, ...]
     """Speakers of this trajectory whom the step names, folded; the one it opens with comes first."""
@@ -171,7 +171,7 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         asked += [key for name, _ in call.arguments for key in _carrying(words(name))]
     told += [key for name, _ in data.results for key in _carrying(words(name))]
     stems = asked + told
-    found = [] if is_data else find_mentions(text)
+    found = () if is_data else find_mentions(text)
     values: dict[str, str] = {}
     of_values: set[str] = set()
     for mention in found:

@@ -1,0 +1,84 @@
+"""Our adapter renders and reads exactly what DSPy's own does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_origin
+
+import dspy
+import pytest
+from dspy.utils.exceptions import AdapterParseError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stitch.signatures.rendering import PromptAdapter
+
+from stitch import signatures
+
+PROMPTS = [name for name in signatures.__all__ if issubclass(getattr(signatures, name), dspy.Signature)]
+OURS, THEIRS = PromptAdapter(), dspy.JSONAdapter()
+
+
+def inputs_of(prompt: Any, text: str) -> dict[str, Any]:
+    return {
+        name: [text, "b"] if get_origin(field.annotation) is list else text
+        for name, field in prompt.input_fields.items()
+    }
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+@settings(max_examples=5, deadline=None)
+@given(text=st.text(max_size=40))
+def test_a_prompt_is_rendered_as_dspy_does(name: str, text: str) -> None:
+    prompt = getattr(signatures, name)
+    for _ in range(2):  # the second time from what is kept
+        assert OURS.format(prompt, [], inputs_of(prompt, text)) == THEIRS.format(prompt, [], inputs_of(prompt, text))
+
+
+def test_examples_and_odd_values_are_rendered_as_dspy_does() -> None:
+    prompt = signatures.SelectFilter
+    shown = {**inputs_of(prompt, "a"), "known_scopes": ["a", "b"], "known_event_types": "b", "question": 7}
+    demos = [{**inputs_of(prompt, "c"), "scopes": ["s"], "event_types": [], "entity_types": [], "why": "w"}]
+    del shown["known_entity_types"]
+    assert OURS.format(prompt, demos, shown) == THEIRS.format(prompt, demos, shown)
+
+
+def test_a_prompt_that_was_rewritten_is_rendered_anew() -> None:
+    before, shown = signatures.LabelWindow, inputs_of(signatures.LabelWindow, "a")
+    OURS.format(before, [], shown)
+    after = before.with_instructions("Count the steps.")
+    assert "Count the steps." in OURS.format(after, [], shown)[0]["content"]
+    assert OURS.format(before, [], shown) == THEIRS.format(before, [], shown)
+
+
+def test_more_prompts_than_are_kept_are_rendered_all_the_same() -> None:
+    adapter, shown = PromptAdapter(), inputs_of(signatures.InduceScope, "a")
+    for n in range(300):
+        prompt = signatures.InduceScope.with_instructions(f"rule {n}")
+        assert f"rule {n}" in adapter.format(prompt, [], shown)[0]["content"]
+
+
+READING = {"n": 1, "scope": "trip", "events": ["ask"], "entities": [], "summary": "s"}
+REPLIES = [
+    {"readings": [READING, {**READING, "references": [{"phrase": "it", "means": "the mill"}]}]},
+    {"readings": [READING], "more": 1},
+    {"readings": json.dumps([READING])},
+    {"readings": []},
+]
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_a_reply_is_read_as_dspy_does(reply: dict[str, Any]) -> None:
+    text = json.dumps(reply)
+    assert OURS.parse(signatures.LabelWindow, text) == THEIRS.parse(signatures.LabelWindow, text)
+
+
+@pytest.mark.parametrize("reply", [{}, {"readings": "none"}, {"readings": None}, {"readings": [{"n": "x"}]}])
+def test_a_reply_that_dspy_refuses_is_refused(reply: dict[str, Any]) -> None:
+    for adapter in (OURS, THEIRS):
+        with pytest.raises(AdapterParseError):
+            adapter.parse(signatures.LabelWindow, json.dumps(reply))
+
+
+def test_missing_fields_with_a_default_are_filled_in() -> None:
+    said = {"scopes": [], "event_types": ["ask"], "entity_types": "[]"}
+    assert OURS.parse(signatures.SelectFilter, json.dumps(said)) == {**said, "entity_types": [], "why": ""}
