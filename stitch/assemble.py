@@ -206,8 +206,21 @@ def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler
 
 def _model(settings: Settings, ledger: Ledger) -> LanguageModel | None:
     """The language model, if anything needs one."""
-    if "model" not in (settings.labels, settings.filter):
-        return None
+    return _language_model(settings, ledger) if "model" in (settings.labels, settings.filter) else None
+
+
+def model_for(*, config: str | Path | None = None, **settings: Any) -> LanguageModel:
+    """The language model that settings name, without a memory; nothing is called before it is run.
+
+    Raises:
+        SettingsError: No model is named, or a setting is wrong.
+    """
+    from stitch.lm import Ledger
+
+    return _language_model(load_settings(config, **settings).settings, Ledger())
+
+
+def _language_model(settings: Settings, ledger: Ledger) -> LanguageModel:
     if settings.model is None:
         raise SettingsError("no model is named", hint="name one with --model, for example openai/gpt-5-mini")
     from stitch.lm import LanguageModel, Limits, Price
@@ -237,10 +250,20 @@ def _labeler(settings: Settings, model: LanguageModel | None, *, embedder: Embed
 
         return LocalLabeler()
     from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.label.model.compiled import load_compiled
+    from stitch.signatures.programs import StepProgram, WindowProgram
 
     if settings.stepwise:
-        return StepwiseLabeler(model, embedder=embedder)
-    return WindowedLabeler(model) if settings.window == "auto" else WindowedLabeler(model, window_steps=settings.window)
+        steps = StepProgram()
+        if settings.label_program is not None:
+            load_compiled(settings.label_program, steps, target="stepwise")
+        return StepwiseLabeler(model, embedder=embedder, program=steps)
+    window = WindowProgram()
+    if settings.label_program is not None:
+        load_compiled(settings.label_program, window, target="windowed")
+    if settings.window == "auto":
+        return WindowedLabeler(model, program=window)
+    return WindowedLabeler(model, program=window, window_steps=settings.window)
 
 
 def _selector(settings: Settings, model: LanguageModel | None) -> FilterSelector:
@@ -248,9 +271,14 @@ def _selector(settings: Settings, model: LanguageModel | None) -> FilterSelector
         from stitch.retrieve import LocalFilterSelector
 
         return LocalFilterSelector()
+    from stitch.label.model.compiled import load_compiled
     from stitch.retrieve.model_filter import ModelFilterSelector
+    from stitch.signatures.programs import FilterProgram
 
-    return ModelFilterSelector(model)
+    program = FilterProgram()
+    if settings.filter_program is not None:
+        load_compiled(settings.filter_program, program, target="filter")
+    return ModelFilterSelector(model, program=program)
 
 
 def _is_url(location: str) -> bool:

@@ -77,6 +77,12 @@ class Settings(BaseSettings):
     """Tokens that a model may spend while the memory is open, prompts and replies together."""
     model_budget_usd: Annotated[float, Field(ge=0)] | None = None
     """Dollars that it may spend; needs its price."""
+    label_program: str | None = None
+    """A file of `stitch optimize windowed` (or `stepwise`): the compiled prompts with which the model labels."""
+    filter_program: str | None = None
+    """A file of `stitch optimize filter`: the compiled prompt with which the model chooses labels."""
+    answer_program: str | None = None
+    """A file of `stitch optimize answerer`: the compiled prompts with which the model answers in benchmarks."""
     price_prompt: Annotated[float, Field(ge=0)] | None = None
     """What a million tokens of prompt cost, in dollars."""
     price_reply: Annotated[float, Field(ge=0)] | None = None

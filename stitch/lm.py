@@ -246,13 +246,17 @@ class LanguageModel:
             ModelUnavailableError: The provider is down after all retries, refuses, or is not configured.
             ReplyError: The reply is cut, empty, no JSON, or lacks a field; asking for less may help.
             BudgetSpentError: The budget is spent; nothing was sent.
+        self._held = False
+        self._failure: ModelError | None = None
+        """What ended the block of `held`; no call is made after it."""
         """
         from dspy import context
         from dspy.utils.exceptions import AdapterParseError, LMError
 
         with _purposed(purpose):
             try:
-                with context(**self._binding()):
+                # While it is held, the optimizer around has bound it, with a trace, and perhaps another temperature.
+                with context() if self._held else context(**self._binding()):
                     return predictor(**inputs)
             except AdapterParseError as error:
                 raise ReplyError(f"the reply of {self.name!r} lacks a field or has one of the wrong kind") from error
@@ -270,6 +274,28 @@ class LanguageModel:
             if not self._bound:
                 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
                 import dspy
+    @contextmanager
+    def held(self, purpose: Purpose) -> Iterator[None]:
+        """Bind the model to a block in which an optimizer of DSPy sees what `run` calls, and may call the model too.
+
+        A provider that is down, or a budget that is spent, ends it: no call is made after that, and the error is raised
+        at the end of the block, whatever the optimizer has made of it.
+        """
+        from dspy import context
+
+        self._held, self._failure = True, None
+        try:
+            with _purposed(purpose), context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}):
+                yield
+        except Exception:
+            if self._failure is not None:
+                raise self._failure from None
+            raise
+        finally:
+            self._held = False
+        if self._failure is not None:
+            raise self._failure
+
 
                 self._engine.open(self._base_url, self._api_key)
                 self._bound = {
@@ -343,6 +369,15 @@ class _Engine:
         assert self._completion is not None
         tries = 0
         while True:
+        if self._model._held and self._model._failure is not None:
+            raise self._model._failure
+        try:
+            return self._complete(request)
+        except (ModelUnavailableError, BudgetSpentError) as error:
+            self._model._failure = error
+            raise
+
+    def _complete(self, request: lm15.Request) -> lm15.Response:
             self._check_budget(prompt_chars // CHARS_PER_TOKEN)
             try:
                 with self._places:

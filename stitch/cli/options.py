@@ -49,6 +49,7 @@ def labeling_options(command: Command) -> Command:
         model_options,
         click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
         click.option("--stepwise", is_flag=True, default=None, help="Label step by step, as in the paper."),
+        click.option("--program", "label_program", metavar="FILE", help="Prompts compiled by `stitch optimize`."),
     )
     for option in reversed(options):
         command = option(command)

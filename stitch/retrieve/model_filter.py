@@ -14,7 +14,8 @@ from stitch.label.model.matching import clean_name_of, match_name
 from stitch.label.model.quoting import quote, shorten
 from stitch.lm import LanguageModel, Purpose
 from stitch.retrieve.select import LocalFilterSelector
-from stitch.signatures import SelectFilter, SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
+from stitch.signatures import SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
+from stitch.signatures.programs import FilterProgram
 
 SHOWN_SCOPES = 80
 """How many scopes a prompt shows: those that share most words with the question, then the latest."""
@@ -33,13 +34,23 @@ class ModelFilterSelector:
         model: The model.
         fallback: Chooses when the model cannot.
         one_call: Ask for all kinds at once; otherwise once a kind, as in the paper.
+        program: The prompt of the one call, if it was compiled.
     """
 
-    def __init__(self, model: LanguageModel, *, fallback: FilterSelector | None = None, one_call: bool = True) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        fallback: FilterSelector | None = None,
+        one_call: bool = True,
+        program: FilterProgram | None = None,
+    ) -> None:
         self.model = model
         self._fallback = fallback or LocalFilterSelector()
-        prompts = (SelectFilter,) if one_call else (SelectScopes, SelectFilterEvents, SelectFilterEntityTypes)
-        self._predictors = [dspy.Predict(prompt) for prompt in prompts]
+        each_kind = (SelectScopes, SelectFilterEvents, SelectFilterEntityTypes)
+        self._predictors = (
+            [(program or FilterProgram()).select_filter] if one_call else [dspy.Predict(prompt) for prompt in each_kind]
+        )
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         """Return the labels that the question licenses; an empty filter if it licenses none."""

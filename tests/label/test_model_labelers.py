@@ -405,6 +405,6 @@ def test_references_are_resolved_by_steps_of_the_same_scope_or_act() -> None:
 def test_a_bug_is_not_hidden_behind_local_labels() -> None:
     model, _ = model_of()
     labeler = WindowedLabeler(model)
-    labeler._predict = None
+    labeler.program.label_window = None
     with pytest.raises(TypeError):
         labeler.begin("t").label(talk(1))

@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import dspy
-
 from stitch.core import Embedder, Labeler, LabelKind, LabelMerge, ReferenceRewrite, Step, StepLabels, apply_rewrites
 from stitch.errors import ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
@@ -16,18 +14,7 @@ from stitch.label.model.matching import choose_names, clean_name_of, locate_refe
 from stitch.label.model.quoting import quote_step
 from stitch.label.model.session import MAX_ENTITY_TYPES, MAX_EVENT_TYPES, Estimate, ModelSession, Past, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
-from stitch.signatures import (
-    ExtendEventTypes,
-    InduceScope,
-    MergeEntityTypes,
-    MergeEventTypes,
-    RewriteReferences,
-    SeedEntityTypes,
-    SeedEventTypes,
-    SelectEventTypes,
-    SummarizeScope,
-    SummarizeStep,
-)
+from stitch.signatures.programs import StepProgram
 
 EVENT_CANDIDATES = 5
 """k_event of the paper: how many event types are offered for a step."""
@@ -62,27 +49,26 @@ class StepwiseLabeler:
         model: The model.
         embedder: Finds the event types closest to a step.
         fallback: Makes the labels that stand in when the model fails.
+        program: Its prompts, if they were compiled.
     """
 
-    def __init__(self, model: LanguageModel, *, embedder: Embedder, fallback: Labeler | None = None) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        embedder: Embedder,
+        fallback: Labeler | None = None,
+        program: StepProgram | None = None,
+    ) -> None:
         self.model = model
         self.embedder = embedder
         self._fallback = fallback or LocalLabeler()
-        self._induce_scope = dspy.Predict(InduceScope)
-        self._summarize_scope = dspy.Predict(SummarizeScope)
-        self._select_events = dspy.Predict(SelectEventTypes)
-        self._seed_events = dspy.Predict(SeedEventTypes)
-        self._extend_events = dspy.Predict(ExtendEventTypes)
-        self._merge_events = dspy.Predict(MergeEventTypes)
-        self._seed_entities = dspy.Predict(SeedEntityTypes)
-        self._merge_entities = dspy.Predict(MergeEntityTypes)
-        self._rewrite = dspy.Predict(RewriteReferences)
-        self._summarize = dspy.Predict(SummarizeStep)
+        self.program = program or StepProgram()
 
     @property
     def name(self) -> str:
-        """The model's name, and the way of labeling."""
-        return f"{self.model.name} {_VERSION}"
+        """The model's name, the way of labeling, and which compiled program if any."""
+        return " ".join(filter(None, (self.model.name, _VERSION, self.program.digest[:8])))
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session."""
@@ -129,7 +115,7 @@ class _StepwiseSession(ModelSession):
     def _ask(self, step: Step) -> StepLabels:
         labeler, shown = self._labeler, quote_step(step)
         chosen = self._run(
-            labeler._induce_scope,
+            labeler.program.induce_scope,
             "scope",
             known_scopes="\n".join(list(self._gists)[-_SHOWN_SCOPES:]),
             current_scope=self._scope,
@@ -141,13 +127,13 @@ class _StepwiseSession(ModelSession):
         if not scope:
             raise ReplyError(f"model {self._model.name!r} gave the first step no scope")
         picked = self._run(
-            labeler._select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
+            labeler.program.select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
         )
         events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, self._events, MAX_EVENT_TYPES, 2)
         references = self._resolve(step, scope, events)
         resolved = apply_rewrites(step.content, references)
         told = self._run(
-            labeler._summarize,
+            labeler.program.summarize,
             "summary",
             scope=scope,
             event_types=events,
@@ -190,7 +176,7 @@ class _StepwiseSession(ModelSession):
         if not aligned:
             return ()
         found = self._run(
-            self._labeler._rewrite,
+            self._labeler.program.rewrite,
             "references",
             scope=scope,
             earlier_steps=_quoted(aligned),
@@ -218,7 +204,7 @@ class _StepwiseSession(ModelSession):
 
     def _summarize_scope(self) -> None:
         told = self._run(
-            self._labeler._summarize_scope,
+            self._labeler.program.summarize_scope,
             "scope summary",
             scope=self._scope,
             summary_so_far=self._summaries.get(self._scope, ""),
@@ -232,19 +218,19 @@ class _StepwiseSession(ModelSession):
         events = self._known(LabelKind.EVENT_TYPE)
         if self._seeded:
             new = self._run(
-                labeler._extend_events, "event vocabulary", steps=block, known_event_types=events
+                labeler.program.extend_events, "event vocabulary", steps=block, known_event_types=events
             ).new_event_types
         else:
-            new = self._run(labeler._seed_events, "event vocabulary", steps=block).event_types
+            new = self._run(labeler.program.seed_events, "event vocabulary", steps=block).event_types
         self._grow(self._events, new, MAX_EVENT_TYPES)
         entities = self._known(LabelKind.ENTITY_TYPE)
         new = self._run(
-            labeler._seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
+            labeler.program.seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
         ).entity_types
         self._grow(self._entities, new, MAX_ENTITY_TYPES)
         self._seeded = True
-        self._merge(LabelKind.EVENT_TYPE, self._events, labeler._merge_events, "event_types")
-        self._merge(LabelKind.ENTITY_TYPE, self._entities, labeler._merge_entities, "entity_types")
+        self._merge(LabelKind.EVENT_TYPE, self._events, labeler.program.merge_events, "event_types")
+        self._merge(LabelKind.ENTITY_TYPE, self._entities, labeler.program.merge_entities, "entity_types")
 
     def _grow(self, used: dict[str, int], names: Sequence[str], most: int) -> None:
         for name in choose_names(names, list(used), most=most, room=True)[: max(0, most - len(used))]:

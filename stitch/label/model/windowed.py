@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import dspy
-
 from stitch.core import Labeler, LabelKind, Step, StepLabels
 from stitch.errors import ModelError, ReplyError
 from stitch.label.local import LocalLabeler
@@ -14,7 +12,8 @@ from stitch.label.model.matching import clean_name_of, locate_references
 from stitch.label.model.quoting import quote_step
 from stitch.label.model.session import Estimate, ModelSession, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
-from stitch.signatures import LabelWindow, StepReading
+from stitch.signatures import StepReading
+from stitch.signatures.programs import WindowProgram
 
 WINDOW_STEPS = 24
 """How many steps one call labels at most."""
@@ -42,6 +41,7 @@ class WindowedLabeler:
     Args:
         model: The model.
         fallback: Makes the labels that stand in.
+        program: Its prompt, if it was compiled.
         window_steps: How many steps one call labels at most.
         patience_s: How long a stream lets a step wait for its window to fill.
     """
@@ -51,6 +51,7 @@ class WindowedLabeler:
         model: LanguageModel,
         *,
         fallback: Labeler | None = None,
+        program: WindowProgram | None = None,
         window_steps: int = WINDOW_STEPS,
         patience_s: float = PATIENCE_S,
     ) -> None:
@@ -58,12 +59,12 @@ class WindowedLabeler:
         self.window_steps = window_steps
         self.patience_s = patience_s
         self._fallback = fallback or LocalLabeler()
-        self._predict = dspy.Predict(LabelWindow)
+        self.program = program or WindowProgram()
 
     @property
     def name(self) -> str:
-        """The model's name, and the way of labeling."""
-        return f"{self.model.name} {_VERSION}"
+        """The model's name, the way of labeling, and which compiled program if any."""
+        return " ".join(filter(None, (self.model.name, _VERSION, self.program.digest[:8])))
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session."""
@@ -124,7 +125,7 @@ class _WindowedSession(ModelSession):
 
     def _read(self, window: list[Step]) -> list[StepReading]:
         prediction = self._model.run(
-            self._labeler._predict,
+            self._labeler.program.label_window,
             purpose=Purpose("window", self._trajectory, self._position, len(window)),
             known_scopes="\n".join(self._known_scopes(_SHOWN_SCOPES)),
             known_events=", ".join(self._known(LabelKind.EVENT_TYPE)[:_SHOWN_NAMES]),
