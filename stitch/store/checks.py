@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from stitch.core.protocols import SnippetRecord, SparseVector
 from stitch.errors import StoreError
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-def check_records(records: Sequence[SnippetRecord], *, dimension: int) -> list[list[float]]:
-    """Return the vectors of records as lists.
+
+def check_records(records: Sequence[SnippetRecord], *, dimension: int) -> NDArray[np.float32]:
+    """Return the vectors of records, one a row.
 
     Raises:
         StoreError: One has another dimension, holds what is not a finite number, or has impossible lexical weights.
@@ -23,14 +28,13 @@ def check_records(records: Sequence[SnippetRecord], *, dimension: int) -> list[l
             raise StoreError(f"the vector of {step} has shape {shape}, not {(dimension,)}")
         check_words(record.words, what=step)
     if not records:
-        return []
-    vectors = np.stack([record.vector for record in records])
+        return np.empty((0, dimension), dtype=np.float32)
+    vectors = np.stack([record.vector for record in records]).astype(np.float32, copy=False)
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
         step = records[int(np.argmin(finite))].snippet.step
         raise StoreError(f"the vector of step {step!r} holds a value that is not a finite number")
-    lists: list[list[float]] = vectors.tolist()
-    return lists
+    return vectors
 
 
 def check_vector(vector: Collection[float], *, dimension: int, what: str) -> None:

@@ -10,30 +10,34 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreLockedError
 from stitch.store.checks import check_records
-from stitch.store.edge_scorer import DENSE, WORDS, EdgeScorer
+from stitch.store.edge_scorer import TierScorer
 from stitch.store.index import IndexEntry, LabelIndex
 from stitch.store.made_with import Facts, compare_facts, write_facts
 from stitch.store.owner import Ownership
-from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, labels_of, to_payload
-from stitch.store.similarity import Similarity, most_similar, score
+from stitch.store.payload import (
+    LABEL_FIELDS,
+    Payload,
+    from_payload,
+    intent_labels,
+    labels_of,
+    origin_and_trust,
+    to_payload,
+)
+from stitch.store.similarity import Similarity
+from stitch.store.sketch import pack, sketches_of
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+DENSE = "text"
+"""The vector of a point: of its text."""
 
-_BY_ID_ROWS = 6000
-"""Up to so many snippets are searched by naming them; among more, scanning all is quicker (measured, see below)."""
-
-_SCORE_ALL = 200
-"""Up to so many snippets are all scored: cheaper than to ask for the best."""
+_SKETCH = "sketch"
+"""Where in a payload stands what `stitch.store.sketch` keeps of vector and words."""
 
 _BATCH = 2000
 """How many snippets are read at a time."""
@@ -41,10 +45,14 @@ _BATCH = 2000
 _SPARE_BYTES = 128 * 2**20
 """What must be free before a write: the engine writes into mapped files, where a full disk kills the process."""
 
-_FRESH = "fresh-shard"
-"""Where a purge writes the store anew. If there is no other, it is complete."""
+_LAYOUT = 2
+"""What the points of a store look like; one of another layout is built anew from the journal."""
+
+_LOG_BYTES = 34 * 2**20
+"""More than a file of the engine's log holds."""
 
 _KEY = ("id", "tenant", "trajectory", "position", "step")
+_FILTERED = ("recorded", "origin", "trust")
 
 _HINTS = (
     ("No space left", "free some disk space and run the command again"),
@@ -56,10 +64,11 @@ _HINTS = (
 class EdgeStore:
     """Snippets in a folder, searched by Qdrant's engine in this process.
 
-    Labels are kept in an in-process index, read from the store when it is opened: it gives every label density at once
-    (0.1 ms at 50,000 snippets, where the engine's sparse vectors take milliseconds and its `min_should` seconds) and it
-    cannot be stale, because a store has one owner. The engine does what remains: the similarity of those snippets
-    between which density does not decide. Calls from several threads are served one after the other.
+    Labels, words and sketches of the vectors are kept in an in-process index, read from the store when it is opened. It
+    gives every label density at once (0.1 ms at 50,000 snippets, where the engine's sparse vectors take milliseconds
+    and its `min_should` seconds), and a bound of every similarity; it cannot be stale, because a store has one owner.
+    The engine says how similar those snippets are between which neither decides: some hundreds, not all. Calls from
+    several threads are served one after the other.
 
     What `put` wrote survives the death of the process; `flush` makes it survive a loss of power.
 
@@ -82,7 +91,9 @@ class EdgeStore:
         self._folder = self.path / "store"
         self._embedder_name = embedder_name
         self._dimension = dimension
-        self._facts: Facts = {"schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension}
+        self._facts: Facts = {
+            "schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension, "layout": _LAYOUT,
+        }  # fmt: skip
         self._calls = threading.RLock()
         self._labels: LabelIndex | None = None
         self._shard: Any = None
@@ -93,35 +104,35 @@ class EdgeStore:
     def put(self, records: Sequence[SnippetRecord]) -> None:
         """Write snippets; see `SnippetStore.put`."""
         from qdrant_edge import Point, UpdateOperation
-        from qdrant_edge import SparseVector as EdgeSparse
 
         unique = {record.snippet.id: record for record in records}
         with self._calls:
             index = self._index
             vectors = check_records(list(unique.values()), dimension=self._dimension)
-            points, entries, fresh = [], [], index.next_row
-            for (snippet_id, record), vector in zip(unique.items(), vectors, strict=True):
+            points, entries, packed, fresh, replaced = [], [], [], index.next_row, []
+            rows = zip(unique.items(), vectors.tolist(), sketches_of(vectors), strict=True)
+            for (snippet_id, record), vector, sketch in rows:
                 snippet = record.snippet
                 row = index.row(snippet.tenant, snippet_id)
                 if row is None:
                     row, fresh = fresh, fresh + 1
-                named: dict[str, Any] = {DENSE: vector}
-                if record.words:
-                    weights = list(map(float, record.words.values()))
-                    named[WORDS] = EdgeSparse(indices=list(record.words), values=weights)
-                points.append(Point(row, named, to_payload(snippet, embedder_name=self._embedder_name)))
-                entries.append((row, _entry(snippet)))
+                else:
+                    replaced.append(row)
+                packed.append(pack(sketch, record.words))
+                payload = to_payload(snippet, embedder_name=self._embedder_name)
+                points.append(Point(row, {DENSE: vector}, {**payload, _SKETCH: packed[-1]}))
+                entries.append((row, _entry(snippet, snippet_id)))
             if not points:
                 return
             self._check_disk()
+            before = self._sketches(replaced)
             try:
                 with self._engine("write to"):
                     self._shard.update(UpdateOperation.upsert_points(points))
             except StoreError:
                 self._labels = None  # a part may be written: see `_index`
                 raise
-            for row, entry in entries:
-                index.add(row, entry)
+            index.add(entries, packed, replaced=before)
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
@@ -133,26 +144,17 @@ class EdgeStore:
         with self._calls:
             labels = self._index.of(query.tenant)
             cut = labels.cut(query)
-            need = query.k - len(cut.certain)
-            rows = np.array(labels.rows, dtype=np.int64)
-            slot_of = np.full(self._index.next_row, -1, dtype=np.int64)
-            slot_of[rows[cut.tier]] = cut.tier
-            with self._engine("search"):
-                scores = self._search_tier(similarity, rows[cut.tier], slot_of=slot_of, need=need)
-                scores |= score(similarity, EdgeScorer(self._shard, similarity), rows[cut.certain].tolist())
-            slot_of[rows[cut.certain]] = cut.certain
-            if len(scores) < min(query.k, len(cut.certain) + len(cut.tier)):
-                unlike = cut.tier[~np.isin(rows[cut.tier], list(scores))]
-                scores |= dict.fromkeys(rows[labels.ordered(unlike, first=need)].tolist(), 0.0)
-            found = labels.ordered(slot_of[list(scores)])
-            found_rows, densities = rows[found].tolist(), cut.densities[cut.level[found]].tolist()
-            ranked = [(-density, -scores[row], row) for density, row in zip(densities, found_rows, strict=True)]
-            ranked = sorted(ranked, key=itemgetter(0, 1))[: query.k]  # the sort is stable: ties stay in their order
-            snippets = self._read(query.tenant, [row for _, _, row in ranked])
-        return [
-            StoreHit(snippet, -density, -similar)
-            for snippet, (density, similar, _) in zip(snippets, ranked, strict=True)
-        ]
+            scorer = TierScorer(labels, similarity, counts=self._index.counts, cosines=self._cosines)
+            of_tier, likeness = scorer.best(cut.tier, need=query.k - len(cut.certain))
+            slots = np.concatenate([cut.certain, of_tier])
+            scores = np.concatenate([scorer.scores(cut.certain), likeness])
+            # The sort is stable: where density and similarity are equal, snippets stay in their order.
+            in_order = labels.order(slots)
+            slots, scores, level = slots[in_order], scores[in_order], cut.level[slots[in_order]]
+            best = np.lexsort((-scores, -level))[: query.k]
+            snippets = self._read(query.tenant, [labels.rows[slot] for slot in slots[best].tolist()])
+        densities, similarities = cut.densities[level[best]].tolist(), scores[best].tolist()
+        return [StoreHit(*hit) for hit in zip(snippets, densities, similarities, strict=True)]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id; see `SnippetStore.get`."""
@@ -174,23 +176,20 @@ class EdgeStore:
 
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
         """Delete a tenant's snippets; see `SnippetStore.delete`."""
-        from qdrant_edge import Point, UpdateOperation
+        from qdrant_edge import UpdateOperation
 
         with self._calls:
             index = self._index
             rows = {snippet: row for snippet in ids if (row := index.row(tenant, snippet)) is not None}
             if rows:
+                before = self._sketches(list(rows.values()))
                 try:
                     with self._engine("delete from"):
-                        # A point deleted with its words would go on counting in the document frequencies.
-                        nothing = [Point(row, {DENSE: [0.0] * self._dimension}) for row in rows.values()]
-                        self._shard.update(UpdateOperation.upsert_points(nothing))
                         self._shard.update(UpdateOperation.delete_points(list(rows.values())))
                 except StoreError:
                     self._labels = None
                     raise
-                for snippet in rows:
-                    index.remove(tenant, snippet)
+                index.remove(tenant, list(rows), before)
             return len(rows)
 
     def count(self, tenant: str | None = None) -> int:
@@ -199,37 +198,29 @@ class EdgeStore:
             return len(self._index) if tenant is None else len(self._index.of(tenant))
 
     def purge(self) -> None:
-        """Write the store anew, so that no byte of what was deleted or replaced is left in its files.
+        """Let the engine write its files anew, so that no byte of what was deleted or replaced is left in them.
 
-        Takes some seconds at 50,000 snippets. If it is interrupted, no snippet is lost and it has to be called again.
+        If it is interrupted, no snippet is lost and it has to be called again.
         """
-        from qdrant_edge import EdgeShard, Point, ScrollRequest, UpdateOperation
+        from qdrant_edge import Filter, HasIdCondition, Point, UpdateOperation
 
         with self._calls:
-            shard, fresh, old = (self._folder / name for name in ("shard", _FRESH, "old-shard"))
-            offset, _ = None, self._index
+            nowhere: list[Any] = [self._index.next_row]
             try:
                 with self._engine("purge"):
-                    # Only a new shard will do: the engine keeps its log, and numbers its writes by it.
-                    for leftover in (fresh, old):
-                        shutil.rmtree(leftover, ignore_errors=True)
-                    fresh.mkdir()
-                    copy = EdgeShard.create(str(fresh), self._config())
-                    while True:
-                        request = ScrollRequest(limit=_BATCH, offset=offset, with_payload=True, with_vector=True)
-                        records, offset = self._shard.scroll(request)
-                        points = [Point(record.id, record.vector, record.payload) for record in records]
-                        if points:
-                            copy.update(UpdateOperation.upsert_points(points))
-                        if offset is None:
-                            break
-                    copy.flush()
-                    copy.close()
-                    self._shard.close()
-                    shard.rename(old)
-                    fresh.rename(shard)
-                    shutil.rmtree(old)
-                    self._shard = EdgeShard.load(str(shard))
+                    # Something has to be deleted, or the engine leaves its files as they are.
+                    self._shard.update(
+                        UpdateOperation.upsert_points([Point(nowhere[0], {DENSE: [0.0] * self._dimension})])
+                    )
+                    self._shard.update(UpdateOperation.delete_points(nowhere))
+                    self._shard.flush()
+                    self._shard.optimize()
+                    # The log cannot be removed, for the engine numbers its writes by it; but of a log that was flushed
+                    # it keeps only the last file and the one before: so two are filled with writes that change nothing.
+                    for size in (_LOG_BYTES, _LOG_BYTES // 16):
+                        nobody = Filter(must=[HasIdCondition(set(nowhere))])
+                        self._shard.update(UpdateOperation.set_payload_by_filter(nobody, {"": " " * size}))
+                    self._shard.flush()
             except StoreError:
                 self._labels = None
                 raise
@@ -268,9 +259,7 @@ class EdgeStore:
             with self._engine("open"):
                 if made_with.exists():
                     compare_facts(made_with, self._facts, what=self._what, hint=self._reindex)
-                    if not shard.exists() and (self._folder / _FRESH).exists():
-                        (self._folder / _FRESH).rename(shard)
-                    self._shard = EdgeShard.load(str(shard))
+                    self._shard = EdgeShard.load(str(shard), self._config())
                 else:
                     self._create(shard, made_with)
             self._labels = self._read_index()
@@ -298,45 +287,32 @@ class EdgeStore:
         write_facts(made_with, self._facts)
 
     def _config(self) -> Any:
-        from qdrant_edge import (
-            Distance,
-            EdgeConfig,
-            EdgeSparseVectorParams,
-            EdgeVectorParams,
-            Memory,
-            Modifier,
-        )
+        from qdrant_edge import Distance, EdgeConfig, EdgeOptimizersConfig, EdgeVectorParams, Memory
 
         # Cold: the engine maps vectors twice, and would otherwise read both maps into memory when it opens.
         dense = EdgeVectorParams(size=self._dimension, distance=Distance.Cosine, memory=Memory.Cold)
-        return EdgeConfig(
-            vectors={DENSE: dense},
-            sparse_vectors={WORDS: EdgeSparseVectorParams(modifier=Modifier.Idf)},
+        # It never builds a graph, for the ranking is exact; and when it is told to, it leaves out whatever was deleted.
+        optimizers = EdgeOptimizersConfig(
+            deleted_threshold=1e-9, vacuum_min_vector_number=1, indexing_threshold=0, default_segment_number=1
         )
+        return EdgeConfig(vectors={DENSE: dense}, optimizers=optimizers)
 
     def _read_index(self) -> LabelIndex:
-        from qdrant_edge import ScrollRequest, UpdateOperation
+        from qdrant_edge import ScrollRequest
 
-        index, offset, half_deleted = LabelIndex(), None, list[Any]()
+        index, offset = LabelIndex(dimension=self._dimension), None
+        fields = [*_KEY, *LABEL_FIELDS.values(), *_FILTERED, _SKETCH]
         while True:
             with self._engine("read"):
-                request = ScrollRequest(
-                    limit=_BATCH, offset=offset, with_payload=[*_KEY, *LABEL_FIELDS.values()], with_vector=False
-                )
+                request = ScrollRequest(limit=_BATCH, offset=offset, with_payload=fields, with_vector=False)
                 records, offset = self._shard.scroll(request)
-            for record in records:
-                if payload := record.payload:
-                    snippet, tenant, trajectory, position, step = map(payload.__getitem__, _KEY)
-                    labels = tuple(labels_of(payload))
-                    index.add(record.id, IndexEntry(snippet, tenant, trajectory, position, step, labels))
-                else:
-                    half_deleted.append(record.id)
+            payloads = [(record.id, record.payload) for record in records]
+            index.add(
+                [(row, _stored_entry(payload)) for row, payload in payloads],
+                [payload[_SKETCH] for _, payload in payloads],
+            )
             if offset is None:
-                break
-        if half_deleted:
-            with self._engine("write to"):
-                self._shard.update(UpdateOperation.delete_points(half_deleted))
-        return index
+                return index
 
     # What the rest stands on
 
@@ -359,7 +335,7 @@ class EdgeStore:
 
             with self._engine("recover"):
                 self._shard.close()
-                self._shard = EdgeShard.load(str(self._folder / "shard"))
+                self._shard = EdgeShard.load(str(self._folder / "shard"), self._config())
             self._labels = self._read_index()
         return self._labels
 
@@ -371,21 +347,27 @@ class EdgeStore:
         finally:
             self._owner.release()
 
-    def _search_tier(
-        self, similarity: Similarity, rows: NDArray[np.int64], *, slot_of: NDArray[np.int64], need: int
-    ) -> dict[int, float]:
-        if need == 0 or not len(rows):
-            return {}
-        if len(rows) <= max(_SCORE_ALL, 2 * need):
-            return score(similarity, EdgeScorer(self._shard, similarity), rows.tolist())
-        # Where both parts count, who is good in one is seldom good in the other, and the lists must be read further.
-        first = need * (10 if similarity.vector and similarity.words else 2)
-        if len(rows) <= _BY_ID_ROWS:
-            scorer, limit = EdgeScorer(self._shard, similarity, among=rows.tolist()), first
-        else:  # scan all: if labels say nothing of similarity, the tier's share of the best is its share of the whole
-            scorer = EdgeScorer(self._shard, similarity, slot_of=slot_of)
-            limit = first * len(slot_of) // len(rows)
-        return most_similar(similarity, scorer, need=need, limit=limit)
+    def _sketches(self, rows: list[int]) -> list[str]:
+        """What was kept of vectors and words of these rows, packed."""
+        if not rows:
+            return []
+        with self._engine("read"):
+            return [record.payload[_SKETCH] for record in self._shard.retrieve(rows, [_SKETCH], False)]
+
+    def _cosines(self, vector: list[float], rows: list[int]) -> dict[int, float]:
+        """The cosine of each of these rows with a vector."""
+        from qdrant_edge import Filter, HasIdCondition, Query, QueryRequest, SearchParams
+
+        with self._engine("search"):
+            found = self._shard.query(
+                QueryRequest(
+                    limit=len(rows),
+                    query=Query.Nearest(vector, using=DENSE),
+                    filter=Filter(must=[HasIdCondition(set(rows))]),
+                    params=SearchParams(exact=True),
+                )
+            )
+        return {point.id: point.score for point in found}
 
     def _read(self, tenant: str, rows: Sequence[int]) -> list[MemorySnippet]:
         with self._engine("read"):
@@ -416,9 +398,20 @@ class EdgeStore:
             raise _own_error(f"cannot {doing} {self._what}", str(error)) from error
 
 
-def _entry(snippet: MemorySnippet) -> IndexEntry:
+def _entry(snippet: MemorySnippet, name: str) -> IndexEntry:
     labels = tuple(intent_labels(snippet.intent))
-    return IndexEntry(snippet.id, snippet.tenant, snippet.trajectory, snippet.position, snippet.step, labels)
+    return IndexEntry(
+        name, snippet.tenant, snippet.trajectory, snippet.position, snippet.step, labels, snippet.trust,
+        snippet.recorded,
+    )  # fmt: skip
+
+
+def _stored_entry(payload: Payload) -> IndexEntry:
+    _, trust = origin_and_trust(payload)
+    snippet, tenant, trajectory, position, step = map(payload.__getitem__, _KEY)
+    return IndexEntry(
+        snippet, tenant, trajectory, position, step, tuple(labels_of(payload)), trust, payload["recorded"]
+    )
 
 
 def _own_error(what: str, reason: str) -> StoreError:

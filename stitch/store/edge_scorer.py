@@ -1,71 +1,77 @@
-"""What the engine in process says of similarity: exact scores of the rows that are asked for."""
+"""The most similar of many snippets, exactly: those are scored whose sketches do not rule them out."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from stitch.store.similarity import Page, Similarity
+import numpy as np
+
+from stitch.store.index import TenantLabels
+from stitch.store.similarity import Similarity, lexical_similarity
+from stitch.store.sketch import WordCounts
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from stitch.store.sketch import Scores, Slots
 
-DENSE, WORDS = "text", "words"
-"""The vectors of a point: of its text, and of its words (BM25 weights)."""
+_FIRST = 64
+"""How many snippets are scored at first, at least."""
+
+_GROWTH = 4
 
 
-class EdgeScorer:
-    """The engine's scores for one query: of all rows, of those named, or of those that have a slot."""
+class TierScorer:
+    """Scores a tenant's snippets for one question.
+
+    Args:
+        labels: The tenant's index.
+        similarity: What is similar to the question.
+        counts: How many snippets of the store have each word.
+        cosines: Gives the cosines of rows with the question's vector; a row without one is left out.
+    """
 
     def __init__(
         self,
-        shard: Any,
+        labels: TenantLabels,
         similarity: Similarity,
         *,
-        among: list[int] | None = None,
-        slot_of: NDArray[np.int64] | None = None,
+        counts: WordCounts,
+        cosines: Callable[[list[float], list[int]], dict[int, float]],
     ) -> None:
-        from qdrant_edge import Query
-        from qdrant_edge import SparseVector as EdgeSparse
+        self._labels = labels
+        self._similarity = similarity
+        self._cosines = cosines
+        self._rows = np.array(labels.rows, dtype=np.int64)
+        self._asked = labels.sketches.asked(similarity, counts)
 
-        self._shard = shard
-        self._among = among
-        self._slot_of = slot_of
-        if similarity.vector:
-            self._dense_query = Query.Nearest(similarity.vector, using=DENSE)
+    def scores(self, slots: Slots) -> Scores:
+        """The similarity of each of these snippets."""
+        similarity, scores = self._similarity, np.zeros(len(slots))
         if similarity.words:
-            words = EdgeSparse(indices=list(similarity.words), values=list(map(float, similarity.words.values())))
-            self._words_query = Query.Nearest(words, using=WORDS)
+            scores += similarity.lexical_share * lexical_similarity(self._asked.lexicals(slots))
+        if similarity.vector and len(slots):
+            rows = self._rows[slots].tolist()
+            cosines = self._cosines(similarity.vector, rows)
+            scores += similarity.dense_share * np.array([cosines.get(row, 0.0) for row in rows])
+        return scores
 
-    def dense(self, limit: int) -> Page[int]:
-        """Return the best `limit` by cosine."""
-        return self._page(self._dense_query, limit)
-
-    def lexical(self, limit: int) -> Page[int]:
-        """Return the best `limit` by BM25 score."""
-        return self._page(self._words_query, limit)
-
-    def cosines(self, keys: Collection[int]) -> dict[int, float]:
-        """Return the cosine of each of these rows."""
-        return {point.id: point.score for point in self._ask(self._dense_query, len(keys), keys)}
-
-    def lexicals(self, keys: Collection[int]) -> dict[int, float]:
-        """Return the BM25 scores of those of these rows that share a word."""
-        return {point.id: point.score for point in self._ask(self._words_query, len(keys), keys)}
-
-    def _page(self, query: Any, limit: int) -> Page[int]:
-        points = self._ask(query, limit, self._among)
-        scores = {point.id: point.score for point in points}
-        if self._slot_of is not None:
-            scores = {row: value for row, value in scores.items() if self._slot_of[row] >= 0}
-        return Page(scores, points[-1].score if len(points) == limit else None)
-
-    def _ask(self, query: Any, limit: int, among: Collection[int] | None) -> list[Any]:
-        from qdrant_edge import Filter, HasIdCondition, QueryRequest, SearchParams
-
-        condition = None if among is None else Filter(must=[HasIdCondition(set(among))])
-        exact = SearchParams(exact=True)
-        return self._shard.query(  # type: ignore[no-any-return]  # the engine ships no types
-            QueryRequest(limit=limit, query=query, filter=condition, params=exact)
-        )
+    def best(self, slots: Slots, *, need: int) -> tuple[Slots, Scores]:
+        """The `need` most similar of these snippets and all that tie with them, in no order, with their scores."""
+        if not self._similarity.vector and not self._similarity.words:
+            first = self._labels.ordered(slots, first=need)
+            return first, np.zeros(len(first))
+        if need <= 0 or not len(slots):
+            return slots[:0], np.zeros(0)
+        bounds, size = self._asked.at_most(slots), max(_FIRST, 2 * need)
+        found, scores = slots[:0], np.zeros(0)
+        while len(slots):
+            order = np.argpartition(-bounds, size) if len(slots) > size else np.arange(len(slots))
+            found = np.concatenate([found, slots[order[:size]]])
+            scores = np.concatenate([scores, self.scores(slots[order[:size]])])
+            slots, bounds = slots[order[size:]], bounds[order[size:]]
+            if len(scores) >= need:
+                worst = np.partition(scores, -need)[-need]
+                slots, bounds = slots[bounds >= worst], bounds[bounds >= worst]
+                found, scores = found[scores >= worst], scores[scores >= worst]
+            size *= _GROWTH
+        return found, scores

@@ -1,13 +1,17 @@
-"""The labels of an embedded store in process: which snippets carry which labels, and so every label density at once."""
+"""An embedded store's index in process: which snippets carry which labels, and so every label density at once."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core.intent import Label
+from stitch.core.moment import Moment
 from stitch.core.protocols import DensityQuery
 from stitch.core.ranking import DensityCount, density
+from stitch.core.trust import Trust
+from stitch.store.sketch import Sketches, TenantSketches, WordCounts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +37,8 @@ class IndexEntry(NamedTuple):
     position: int
     step: str
     labels: tuple[Label, ...]
+    trust: Trust = Trust.LOW
+    recorded: float = 0.0
 
 
 class Cut(NamedTuple):
@@ -52,12 +58,15 @@ class TenantLabels:
     """The labels of one tenant. A snippet has a slot, numbered as they come; a replaced one leaves a dead slot."""
 
     def __init__(self) -> None:
+        self.sketches = TenantSketches()
         self.rows = array("Q")
         """The store's number of the snippet in each slot."""
         self._slot: dict[str, int] = {}
         self._live = bytearray()
         self._trajectory = array("I")
         self._position = array("q")
+        self._trust = array("b")
+        self._recorded = array("d")
         self._steps: list[str] = []
         self._names: dict[str, int] = {}
         self._postings: dict[Label, array[int]] = {}
@@ -70,21 +79,26 @@ class TenantLabels:
         slot = self._slot.get(snippet)
         return None if slot is None else self.rows[slot]
 
-    def add(self, row: int, entry: IndexEntry) -> None:
-        """Add a snippet, or replace the one with its id."""
-        if entry.id in self._slot:
-            self.remove(entry.id)
-        slot = self._slot[entry.id] = len(self.rows)
-        self._live.append(1)
-        self.rows.append(row)
-        self._trajectory.append(self._names.setdefault(entry.trajectory, len(self._names)))
-        self._position.append(entry.position)
-        self._steps.append(entry.step)
-        for label in entry.labels:
-            postings = self._postings.get(label)
-            if postings is None:
-                postings = self._postings[label] = array("I")
-            postings.append(slot)
+    def extend(self, entries: Sequence[tuple[int, IndexEntry]], sketches: Sketches) -> None:
+        """Add snippets with their rows, or replace those with their ids; no id may stand twice among them."""
+        for _, entry in entries:
+            if entry.id in self._slot:
+                self.remove(entry.id)
+        for row, entry in entries:
+            slot = self._slot[entry.id] = len(self.rows)
+            self._live.append(1)
+            self.rows.append(row)
+            self._trajectory.append(self._names.setdefault(entry.trajectory, len(self._names)))
+            self._position.append(entry.position)
+            self._trust.append(entry.trust.level)
+            self._recorded.append(entry.recorded)
+            self._steps.append(entry.step)
+            for label in entry.labels:
+                postings = self._postings.get(label)
+                if postings is None:
+                    postings = self._postings[label] = array("I")
+                postings.append(slot)
+        self.sketches.extend(sketches)
 
     def remove(self, snippet: str) -> None:
         """Forget a snippet."""
@@ -96,10 +110,13 @@ class TenantLabels:
         import numpy as np
 
         alive = np.frombuffer(bytes(self._live), dtype=np.uint8).astype(bool)
+        self.sketches.keep(alive)
         slot_now = np.cumsum(alive) - 1
         self.rows = array("Q", np.array(self.rows)[alive].tolist())
         self._trajectory = array("I", np.array(self._trajectory)[alive].tolist())
         self._position = array("q", np.array(self._position)[alive].tolist())
+        self._trust = array("b", np.array(self._trust)[alive].tolist())
+        self._recorded = array("d", np.array(self._recorded)[alive].tolist())
         self._steps = [step for step, lives in zip(self._steps, self._live, strict=True) if lives]
         self._slot = {snippet: int(slot_now[slot]) for snippet, slot in self._slot.items()}
         self._live = bytearray(b"\x01" * len(self.rows))
@@ -109,36 +126,47 @@ class TenantLabels:
             if not self._postings[label]:
                 del self._postings[label]
 
-    def slots(self, trajectory: str | None = None) -> Slots:
-        """The living slots of one trajectory, or of all."""
+    def slots(
+        self, trajectory: str | None = None, *, min_trust: Trust | None = None, as_of: Moment | None = None
+    ) -> Slots:
+        """The living slots of one trajectory, or of all; those trusted enough, those that were there at a moment."""
         import numpy as np
 
         alive = np.frombuffer(bytes(self._live), dtype=np.uint8).astype(bool)
         if trajectory is not None:
             alive &= np.array(self._trajectory) == self._names.get(trajectory, -1)
+        if min_trust is not None:
+            alive &= np.array(self._trust) >= min_trust.level
+        if as_of is not None:
+            alive &= np.array(self._recorded) <= as_of.recorded
+            here = np.array(self._trajectory) == self._names.get(as_of.trajectory or "", -1)
+            alive &= ~(here & (np.array(self._position) > as_of.position))
         return np.flatnonzero(alive)
 
     def ordered(self, slots: Slots, *, first: int | None = None) -> Slots:
         """Return slots by trajectory, position and step; only the `first` ones if a number is given."""
+        return slots[self.order(slots)[:first]]
+
+    def order(self, slots: Slots) -> NDArray[np.int64]:
+        """Where among these slots those stand that come first, second, ... by trajectory, position and step."""
         import numpy as np
 
         place = np.empty(len(self._names), dtype=np.int64)
         place[[self._names[name] for name in sorted(self._names)]] = np.arange(len(self._names))
         trajectory, position = place[np.array(self._trajectory)[slots]], np.array(self._position)[slots]
         order = np.lexsort((position, trajectory))
-        ordered = slots[order]
         same = np.flatnonzero((np.diff(position[order]) == 0) & (np.diff(trajectory[order]) == 0))
         if len(same):  # two steps in one place: the rare case in which the step's own name decides
-            keys = zip(trajectory[order].tolist(), position[order].tolist(), ordered.tolist(), strict=True)
-            by_name = sorted(keys, key=lambda key: (key[0], key[1], self._steps[key[2]]))
-            ordered = np.array([slot for _, _, slot in by_name], dtype=np.int64)
-        return ordered[:first]
+            steps = [self._steps[slot] for slot in slots.tolist()]
+            keys = zip(trajectory.tolist(), position.tolist(), steps, range(len(steps)), strict=True)
+            order = np.array([number for _, _, _, number in sorted(keys)], dtype=np.int64)
+        return order
 
     def cut(self, query: DensityQuery) -> Cut:
         """Return which snippets label density puts first, and between which it cannot decide."""
         import numpy as np
 
-        slots = self.slots(query.trajectory)
+        slots = self.slots(query.trajectory, min_trust=query.min_trust, as_of=query.as_of)
         level, densities = self._density(query)
         own = level[slots]
         at_least = np.cumsum(np.bincount(own, minlength=len(densities))[::-1])[::-1]
@@ -183,10 +211,16 @@ class TenantLabels:
 
 
 class LabelIndex:
-    """The labels of all tenants of a store."""
+    """The labels and sketches of all tenants of a store.
 
-    def __init__(self) -> None:
+    Args:
+        dimension: The length of the vectors of which there are sketches.
+    """
+
+    def __init__(self, *, dimension: int) -> None:
         self.next_row = 0
+        self.counts = WordCounts()
+        self._dimension = dimension
         self._tenants: dict[str, TenantLabels] = {}
 
     def __len__(self) -> int:
@@ -200,14 +234,35 @@ class LabelIndex:
         """The row of a tenant's snippet; None if it is not stored, or not this tenant's."""
         return self.of(tenant).row(snippet)
 
-    def add(self, row: int, entry: IndexEntry) -> None:
-        """Add a snippet, or replace the one with its id."""
-        self._tenants.setdefault(entry.tenant, TenantLabels()).add(row, entry)
-        self.next_row = max(self.next_row, row + 1)
+    def add(
+        self, entries: Sequence[tuple[int, IndexEntry]], packed: Sequence[str], *, replaced: Sequence[str] = ()
+    ) -> None:
+        """Add snippets with their rows and packed sketches, or replace those with their ids.
 
-    def remove(self, tenant: str, snippet: str) -> None:
-        """Forget a tenant's snippet."""
+        Args:
+            entries: No id may stand twice among them.
+            packed: What `pack` gave of each.
+            replaced: The packed sketches of those that are replaced.
+        """
+        groups: dict[str, list[int]] = {}
+        for number, (row, entry) in enumerate(entries):
+            groups.setdefault(entry.tenant, []).append(number)
+            self.next_row = max(self.next_row, row + 1)
+        for tenant, numbers in groups.items():
+            sketches = Sketches([packed[number] for number in numbers], dimension=self._dimension)
+            self._tenants.setdefault(tenant, TenantLabels()).extend([entries[number] for number in numbers], sketches)
+            self.counts.add(sketches)
+        self._uncount(replaced)
+
+    def remove(self, tenant: str, snippets: Sequence[str], packed: Sequence[str]) -> None:
+        """Forget a tenant's snippets, whose packed sketches are given."""
         labels = self._tenants[tenant]
-        labels.remove(snippet)
+        for snippet in snippets:
+            labels.remove(snippet)
         if not len(labels):
             del self._tenants[tenant]
+        self._uncount(packed)
+
+    def _uncount(self, packed: Sequence[str]) -> None:
+        if packed:
+            self.counts.add(Sketches(packed, dimension=self._dimension), sign=-1)

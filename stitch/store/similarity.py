@@ -6,11 +6,15 @@ import heapq
 import math
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from stitch.core.protocols import DensityQuery, SparseVector
 from stitch.errors import StoreError
 from stitch.store.checks import check_vector, check_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 K = TypeVar("K", bound=Hashable)
 
@@ -62,7 +66,15 @@ class Similarity:
 
     def combine(self, cosine: float, lexical: float) -> float:
         """The similarity of a snippet with this cosine and this BM25 score."""
-        return self.dense_share * cosine + self.lexical_share * lexical / (lexical + LEXICAL_HALF)
+        return self.dense_share * cosine + self.lexical_share * lexical_similarity(lexical)
+
+
+Number = TypeVar("Number", float, "NDArray[np.float64]")
+
+
+def lexical_similarity(lexical: Number) -> Number:
+    """How similar a BM25 score says that a snippet is, from 0 to 1."""
+    return lexical / (lexical + LEXICAL_HALF)
 
 
 @dataclass(frozen=True)

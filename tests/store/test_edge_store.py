@@ -298,18 +298,16 @@ def test_after_a_failed_write_the_store_knows_what_it_holds_and_goes_on(tmp_path
         assert store.count() == int(number) + 1
 
 
-def test_a_deletion_that_was_cut_short_is_finished(tmp_path: Path) -> None:
-    from qdrant_edge import EdgeShard, Point, UpdateOperation
-
-    with closing(open_store(tmp_path)) as store:
-        store.put([make_record("1"), make_record("2", position=1)])
-    shard = EdgeShard.load(str(tmp_path / "store" / "shard"))
-    # What a deletion writes first, in place of the snippet in row 0.
-    shard.update(UpdateOperation.upsert_points([Point(0, {"text": [0.0] * DIMENSION})]))
-    shard.close()
-    for _ in range(2):
-        with closing(open_store(tmp_path)) as store:
-            assert [snippet.step for snippet in store.scroll("t")] == ["2"]
+@pytest.mark.parametrize("layout", [1, None])
+def test_a_store_of_another_layout_is_to_be_built_anew(tmp_path: Path, layout: int | None) -> None:
+    open_store(tmp_path).close()
+    about = tmp_path / "store" / "store.json"
+    facts = json.loads(about.read_text())
+    del facts["layout"]
+    about.write_text(json.dumps(facts if layout is None else {**facts, "layout": layout}))
+    with pytest.raises(StoreError) as caught:
+        open_store(tmp_path)
+    assert caught.value.hint == f"stitch reindex --memory {tmp_path}"
 
 
 def test_a_stored_snippet_of_another_schema_is_an_error_and_no_guess(tmp_path: Path) -> None:
@@ -401,6 +399,5 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
     reopened.close()
     with pytest.raises(StoreError, match="closed"):
         reopened.purge()
-    (tmp_path / "store" / "shard").rename(tmp_path / "store" / "fresh-shard")  # a purge was killed between its moves
     with closing(EdgeStore(tmp_path, embedder_name="test", dimension=4)) as store:
         assert [snippet.text for snippet in store.scroll("a")] == ["after everything"]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import DensityCount, DensityQuery, Label, LabelKind, density
 from stitch.store.index import IndexEntry, LabelIndex
+from stitch.store.sketch import pack, sketches_of
 
 LABELS = [Label(kind, value) for kind in (LabelKind.SCOPE, LabelKind.EVENT_TYPE) for value in "abcdefg"]
+NOTHING = pack(sketches_of(np.zeros((1, 2), dtype=np.float32))[0], {})
 SETS = st.frozensets(st.sampled_from(LABELS), max_size=6)
 
 
 def entry(snippet: int, labels: frozenset[Label], *, trajectory: str = "x") -> IndexEntry:
     return IndexEntry(str(snippet), "t", trajectory, snippet, str(snippet), tuple(sorted(labels)))
+
+
+def add(index: LabelIndex, row: int, entry: IndexEntry) -> None:
+    index.add([(row, entry)], [NOTHING])
 
 
 @given(
@@ -33,13 +40,13 @@ def test_a_cut_parts_snippets_as_their_densities_do(
     trajectory: str | None,
     k: int,
 ) -> None:
-    index, rows = LabelIndex(), dict[int, tuple[frozenset[Label], str]]()
+    index, rows = LabelIndex(dimension=2), dict[int, tuple[frozenset[Label], str]]()
     for snippet, labels, trip in changes:
         if labels is not None:
-            index.add(snippet, entry(snippet, labels, trajectory=trip))
+            add(index, snippet, entry(snippet, labels, trajectory=trip))
             rows[snippet] = (labels, trip)
         elif snippet in rows:
-            index.remove("t", str(snippet))
+            index.remove("t", [str(snippet)], [NOTHING])
             del rows[snippet]
     assert len(index) == len(rows)
     weights = {label: 0.1 * (number % 4) for number, label in enumerate(LABELS)} if weighted else None
@@ -73,10 +80,10 @@ def test_a_cut_parts_snippets_as_their_densities_do(
 
 def test_more_label_sets_than_are_told_apart_at_once_are_counted_right() -> None:
     labels = [Label(LabelKind.ENTITY_TYPE, f"{number}") for number in range(30)]
-    index = LabelIndex()
+    index = LabelIndex(dimension=2)
     carried = [frozenset(labels[number % 7 :: 1 + number % 5]) for number in range(200)]
     for row, carries in enumerate(carried):
-        index.add(row, entry(row, carries))
+        add(index, row, entry(row, carries))
     weights = {label: 1.0 + number / 64 for number, label in enumerate(labels)}
     query = DensityQuery(tenant="t", labels={label: frozenset({label.value}) for label in labels}, weights=weights)
     cut = index.of("t").cut(query)
@@ -84,12 +91,12 @@ def test_more_label_sets_than_are_told_apart_at_once_are_counted_right() -> None
 
 
 def test_dead_slots_are_buried_and_nothing_changes() -> None:
-    index = LabelIndex()
+    index = LabelIndex(dimension=2)
     for turn in range(6):
         for snippet in range(400):
-            index.add(snippet, entry(snippet, frozenset({LABELS[(snippet + turn) % len(LABELS)]})))
+            add(index, snippet, entry(snippet, frozenset({LABELS[(snippet + turn) % len(LABELS)]})))
         for snippet in range(0, 400, 3):
-            index.remove("t", str(snippet))
+            index.remove("t", [str(snippet)], [NOTHING])
     tenant = index.of("t")
     assert len(tenant) == len(index) == 266
     assert len(tenant.rows) <= 1000
@@ -101,10 +108,10 @@ def test_dead_slots_are_buried_and_nothing_changes() -> None:
 
 
 def test_rows_are_never_given_twice() -> None:
-    index = LabelIndex()
+    index = LabelIndex(dimension=2)
     for row in range(3):
-        index.add(row, entry(row, frozenset()))
+        add(index, row, entry(row, frozenset()))
     for row in range(3):
-        index.remove("t", str(row))
+        index.remove("t", [str(row)], [NOTHING])
     assert (len(index), index.next_row) == (0, 3)
     assert index.row("t", "1") is None
