@@ -57,6 +57,7 @@ class Charge(BaseModel):
 
     model: str
     stage: str
+    tenant: str = ""
     trajectory: str = ""
     position: int | None = None
     steps: int = 0
@@ -103,12 +104,20 @@ class Ledger:
         self._lock = threading.Lock()
         self._stages: dict[str, Totals] = {}
         self._total = Totals()
+        self._tenants: dict[str, Ledger] = {}
+
+    def of(self, tenant: str) -> Ledger:
+        """What is spent for one tenant from the first time on that this is asked; it is counted here as well."""
+        with self._lock:
+            return self._tenants.setdefault(tenant, Ledger())
 
     def charge(self, charge: Charge) -> None:
         """Count a call. A file that cannot be written is reported in the log; the call has happened all the same."""
         with self._lock:
             self._stages.setdefault(charge.stage, Totals()).add(charge)
             self._total.add(charge)
+            if charge.tenant in self._tenants:
+                self._tenants[charge.tenant].charge(charge)
             if self.file is not None:
                 try:
                     with self.file.open("ab") as lines:
@@ -237,6 +246,9 @@ class LanguageModel:
         self._base_url, self._api_key = base_url, api_key
         self._engine = _Engine(self, completion, price=price, pause=pause)
         self._bound: dict[str, Any] = {}
+        self._held = False
+        self._failure: ModelError | None = None
+        """What ended the block of `held`; no call is made after it."""
         self._lock = threading.Lock()
 
     def run(self, predictor: Any, *, purpose: Purpose, **inputs: Any) -> Any:
@@ -246,9 +258,6 @@ class LanguageModel:
             ModelUnavailableError: The provider is down after all retries, refuses, or is not configured.
             ReplyError: The reply is cut, empty, no JSON, or lacks a field; asking for less may help.
             BudgetSpentError: The budget is spent; nothing was sent.
-        self._held = False
-        self._failure: ModelError | None = None
-        """What ended the block of `held`; no call is made after it."""
         """
         from dspy import context
         from dspy.utils.exceptions import AdapterParseError, LMError
@@ -265,18 +274,11 @@ class LanguageModel:
                     raise error.__cause__ from None
                 raise ModelUnavailableError(f"model {self.name!r} cannot be called: {_first_line(error)}") from error
 
-    def close(self) -> None:
-        """Let go of connections; closing twice is harmless."""
-        self._engine.close()
-
-    def _binding(self) -> dict[str, Any]:
-        with self._lock:
-            if not self._bound:
-                os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
-                import dspy
     @contextmanager
-    def held(self, purpose: Purpose) -> Iterator[None]:
+    def held(self, purpose: Purpose) -> Iterator[Any]:
         """Bind the model to a block in which an optimizer of DSPy sees what `run` calls, and may call the model too.
+
+        Yields it as DSPy takes it.
 
         A provider that is down, or a budget that is spent, ends it: no call is made after that, and the error is raised
         at the end of the block, whatever the optimizer has made of it.
@@ -286,7 +288,7 @@ class LanguageModel:
         self._held, self._failure = True, None
         try:
             with _purposed(purpose), context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}):
-                yield
+                yield self._bound["lm"]
         except Exception:
             if self._failure is not None:
                 raise self._failure from None
@@ -296,11 +298,22 @@ class LanguageModel:
         if self._failure is not None:
             raise self._failure
 
+    def close(self) -> None:
+        """Let go of connections; closing twice is harmless."""
+        self._engine.close()
+
+    def _binding(self) -> dict[str, Any]:
+        with self._lock:
+            if not self._bound:
+                os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
+                import dspy
+
+                from stitch.signatures.rendering import PromptAdapter
 
                 self._engine.open(self._base_url, self._api_key)
                 self._bound = {
                     "lm": dspy.LM(f"stitch/{self.name}", engine=self._engine, cache=False, num_retries=0),
-                    "adapter": dspy.JSONAdapter(),
+                    "adapter": PromptAdapter(),
                     "disable_history": True,
                     "trace": None,
                     "max_trace_size": 0,
@@ -358,6 +371,15 @@ class _Engine:
         self._completion = lm15.LMRouter(lm15.RouterConfig(**settings))
 
     def complete(self, request: lm15.Request) -> lm15.Response:
+        if self._model._held and self._model._failure is not None:
+            raise self._model._failure
+        try:
+            return self._complete(request)
+        except (ModelUnavailableError, BudgetSpentError) as error:
+            self._model._failure = error
+            raise
+
+    def _complete(self, request: lm15.Request) -> lm15.Response:
         from dspy import lm15
 
         limits = self._model.limits
@@ -369,15 +391,6 @@ class _Engine:
         assert self._completion is not None
         tries = 0
         while True:
-        if self._model._held and self._model._failure is not None:
-            raise self._model._failure
-        try:
-            return self._complete(request)
-        except (ModelUnavailableError, BudgetSpentError) as error:
-            self._model._failure = error
-            raise
-
-    def _complete(self, request: lm15.Request) -> lm15.Response:
             self._check_budget(prompt_chars // CHARS_PER_TOKEN)
             try:
                 with self._places:
@@ -422,6 +435,7 @@ class _Engine:
             Charge(
                 model=self._model.name,
                 **purpose._asdict(),
+                tenant=_tenant.get(),
                 prompt_tokens=prompt_tokens,
                 reply_tokens=reply_tokens,
                 cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
@@ -446,7 +460,18 @@ class _Engine:
         return ModelUnavailableError(f"model {name!r} does not answer: {reason}")
 
 
+_tenant: ContextVar[str] = ContextVar("_tenant", default="")
 _purpose: ContextVar[Purpose] = ContextVar("_purpose", default=Purpose("other"))  # noqa: B039 - a tuple of constants
+
+
+@contextmanager
+def charged_to(tenant: str) -> Iterator[None]:
+    """Say for whom a model is called inside this context, for the ledger."""
+    token = _tenant.set(tenant)
+    try:
+        yield
+    finally:
+        _tenant.reset(token)
 
 
 @contextmanager
