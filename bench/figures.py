@@ -31,6 +31,9 @@ class Figures(dict[str, Any]):
             self[name] = None if value.value is None else round(value.value, DIGITS)
             if value.value is None:
                 self.reasons[name] = ", ".join(value.reasons) or "nothing was scored"
+            elif value.unscored:
+                why = ", ".join(f"{reason} ({count})" for reason, count in value.reasons.items())
+                self.reasons[name] = f"{value.unscored} of {value.scored + value.unscored} are not scored: {why}"
         else:
             self[name] = round(value, DIGITS) if isinstance(value, float) else value
 

@@ -7,15 +7,14 @@ run that was stopped anywhere goes on with the questions that have no line yet, 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from stitch.bench.answering import Answerer, answer_and_judge
+from stitch.bench.answering import Answerer, Diagnostician, answer_and_judge
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.memories import MemoryMethod
 from stitch.bench.methods import Found, Method
@@ -27,9 +26,6 @@ from stitch.bench.records import Prepared, Record, append, mend, prepared_file, 
 from stitch.bench.registry import make_methods
 
 from stitch.core import Trajectory
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 DEPTH = 200
 """How many steps a method ranks: enough to fill the budget with short steps."""
@@ -51,6 +47,8 @@ class Job:
         workers: How many processes.
         answerer: Answers questions from contexts; None if no model is configured.
         judge: Judges the answers.
+        diagnostician: Says of wrong answers what was wrong with the labels; None leaves it open.
+        threads: How many questions are answered at the same time.
     """
 
     data: DataSet
@@ -62,6 +60,16 @@ class Job:
     workers: int = 1
     answerer: Answerer | None = None
     judge: Judge | None = None
+    diagnostician: Diagnostician | None = None
+    threads: int = 1
+
+
+class Advance(Protocol):
+    """Is told of progress."""
+
+    def __call__(self, count: int, cost_usd: float = 0.0) -> None:
+        """Note that so many records were written, and what they cost."""
+        ...
 
 
 def run(job: Job) -> None:
@@ -75,8 +83,11 @@ def run(job: Job) -> None:
     tasks = list(_tasks(job))
     total = sum(len(own.questions) for part in tasks for own in (part.data,) for _ in part.methods)
     with _progress(total, job) as advance:
+        if job.answerer is not None:
+            _answer(job, tasks, advance)
+            return
         many = sum(part.data.steps for part in tasks) >= _WORTH_WORKERS
-        if job.workers > 1 and job.answerer is None and many and len(tasks) > 1:
+        if job.workers > 1 and many and len(tasks) > 1:
             context = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(min(job.workers, len(tasks)), mp_context=context) as pool:
                 waiting = {pool.submit(_run_part, part) for part in tasks}
@@ -90,8 +101,41 @@ def run(job: Job) -> None:
                     raise
         else:
             for part in tasks:
-                for count in _each(part):
-                    advance(count)
+                for method, record in _each(part):
+                    append(record_file(job.folder, method), record)
+                    advance(1)
+
+
+def _answer(job: Job, tasks: Iterable[Job], advance: Advance) -> None:
+    """Answer and judge what was found, several questions at a time; a record is written when its answer is there."""
+    waiting: dict[Future[Record], str] = {}
+
+    def write(done: Iterable[Future[Record]]) -> None:
+        for future in done:
+            record = future.result()
+            append(record_file(job.folder, waiting.pop(future)), record)
+            advance(1, record.answered.cost_usd if record.answered else 0.0)
+
+    with ThreadPoolExecutor(job.threads) as pool:
+        try:
+            for part in tasks:
+                for method, record in _each(part):
+                    waiting[pool.submit(_answered, job, record)] = method
+                    if len(waiting) >= 2 * job.threads:
+                        write(wait(waiting, return_when=FIRST_COMPLETED).done)
+            while waiting:
+                write(wait(waiting, return_when=FIRST_COMPLETED).done)
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            write(own for own in list(waiting) if not own.cancelled() and own.exception() is None)  # paid for already
+            raise
+
+
+def _answered(job: Job, record: Record) -> Record:
+    if record.context is None or job.answerer is None or job.judge is None:
+        return record
+    made = answer_and_judge(record, answerer=job.answerer, judge=job.judge, diagnostician=job.diagnostician)
+    return record.model_copy(update={"answered": made})
 
 
 def _tasks(job: Job) -> Iterator[Job]:
@@ -124,11 +168,16 @@ def _only(data: DataSet, trajectory: Trajectory, questions: tuple[Question, ...]
 
 
 def _run_part(job: Job) -> int:
-    return sum(_each(job))
+    """Run a task in a process of its own; returns the number of records written."""
+    written = 0
+    for method, record in _each(job):
+        append(record_file(job.folder, method), record)
+        written += 1
+    return written
 
 
-def _each(job: Job) -> Iterator[int]:
-    """Run the methods over one trajectory; yields the number of records written, one by one."""
+def _each(job: Job) -> Iterator[tuple[str, Record]]:
+    """Run the methods over one trajectory; yields each method's name with its record of each question."""
     methods = make_methods(job.methods, job.data, contexts=job.contexts, labels=job.labels)
     try:
         for method in methods:
@@ -137,9 +186,7 @@ def _each(job: Job) -> Iterator[int]:
             tokens = _step_tokens(job.data.trajectories[0])
             for question in job.data.questions:
                 found = method.search(question.inquiry, k=DEPTH, budget_tokens=job.budget_tokens)
-                record = _record(job, question, found, tokens=tokens, labels=labels)
-                append(record_file(job.folder, method.name), record)
-                yield 1
+                yield method.name, _record(job, question, found, tokens=tokens, labels=labels)
     finally:
         for method in methods:
             method.close()
@@ -188,9 +235,6 @@ def _record(
         selected = {(kind, value) for kind, values in found.labels.items() for value in values}
         diagnosed = diagnose_selection(selected, labels, gold=question.evidence)
         diagnostics = None if isinstance(diagnosed, Unscored) else tuple(diagnosed)
-    answered = None
-    if job.answerer is not None and job.judge is not None and found.context is not None:
-        answered = answer_and_judge(question, found.context, answerer=job.answerer, judge=job.judge)
     return Record(
         question=question.id,
         trajectory=question.trajectory,
@@ -209,21 +253,24 @@ def _record(
         labels=None if found.labels is None else {kind: tuple(values) for kind, values in found.labels.items()},
         matched={step: {k: tuple(v) for k, v in kinds.items() if v} for step, kinds in found.matched.items()},
         diagnostics=diagnostics,
-        answered=answered,
     )
 
 
 @contextmanager
-def _progress(total: int, job: Job) -> Iterator[partial[None]]:
-    """Show on standard error how many questions are answered and how long the rest will take."""
+def _progress(total: int, job: Job) -> Iterator[Advance]:
+    """Show on standard error how many questions are answered, how long the rest will take, and what it costs."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not total) as shown:
-        task = shown.add_task(f"{job.data.name}: questions x methods", total=total)
-        yield partial(_advance, shown, task)
+    priced = (TextColumn("${task.fields[cost]:.4f}"),) if job.answerer is not None else ()
+    with Progress(*columns, *priced, console=Console(stderr=True), disable=not total) as shown:
+        task = shown.add_task(f"{job.data.name}: questions x methods", total=total, cost=0.0)
+        spent = 0.0
 
+        def advance(count: int, cost_usd: float = 0.0) -> None:
+            nonlocal spent
+            spent += cost_usd
+            shown.update(task, advance=count, cost=spent)
 
-def _advance(shown: Progress, task: object, count: int) -> None:
-    shown.update(task, advance=count)  # type: ignore[arg-type]  # a TaskID, which rich exports for typing only
+        yield advance

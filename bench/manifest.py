@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -53,7 +54,21 @@ class Manifest(BaseModel):
 
 def new_manifest(settings: RunSettings, *, command: str = "", notes: tuple[str, ...] = ()) -> Manifest:
     """The manifest of a run that is made here and now."""
-    return Manifest(settings=settings, command=command, notes=notes, versions=_versions(), machine=_machine())
+    versions = {**_versions(), "code": _code_digest()}
+    return Manifest(settings=settings, command=command, notes=notes, versions=versions, machine=_machine())
+
+
+def _code_digest() -> str:
+    """A hash of the installed code: two runs with the same one were made by the same program."""
+    import stitch
+    from stitch import bench, signatures
+
+    digest = hashlib.sha256()
+    for package in (stitch, signatures, bench):
+        folder = Path(package.__path__[0])
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def read_manifest(folder: Path) -> Manifest:

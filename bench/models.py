@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from stitch.bench.answering import Answer
+from stitch.bench.answering import spend
 from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.judging import Verdict
 from stitch.bench.metrics.scores import Unscored
 
 from stitch.config import load_settings
 from stitch.errors import BudgetSpentError, ModelError
-from stitch.lm import LanguageModel, Ledger, Limits, Price, Purpose
+from stitch.lm import Charge, LanguageModel, Ledger, Limits, Price, Purpose
 
 _SETTINGS = {"travel": "a travel plan", "debate": "a debate"}
 
@@ -43,15 +43,30 @@ def configured_model() -> LanguageModel | None:
         ),
         price=Price(*(price or 0.0 for price in prices)) if any(price is not None for price in prices) else None,
         offline=settings.offline,
-        ledger=Ledger(),
+        ledger=_MeteredLedger(),
     )
+
+
+class _MeteredLedger(Ledger):
+    """A ledger that also reports each call to whoever meters the thread."""
+
+    def charge(self, charge: Charge) -> None:
+        super().charge(charge)
+        spend(tokens=charge.prompt_tokens + charge.reply_tokens, cost_usd=charge.cost_usd or 0.0)
 
 
 def prompts_sha256() -> str:
     """The hash of all prompts that answer and judge."""
-    from stitch.signatures import AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet
+    from stitch.signatures import (
+        AnswerDebate,
+        AnswerQuestion,
+        DiagnoseLabels,
+        JudgeAnswer,
+        JudgeAnswerSet,
+        JudgePlan,
+    )
 
-    prompts = (AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet)
+    prompts = (AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet, JudgePlan, DiagnoseLabels)
     return hashlib.sha256("\0".join(str(prompt.instructions) for prompt in prompts).encode()).hexdigest()
 
 
@@ -73,9 +88,8 @@ class ModelAnswerer:
         self._model = model
         self._free, self._debate = dspy.Predict(AnswerQuestion), dspy.Predict(AnswerDebate)
 
-    def answer(self, question: str, *, context: str, domain: str) -> Answer:
+    def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
         """Answer from the context alone."""
-        before = self._model.ledger.total()
         try:
             said: Any = self._model.run(
                 self._debate if domain == "debate" else self._free,
@@ -87,14 +101,8 @@ class ModelAnswerer:
         except BudgetSpentError:
             raise
         except ModelError as error:
-            return Answer(Unscored(f"no answer: {error.message}"))
-        after = self._model.ledger.total()
-        return Answer(
-            str(said.answer).strip(),
-            calls=after.calls - before.calls,
-            tokens=after.tokens - before.tokens,
-            cost_usd=(after.cost_usd or 0.0) - (before.cost_usd or 0.0),
-        )
+            return Unscored(f"no answer: {error.message}")
+        return str(said.answer).strip()
 
 
 class ModelJudge:
@@ -106,11 +114,12 @@ class ModelJudge:
 
     def __init__(self, model: LanguageModel) -> None:
         import dspy
-        from stitch.signatures import JudgeAnswer, JudgeAnswerSet
+        from stitch.signatures import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
 
         self.name = model.name
         self._model = model
         self._single, self._set = dspy.Predict(JudgeAnswer), dspy.Predict(JudgeAnswerSet)
+        self._plan, self._labels = dspy.Predict(JudgePlan), dspy.Predict(DiagnoseLabels)
 
     def count(self, question: str, *, gold: str, generated: str) -> Verdict:
         """How many candidates of an answer set are correct (Listing 12)."""
@@ -121,16 +130,34 @@ class ModelJudge:
         }
         return self._judge(self._set, given, lambda said: int(said.correct_entries))
 
+    def fill(self, question: str, *, gold: str, generated: str) -> Verdict:
+        """How many slots of a plan are filled as in the gold plan."""
+        given = {"question": question, "reference_plan": gold, "given_plan": generated}
+        return self._judge(
+            self._plan, given, lambda said: int(said.correct_slots), slots=lambda said: int(said.given_slots)
+        )
+
+    def diagnose(self, question: str, *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...] | Unscored:
+        """What is wrong with the labels of one kind that were selected for a question."""
+        given = {"question": question, "label_kind": kind.replace("_", " "), "selected_labels": list(labels)}
+        try:
+            said = self._model.run(self._labels, purpose=Purpose("diagnose"), **given)
+        except BudgetSpentError:
+            raise
+        except ModelError as error:
+            return Unscored(f"not diagnosed: {error.message}")
+        return tuple(dict.fromkeys(map(str, said.failures)))
+
     def accept(self, question: str, *, gold: str, generated: str) -> Verdict:
         """Whether a single answer is correct (Listing 11)."""
         given = {"question": question, "reference_answer": gold, "given_answer": generated}
         return self._judge(self._single, given, lambda said: int(said.verdict == "CORRECT"))
 
-    def _judge(self, predictor: Any, given: Mapping[str, Any], read: Any) -> Verdict:
+    def _judge(self, predictor: Any, given: Mapping[str, Any], read: Any, *, slots: Any = None) -> Verdict:
         try:
             said = self._model.run(predictor, purpose=Purpose("judge"), **given)
         except BudgetSpentError:
             raise
         except ModelError as error:
             return Verdict(Unscored(f"not judged: {error.message}"))
-        return Verdict(read(said), str(said.reasoning))
+        return Verdict(read(said), str(said.reasoning), slots(said) if slots else None)

@@ -22,7 +22,11 @@ class Answered(BaseModel):
     """None if answering failed; then `reason` says why."""
     correct: int | None = None
     """The judge's count; None if judging failed."""
+    given: int | None = None
+    """How many slots of a plan the judge saw filled."""
     reason: str = ""
+    failures: dict[str, tuple[str, ...]] = {}
+    """Of a wrong answer, by kind: what is wrong with the labels selected for the question (Appendix D.2)."""
     model_calls: int = 0
     model_tokens: int = 0
     cost_usd: float = 0.0

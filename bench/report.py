@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -71,11 +72,13 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
 def _main_table(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]]) -> str:
     names = [name for name in run.measures if any(own[name] for own in intervals.values())]
     every = [run.row(method) for method in run.records]
-    extra = [name for name in every[0] if any(row[name] for row in every)]
+    extra = [name for name in dict.fromkeys(chain(*every)) if any(row.get(name) for row in every)]
     rows = []
     for method, own in intervals.items():
         more = run.row(method)
-        rows.append([escape(method), *(_interval(own[name]) for name in names), *(shown(more[name]) for name in extra)])
+        rows.append(
+            [escape(method), *(_interval(own[name]) for name in names), *(shown(more.get(name)) for name in extra)]
+        )
     missing = [name for name in run.measures if name not in names]
     note = f" Not scored, for want of a model: {', '.join(missing)}." if missing else ""
     return page.table(["method", *names, *extra], rows, caption=f"All methods.{note}", first="stitch")
@@ -165,7 +168,20 @@ def _label_tables(run: Run) -> str:
         ["method", *head], rows,
         caption="Selected labels a question, and how many of the first steps that match them are evidence or not",
     )  # fmt: skip
-    return first + second
+    return first + second + _failure_table(run)
+
+
+def _failure_table(run: Run) -> str:
+    found = run.selection_failures()
+    if not found:
+        return ""
+    modes = sorted({mode for own in found.values() for mode in own})
+    rows = [[escape(method), *(shown(own.get(mode, 0.0)) for mode in modes)] for method, own in found.items()]
+    return page.table(
+        ["method", *(mode.replace("_", " ").lower() for mode in modes)], rows,
+        caption="What a model found wrong with the labels of wrongly answered questions: share of question and kind "
+        "(Appendix D.2)",
+    )  # fmt: skip
 
 
 def _confusion(records: Sequence[Record], kinds: Sequence[str]) -> list[str]:

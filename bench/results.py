@@ -9,7 +9,7 @@ from typing import Any
 import click
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import shown
-from stitch.bench.runs import Run, read_run
+from stitch.bench.runs import BUDGETS, Run, read_run
 
 from stitch.errors import InputError
 
@@ -17,6 +17,8 @@ _COLUMNS = {
     "retrieval": ("recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall"),
     "came": ("answer_in_context", "evidence_recall"),
 }
+
+_SMALLER_BUDGETS = (1024, 2048)
 
 
 def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -40,11 +42,11 @@ _ABOUT = """\
 Written by `stitch bench results` from run folders; do not edit. No language model took part: labels are local, and
 precision, recall and F1 of generated answers are not here for that reason. Every method has the same token budget;
 `full-context` alone reads 128,000 tokens. `recall@k`: share of the evidence among the first k steps. `budget_recall`:
-share among the ranked steps whose texts fit the budget. `answer_in_context`: share of the gold items that stand
-literally in the context inside the budget; `evidence_recall`: share of the gold turns of which a part stands there.
-Brackets: 95 % bootstrap interval over questions. Times are those of a shared machine, with contexts made only where
-the suite needs them. `stitch-unlabeled` is the same memory searched without labels, `stitch-gold` the same with gold
-labels, `oracle` the evidence itself."""
+share among the ranked steps whose texts fit the budget; `in 1,024` and `in 2,048` the same for smaller budgets.
+`answer_in_context`: share of the gold items that stand literally in the context inside the budget; `evidence_recall`:
+share of the gold turns of which a part stands there. Brackets: 95 % bootstrap interval over questions. Times are those
+of a shared machine, with contexts made only where the suite needs them. `stitch-unlabeled` is the same memory searched
+without labels, `stitch-gold` the same with gold labels, `oracle` the evidence itself."""
 
 
 def _overview(runs: Sequence[Run]) -> Iterator[str]:
@@ -97,12 +99,19 @@ def _run(run: Run) -> Iterator[str]:
     more = ["entity_resolution_recall", "context_tokens_p50"] if settings.suite == "came" else []
     more += ["search_p50_ms", "search_p95_ms"]
     rows = []
+    smaller = _SMALLER_BUDGETS if settings.suite == "retrieval" else ()
     for method in run.records:
         row = run.row(method)
+        within = dict(zip(BUDGETS, run.recall_by_budget(method), strict=True)) if smaller else {}
         rows.append(
-            [f"`{method}`", *(_mean(run, method, name) for name in columns), *(shown(row[name]) for name in more)]
+            [
+                f"`{method}`",
+                *(_mean(run, method, name) for name in columns),
+                *(shown(within[budget]) for budget in smaller),
+                *(shown(row[name]) for name in more),
+            ]
         )
-    yield from _table(["method", *columns, *more], rows)
+    yield from _table(["method", *columns, *(f"in {budget:,}" for budget in smaller), *more], rows)
     types = sorted({record.type for records in run.records.values() for record in records})
     if len(types) > 1:
         yield ""

@@ -14,6 +14,7 @@ from stitch.bench.records import Prepared, Record, methods_in, read_prepared, re
 from stitch.bench.registry import METHODS
 from stitch.bench.scoring import (
     Measure,
+    answer_costs,
     answer_measures,
     came_measures,
     diagnostics,
@@ -23,6 +24,7 @@ from stitch.bench.scoring import (
     quantile,
     recall_in,
     retrieval_measures,
+    selection_failures,
 )
 
 from stitch.errors import InputError
@@ -77,8 +79,14 @@ class Run:
             "entity_resolution_recall": entity_resolution(self.prepared, method),
             "context_tokens_p50": quantile(tokens, 0.5),
             **latency(records),
+            **answer_costs(records),
             "unscored": sum(isinstance(self.measures[self.main](record), Unscored) for record in records),
         }
+
+    def selection_failures(self) -> dict[str, dict[str, float]]:
+        """How often each failure mode was found in the labels of wrongly answered questions, by method."""
+        found = {method: selection_failures(records) for method, records in self.records.items()}
+        return {method: figures for method, figures in found.items() if figures}
 
     def diagnostics(self) -> dict[str, dict[str, Any]]:
         """Label-selection diagnostics of the methods with labels."""

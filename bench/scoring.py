@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from stitch.bench.answering import NO_MODEL
+from stitch.bench.answering import NO_MODEL, score_answered
 from stitch.bench.figures import Figures
-from stitch.bench.metrics.answer_set import AnswerSetScore, score_answer_set
+from stitch.bench.metrics.answer_set import AnswerSetScore
 from stitch.bench.metrics.bleu import bleu_1
 from stitch.bench.metrics.budget_recall import budget_recall
 from stitch.bench.metrics.candidates import candidates
@@ -15,7 +16,7 @@ from stitch.bench.metrics.containment import contains_normalized, normalize
 from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diagnostics
 from stitch.bench.metrics.ndcg import ndcg_at
 from stitch.bench.metrics.paired import PairedDifference, compare_paired
-from stitch.bench.metrics.plans import plan_parts
+from stitch.bench.metrics.plans import is_plan, plan_parts
 from stitch.bench.metrics.recall import all_at, recall_at
 from stitch.bench.metrics.reciprocal_rank import reciprocal_rank
 from stitch.bench.metrics.rouge_l import rouge_l
@@ -73,7 +74,7 @@ def recall_in(record: Record, budget_tokens: int) -> Score:
 def gold_items(record: Record) -> list[str]:
     """The items of the gold answer, normalized: the places of a plan, else its candidates."""
     answer = record.gold_answer or ""
-    if record.type == "type_4" and ";" in answer:
+    if is_plan(record.type, answer):
         return [part.name for part in plan_parts(answer)]
     return [normalize(item) for item in candidates(answer)]
 
@@ -93,9 +94,7 @@ def answer_score(record: Record) -> AnswerSetScore | Unscored:
     """The answer-set score of a judged answer."""
     if record.answered is None:
         return Unscored(NO_MODEL)
-    if record.answered.answer is None or record.answered.correct is None:
-        return Unscored(record.answered.reason or "not judged")
-    return score_answer_set(record.gold_answer or "", record.answered.answer, count=record.answered.correct)
+    return score_answered(record, record.answered)
 
 
 def _accepted(record: Record) -> Score:
@@ -142,6 +141,26 @@ def latency(records: Sequence[Record]) -> dict[str, float | None]:
         "search_p50_ms": quantile([record.milliseconds for record in records], 0.5),
         "search_p95_ms": quantile([record.milliseconds for record in records], 0.95),
     }
+
+
+def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
+    """What answering and judging took; empty if no model did."""
+    made = [record.answered for record in records if record.answered is not None]
+    if not made:
+        return {}
+    return {
+        "model_calls": sum(own.model_calls for own in made),
+        "model_tokens": sum(own.model_tokens for own in made),
+        "model_cost_usd": round(sum(own.cost_usd for own in made), 6),
+        "answer_p50_s": quantile([own.seconds for own in made], 0.5),
+    }
+
+
+def selection_failures(records: Iterable[Record]) -> dict[str, float]:
+    """How often each failure mode was found, as a share of the diagnosed (question, kind) pairs (Table 5)."""
+    found = [modes for record in records if record.answered for modes in record.answered.failures.values()]
+    counts = Counter(mode for modes in found for mode in modes)
+    return {mode: round(count / len(found), 6) for mode, count in sorted(counts.items())}
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:

@@ -1,4 +1,4 @@
-"""Every prompt of the library, and nothing else: the docstring of a signature is its prompt.
+"""Every prompt of the library, and how it is rendered: the docstring of a signature is its prompt.
 
 How a prompt is changed, and how the change is judged: README.md beside this file.
 """
@@ -7,15 +7,17 @@ from stitch.signatures.answers import AnswerDebate, AnswerQuestion
 from stitch.signatures.entities import MergeEntityTypes, SeedEntityTypes
 from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEventTypes, SelectEventTypes
 from stitch.signatures.filters import SelectFilter, SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
-from stitch.signatures.judges import JudgeAnswer, JudgeAnswerSet, JudgePlan
+from stitch.signatures.judges import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
+from stitch.signatures.realizations import RealizeOperation
 from stitch.signatures.replies import Reference, StepReading, Synonym
 from stitch.signatures.scopes import InduceScope, SummarizeScope
 from stitch.signatures.steps import RewriteReferences, SummarizeStep
 from stitch.signatures.windows import LabelWindow
 
 __all__ = [
-    "AnswerDebate", "AnswerQuestion", "ExtendEventTypes", "InduceScope", "JudgeAnswer", "JudgeAnswerSet", "JudgePlan",
-    "LabelWindow", "MergeEntityTypes", "MergeEventTypes", "Reference", "RewriteReferences", "SeedEntityTypes",
+    "AnswerDebate", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope", "JudgeAnswer",
+    "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MergeEntityTypes", "MergeEventTypes", "RealizeOperation",
+    "Reference", "RewriteReferences", "SeedEntityTypes",
     "SeedEventTypes", "SelectEventTypes", "SelectFilter", "SelectFilterEntityTypes", "SelectFilterEvents",
     "SelectScopes", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",
 ]  # fmt: skip

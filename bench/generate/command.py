@@ -11,7 +11,11 @@ import click
 from stitch.bench.generate.generation import SIZES, generate
 from stitch.bench.generate.statistics import EXAMPLE, statistics
 from stitch.bench.generate.trajectory import require_free, write_release
+from stitch.bench.generate.writing import ModelWriter
+from stitch.bench.models import configured_model
 
+from stitch.errors import SettingsError
+from stitch.lm import LanguageModel
 from stitch.retrieve.budget import PieceCounter
 
 
@@ -41,8 +45,9 @@ def group() -> None:
     required=True,
     help="The folder to write to; must not hold a benchmark yet.",
 )
+@click.option("--model", "by_model", is_flag=True, help="Let the configured model (STITCH_MODEL) write the turns.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def came(domain: str, size: str, seed: int, trajectories: int, out: Path, as_json: bool) -> None:
+def came(domain: str, size: str, seed: int, trajectories: int, out: Path, by_model: bool, as_json: bool) -> None:
     """Generate trajectories like those of CAME-Bench, with questions, in the format of its release.
 
     \b
@@ -50,15 +55,29 @@ def came(domain: str, size: str, seed: int, trajectories: int, out: Path, as_jso
       stitch generate came --domain travel --size S --seed 1 --out came-travel-s
     """
     require_free(out)
-    made = [generate(domain, SIZES[size], seed=f"{size} {seed} {number}") for number in range(trajectories)]
+    model = _model() if by_model else None
+    write, writers = (ModelWriter(model), model.limits.concurrency) if model else (None, 1)
+    made = [
+        generate(domain, SIZES[size], seed=f"{size} {seed} {number}", write=write, writers=writers)
+        for number in range(trajectories)
+    ]
     figures = [statistics(trajectory) for trajectory in made]
-    settings = {
+    settings: dict[str, Any] = {
         "domain": domain,
         "size": size,
         "seed": seed,
         "trajectories": trajectories,
         "tokenizer": PieceCounter.name,
     }
+    if model is not None:
+        spent = model.ledger.total()
+        settings |= {
+            "model": model.name,
+            "written_by_model": sum(trajectory.written for trajectory in made),
+            "model_calls": spent.calls,
+            "model_tokens": spent.tokens,
+            "model_cost_usd": spent.cost_usd,
+        }
     report = {**settings, **_total(figures), "per_trajectory": figures, "example": EXAMPLE[domain]}
     write_release(made, out, manifest=report)
     if as_json:
@@ -66,8 +85,19 @@ def came(domain: str, size: str, seed: int, trajectories: int, out: Path, as_jso
         return
     number = "one trajectory" if trajectories == 1 else f"{trajectories} trajectories"
     click.echo(f"wrote {number} to {out}", err=True)
+    if model is not None:
+        operations = sum(len(trajectory.storyboard.operations) for trajectory in made)
+        share = f"{settings['written_by_model']:,} of {operations:,} operations"
+        click.echo(f"{share} are in the words of {model.name}, the others in those of templates", err=True)
     for line in _table(figures[0], EXAMPLE[domain]):
         click.echo(line)
+
+
+def _model() -> LanguageModel:
+    model = configured_model()
+    if model is None:
+        raise SettingsError("--model needs a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
+    return model
 
 
 def _total(figures: list[dict[str, Any]]) -> dict[str, Any]:

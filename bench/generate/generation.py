@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
 from stitch.bench.generate.environment import (
     NAMESPACE,
+    TravelWorld,
     build_debate_world,
     build_travel_world,
 )
@@ -61,6 +63,7 @@ def generate(
     *,
     seed: str,
     write: Realize | None = None,
+    writers: int = 1,
     counter: TokenCounter | None = None,
 ) -> GeneratedTrajectory:
     """Generate one trajectory with its questions, verified.
@@ -73,6 +76,7 @@ def generate(
         seed: Whatever tells this trajectory from others.
         write: Writes the text of an operation, such as a model. What does not pass the check twice is written by the
             templates. The length is not corrected then, as writing may be dear.
+        writers: How many operations are written at the same time; `write` is then called from several threads.
         counter: Counts the tokens that `size` speaks of; the offline estimate by default.
 
     Raises:
@@ -83,7 +87,7 @@ def generate(
     length = max(1, size.tokens // _FIRST_GUESS[domain])
     tried: dict[int, tuple[float, GeneratedTrajectory]] = {}
     for _ in range(1 if write else _MOST_PLANS):
-        trajectory = tell(size, seed, length, write)
+        trajectory = tell(size, seed, length, _Writing(write, writers))
         tokens = sum(counter.count(turn.content) for turn in trajectory.turns)
         tried[length] = abs(tokens / size.tokens - 1), trajectory
         if tried[length][0] <= TOLERANCE:
@@ -98,42 +102,51 @@ def generate(
     return trajectory
 
 
-def _tell_trip(size: Size, seed: str, length: int, write: Realize | None) -> GeneratedTrajectory:
+def _tell_trip(size: Size, seed: str, length: int, writing: _Writing) -> GeneratedTrajectory:
     world = build_travel_world(Random(f"world travel {seed}"))
     board = plan_trip(world, Random(f"plan travel {seed}"), days=size.days, exchanges=length)
     templates, rng = TravelTemplates(Random(f"words travel {seed}")), Random(f"references travel {seed}")
     known: dict[tuple[int, str], tuple[str, ...]] = defaultdict(tuple)
-    done: set[tuple[str, int, str]] = set()
 
-    def say(op: Operation) -> tuple[Refined, tuple[str, ...]]:
+    def say(op: Operation, request: RealizationRequest, drafts: Iterator[str]) -> tuple[Refined, tuple[str, ...]]:
         if op.role == "user" and op.action == "PROPOSE":
             known[op.day, op.slot] += op.objects
-        names, act = known[op.day, op.slot], (op.action, op.day, op.slot)
-        said = _realize(
-            travel_request(world, op, again=act in done),
-            write=write,
+        names = known[op.day, op.slot]
+        said = writing.realize(
+            request,
+            drafts=drafts,
             templates=templates,
             refine=lambda text: refer_in_travel(op, text, known=names, rng=rng),
             check=lambda refined: check_travel(world, op, refined, known=names),
         )
-        if op.role != "user":
-            done.add(act)
         return said, (said.text,) if op.role == "user" else segment(said.text, rng=rng)
 
     name = f"trip-{uuid.uuid5(NAMESPACE, f'travel {seed}')}"
-    turns = tuple(_number(map(say, board.operations), board, name=name, begins=datetime(2025, 5, 15, 8, 0), minutes=1))
-    return GeneratedTrajectory(name, "travel", world, board, turns)
+    said = map(say, board.operations, *writing.begin(_travel_requests(world, board)))
+    turns = tuple(_number(said, board, name=name, begins=datetime(2025, 5, 15, 8, 0), minutes=1))
+    return GeneratedTrajectory(name, "travel", world, board, turns, written=writing.accepted)
 
 
-def _tell_debate(size: Size, seed: str, length: int, write: Realize | None) -> GeneratedTrajectory:
+def _travel_requests(world: TravelWorld, board: Storyboard) -> list[RealizationRequest]:
+    done: set[tuple[str, int, str]] = set()
+    requests = []
+    for op in board.operations:
+        act = (op.action, op.day, op.slot)
+        requests.append(travel_request(world, op, again=act in done))
+        if op.role != "user":
+            done.add(act)
+    return requests
+
+
+def _tell_debate(size: Size, seed: str, length: int, writing: _Writing) -> GeneratedTrajectory:
     world = build_debate_world(Random(f"world debate {seed}"), evidence=size.evidence)
     board = plan_debate(world, Random(f"plan debate {seed}"), turns=length, citations=size.citations)
     templates, rng = DebateTemplates(world, Random(f"words debate {seed}")), Random(f"references debate {seed}")
 
-    def say(op: Operation) -> tuple[Refined, tuple[str, ...]]:
-        said = _realize(
-            debate_request(world, op),
-            write=write,
+    def say(op: Operation, request: RealizationRequest, drafts: Iterator[str]) -> tuple[Refined, tuple[str, ...]]:
+        said = writing.realize(
+            request,
+            drafts=drafts,
             templates=templates,
             refine=lambda text: refer_in_debate(world, op, text, rng=rng),
             check=lambda refined: check_debate(world, op, refined),
@@ -141,28 +154,60 @@ def _tell_debate(size: Size, seed: str, length: int, write: Realize | None) -> G
         return said, (said.text,)
 
     name = f"topic-{uuid.uuid5(NAMESPACE, f'debate {seed}')}"
-    turns = tuple(_number(map(say, board.operations), board, name=name, begins=datetime(2025, 1, 1), minutes=3))
-    return GeneratedTrajectory(name, "debate", world, board, turns)
+    said = map(say, board.operations, *writing.begin([debate_request(world, op) for op in board.operations]))
+    turns = tuple(_number(said, board, name=name, begins=datetime(2025, 1, 1), minutes=3))
+    return GeneratedTrajectory(name, "debate", world, board, turns, written=writing.accepted)
 
 
-def _realize(
-    request: RealizationRequest,
-    *,
-    write: Realize | None,
-    templates: Realize,
-    refine: Callable[[str], Refined],
-    check: Callable[[Refined], None],
-) -> Refined:
-    """What is said: by the writer if it passes the check within `_MOST_WRITINGS` attempts, else by the templates."""
-    if write is not None:
-        for _ in range(_MOST_WRITINGS):
-            refined = refine(write(request).strip())
+class _Writing:
+    """Asks a writer for texts, several at a time, and the templates for what it gets wrong.
+
+    Args:
+        write: The writer; None leaves everything to the templates.
+        writers: How many texts are written at the same time.
+    """
+
+    def __init__(self, write: Realize | None, writers: int) -> None:
+        self._write, self._writers = write, writers
+        self.accepted = 0
+
+    def begin(
+        self, requests: Sequence[RealizationRequest]
+    ) -> tuple[Sequence[RealizationRequest], Iterable[Iterator[str]]]:
+        """The requests, each with the attempts of the writer; the first attempts are made side by side."""
+        if self._write is None:
+            return requests, (iter(()) for _ in requests)
+        with ThreadPoolExecutor(self._writers) as pool:
+            first = list(pool.map(self._write, requests))
+        return requests, map(self._attempts, requests, first)
+
+    def _attempts(self, request: RealizationRequest, first: str) -> Iterator[str]:
+        assert self._write is not None
+        yield first
+        for _ in range(_MOST_WRITINGS - 1):
+            yield self._write(request)
+
+    def realize(
+        self,
+        request: RealizationRequest,
+        *,
+        drafts: Iterator[str],
+        templates: Realize,
+        refine: Callable[[str], Refined],
+        check: Callable[[Refined], None],
+    ) -> Refined:
+        """What is said: the first draft that passes the check, else what the templates say."""
+        for draft in drafts:
+            if not draft.strip():
+                continue
+            refined = refine(draft.strip())
             try:
                 check(refined)
             except VerificationError:
                 continue
+            self.accepted += 1
             return refined
-    return refine(templates(request))
+        return refine(templates(request))
 
 
 def _number(

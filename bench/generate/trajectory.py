@@ -59,6 +59,8 @@ class GeneratedTrajectory(NamedTuple):
     storyboard: Storyboard
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...] = ()
+    written: int = 0
+    """How many operations are in the words of a writer, not of the templates."""
 
     def by_operation(self) -> dict[int, tuple[Turn, ...]]:
         """All turns, by the operation they say."""

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.containment import contains, count_contained
+from stitch.bench.metrics.plans import count_slots
 from stitch.bench.metrics.scores import Unscored
 
 
@@ -15,6 +16,8 @@ class Verdict(NamedTuple):
     correct: int | Unscored
     """How many generated candidates are correct."""
     reason: str = ""
+    given: int | None = None
+    """How many slots of a plan the judge saw filled; None if it did not say."""
 
 
 class Judge(Protocol):
@@ -27,6 +30,10 @@ class Judge(Protocol):
 
     def count(self, question: str, *, gold: str, generated: str) -> Verdict:
         """How many candidates of an answer set are correct (Listing 12)."""
+        ...
+
+    def fill(self, question: str, *, gold: str, generated: str) -> Verdict:
+        """How many slots of a plan hold what the gold plan has there (the released code's judge of plans)."""
         ...
 
     def accept(self, question: str, *, gold: str, generated: str) -> Verdict:
@@ -43,6 +50,11 @@ class ContainmentJudge:
         """Count generated candidates that contain a gold item or stand in one."""
         del question
         return Verdict(count_contained(candidates(gold), candidates(generated)))
+
+    def fill(self, question: str, *, gold: str, generated: str) -> Verdict:
+        """Count places that contain the gold place of the same slot or stand in it."""
+        del question
+        return Verdict(count_slots(gold, generated))
 
     def accept(self, question: str, *, gold: str, generated: str) -> Verdict:
         """Accept an answer in which the gold answer stands."""

@@ -39,25 +39,43 @@ def plan_parts(text: str) -> tuple[PlanPart, ...]:
     return tuple(parts)
 
 
-def score_plan(gold: str, generated: str) -> AnswerSetScore | Unscored:
-    """Score a plan against the gold plan; a place under the wrong slot is not correct.
+def is_plan(type_: str, gold: str | None) -> bool:
+    """Whether the gold answer of a question of this type is a plan, and not a set."""
+    return type_ == "type_4" and ";" in (gold or "")
 
-    Returns:
-        The score; `Unscored` if the gold plan has no part.
-    """
-    wanted, given = plan_parts(gold), plan_parts(generated)
-    if not wanted:
-        return Unscored("gold plan has no part")
-    open_parts = list(wanted)
+
+def count_slots(gold: str, generated: str) -> int:
+    """How many places of a generated plan stand in the same slot of the gold plan, by normalized containment."""
+    open_parts = list(plan_parts(gold))
     correct = 0
-    for part in given:
+    for part in plan_parts(generated):
         for candidate in open_parts:
             if candidate.slot == part.slot and _same(candidate.name, part.name):
                 open_parts.remove(candidate)
                 correct += 1
                 break
-    precision = correct / len(given) if given else 0.0
-    recall = correct / len(wanted)
+    return correct
+
+
+def score_plan(gold: str, generated: str, *, count: int, given: int | None = None) -> AnswerSetScore | Unscored:
+    """Score a plan by the number of its slots that a judge found correct.
+
+    Args:
+        gold: The gold plan.
+        generated: The plan that was answered.
+        count: The judge's count; what is more than there are slots on either side is cut.
+        given: How many slots the judge saw filled; the parts of the text are counted if it did not say.
+
+    Returns:
+        The score; `Unscored` if the gold plan has no part.
+    """
+    wanted = len(plan_parts(gold))
+    if not wanted:
+        return Unscored("gold plan has no part")
+    filled = given if given is not None and given > 0 else len(plan_parts(generated))
+    correct = max(0, min(count, wanted, filled))
+    precision = correct / filled if filled else 0.0
+    recall = correct / wanted
     return AnswerSetScore(precision, recall, harmonic(precision, recall))
 
 

@@ -17,11 +17,21 @@ from stitch.bench.data.types import DataSet
 from stitch.bench.figures import print_json, print_table
 from stitch.bench.metrics.scores import mean
 from stitch.bench.records import read_prepared
-from stitch.bench.scoring import came_measures, diagnostics, entity_resolution, grouped, latency, paired_with, summarize
+from stitch.bench.scoring import (
+    answer_costs,
+    came_measures,
+    diagnostics,
+    entity_resolution,
+    grouped,
+    latency,
+    paired_with,
+    selection_failures,
+    summarize,
+)
 from stitch.bench.suites.retrieval import ingest
 from stitch.bench.suites.running import Finished, Options, finished, suite_options
 
-PAIRED = ("answer_in_context", "evidence_recall")
+PAIRED = ("answer_in_context", "evidence_recall", "f1")
 
 
 def measure_came(data: DataSet, options: Options) -> dict[str, Any]:
@@ -45,7 +55,9 @@ def summarize_came(done: Finished) -> dict[str, Any]:
             "entity_resolution_recall": resolved,
             "context_tokens": mean(float(r.context_tokens) for r in records if r.context_tokens is not None).value,
             **latency(records),
+            **answer_costs(records),
             "label_diagnostics": diagnostics(records),
+            "selection_failures": selection_failures(records),
             "by_domain": grouped(records, lambda record: record.domain, measures),
             "by_type": grouped(records, lambda record: record.type, measures),
         }
@@ -89,7 +101,7 @@ def command(data: Path, download: bool, **given: Any) -> None:
     if options.as_json:
         print_json(figures)
         return
-    hidden = ("by_domain", "by_type", "label_diagnostics")
+    hidden = ("by_domain", "by_type", "label_diagnostics", "selection_failures")
     rows = {
         name: {key: value for key, value in row.items() if key not in hidden} if row else {}
         for name, row in figures["methods"].items()

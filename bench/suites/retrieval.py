@@ -11,17 +11,19 @@ from stitch.bench.data.types import DataSet
 from stitch.bench.figures import print_json, print_table
 from stitch.bench.records import Prepared, read_prepared
 from stitch.bench.scoring import (
+    answer_costs,
     answer_measures,
     diagnostics,
     grouped,
     latency,
     paired_with,
     retrieval_measures,
+    selection_failures,
     summarize,
 )
 from stitch.bench.suites.running import Finished, Options, finished, suite_options
 
-PAIRED = ("recall@10", "budget_recall")
+PAIRED = ("recall@10", "budget_recall", "accuracy")
 """The measures on which methods are compared question by question."""
 
 
@@ -37,12 +39,18 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
     if done.manifest.settings.answerer is not None:
         measures |= answer_measures()
     methods: dict[str, Any] = {}
+    reasons = {name: {"all": reason} for name, reason in done.missing.items()}
     for name, records in done.records.items():
+        row = summarize(records, measures)
+        if row.reasons:
+            reasons[name] = row.reasons
         methods[name] = {
-            **summarize(records, measures),
+            **row,
             **latency(records),
+            **answer_costs(records),
             "by_type": grouped(records, lambda record: record.type, measures),
             "label_diagnostics": diagnostics(records),
+            "selection_failures": selection_failures(records),
         }
     methods |= dict.fromkeys(done.missing)
     first = "stitch" if "stitch" in done.records else next(iter(done.records), "")
@@ -52,8 +60,8 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
         "budget_tokens": done.manifest.settings.budget_tokens,
         "methods": methods,
         "ingest": ingest(read_prepared(done.folder), first),
-        "paired": paired_with(first, done.records, measures, names=PAIRED),
-        "reasons": {name: {"all": reason} for name, reason in done.missing.items()},
+        "paired": paired_with(first, done.records, measures, names=[name for name in PAIRED if name in measures]),
+        "reasons": reasons,
     }
 
 
@@ -67,7 +75,7 @@ def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
 
 def show_retrieval(figures: dict[str, Any]) -> None:
     """Print the figures as a table, and the differences that matter."""
-    flat = ("by_type", "label_diagnostics")
+    flat = ("by_type", "label_diagnostics", "selection_failures")
     rows = {
         name: {key: value for key, value in row.items() if key not in flat} if row else {}
         for name, row in figures["methods"].items()

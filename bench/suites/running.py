@@ -10,21 +10,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
-from stitch.bench.answering import Answerer
+from stitch.bench.answering import Answerer, Diagnostician
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, Job, run
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
-from stitch.bench.metrics.judging import Judge
+from stitch.bench.metrics.judging import ContainmentJudge, Judge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
 
 from stitch.errors import SettingsError
 
 BUDGET_TOKENS = 4096
+JUDGES = ("model", "containment")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -41,7 +42,8 @@ class Options:
     workers: int
     as_json: bool
     answers: bool = False
-    """Whether the configured model answers and judges."""
+    """Whether the configured model answers."""
+    judge: str = "model"
 
 
 def suite_options(command: Command) -> Command:
@@ -56,6 +58,8 @@ def suite_options(command: Command) -> Command:
         click.option("--workers", type=click.IntRange(min=1), default=min(2, os.cpu_count() or 1), show_default=True,
                      help="Processes."),
         click.option("--answers", is_flag=True, help="Let the configured model (STITCH_MODEL) answer and judge."),
+        click.option("--judge", type=click.Choice(JUDGES), default=JUDGES[0], show_default=True,
+                     help="Who judges: the model, or containment, which needs none."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     )  # fmt: skip
     for option in reversed(options):
@@ -87,7 +91,7 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
     from stitch.retrieve import PieceCounter
 
     names = method_names(options.methods)
-    answerer, judge, prompts = _answering() if options.answers else (None, None, None)
+    asked = _asked(options.judge) if options.answers else None
     missing = {name: reason for name in names if (reason := missing_for(name, data))}
     chosen = tuple(name for name in names if name not in missing)
     data = data.limited(options.limit)
@@ -101,9 +105,9 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
         labels=labeler_named(options.labels).name,
         embedder=StaticEmbedder().name,
         limit=options.limit,
-        answerer=answerer.name if answerer else None,
-        judge=judge.name if judge else None,
-        prompts_sha256=prompts,
+        answerer=asked.answerer.name if asked else None,
+        judge=asked.judge.name if asked else None,
+        prompts_sha256=asked.prompts_sha256 if asked else None,
     )
     for note in data.notes:
         click.echo(f"stitch: {data.name}: {note}", err=True)
@@ -120,8 +124,10 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
                 contexts=contexts,
                 labels=options.labels,
                 workers=options.workers,
-                answerer=answerer,
-                judge=judge,
+                answerer=asked.answerer if asked else None,
+                judge=asked.judge if asked else None,
+                diagnostician=asked.diagnostician if asked else None,
+                threads=asked.threads if asked else 1,
             )
         )
         order = {question.id: place for place, question in enumerate(data.questions)}
@@ -131,13 +137,25 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
         yield Finished(manifest=manifest, folder=folder, records=records, missing=missing)
 
 
-def _answering() -> tuple[Answerer, Judge, str]:
+class _Asked(NamedTuple):
+    """The models that take part."""
+
+    answerer: Answerer
+    judge: Judge
+    diagnostician: Diagnostician | None
+    threads: int
+    prompts_sha256: str
+
+
+def _asked(judge: str) -> _Asked:
     from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
 
     model = configured_model()
     if model is None:
         raise SettingsError("answers need a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
-    return ModelAnswerer(model), ModelJudge(model), prompts_sha256()
+    judging = ModelJudge(model) if judge == "model" else None
+    threads = model.limits.concurrency
+    return _Asked(ModelAnswerer(model), judging or ContainmentJudge(), judging, threads, prompts_sha256())
 
 
 @contextmanager

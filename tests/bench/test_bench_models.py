@@ -29,6 +29,10 @@ def reply(system: str, user: str) -> Any:
     if "reference_entries" in fields:
         wanted, given = json.loads(fields["reference_entries"]), json.loads(fields["given_entries"])
         return {"reasoning": "compared", "correct_entries": len(set(wanted) & set(given))}
+    if "reference_plan" in fields:
+        return {"reasoning": "compared", "correct_slots": 1, "given_slots": 2}
+    if "selected_labels" in fields:
+        return {"reasoning": "compared", "failures": ["NON_INDUCIBLE_LABEL"]}
     same = fields["reference_answer"] in fields["given_answer"]
     return {"reasoning": "compared", "verdict": "CORRECT" if same else "WRONG"}
 
@@ -37,13 +41,10 @@ def model(**changes: Any) -> LanguageModel:
     return LanguageModel("scripted/m", **{"completion": ScriptedCompletion(reply), "price": Price(1.0, 2.0), **changes})
 
 
-def test_an_answer_comes_from_the_context_with_what_it_cost() -> None:
-    answer = ModelAnswerer(model()).answer("How much?", context="It is $76.22 a night.", domain="travel")
-    assert answer.text == "$76.22"
-    assert answer.calls == 1
-    assert answer.tokens > 0
-    assert answer.cost_usd > 0
-    assert ModelAnswerer(model()).answer("How much?", context="$55", domain="debate").text == "$55; x"
+def test_an_answer_comes_from_the_context() -> None:
+    answerer = ModelAnswerer(model())
+    assert answerer.answer("How much?", context="It is $76.22 a night.", domain="travel") == "$76.22"
+    assert answerer.answer("How much?", context="$55", domain="debate") == "$55; x"
 
 
 def test_the_judge_counts_sets_and_accepts_single_answers() -> None:
@@ -54,11 +55,22 @@ def test_the_judge_counts_sets_and_accepts_single_answers() -> None:
     assert judge.accept("q", gold="Apollo", generated="Hermes").reason == "compared"
 
 
+def test_the_judge_of_plans_says_how_many_slots_it_saw() -> None:
+    verdict = ModelJudge(model()).fill("q", gold="Stay at A; Lunch at B", generated="Stay at A; Lunch at C")
+    assert (verdict.correct, verdict.given) == (1, 2)
+
+
+def test_labels_that_do_not_follow_from_the_question_are_named() -> None:
+    assert ModelJudge(model()).diagnose("q", kind="event_type", labels=("ask",)) == ("NON_INDUCIBLE_LABEL",)
+    broken = model(completion=ScriptedCompletion(lambda system, user: "nonsense"), limits=Limits(retries=0))
+    assert isinstance(ModelJudge(broken).diagnose("q", kind="scope", labels=("x",)), Unscored)
+
+
 def test_a_useless_reply_is_no_answer_and_no_verdict() -> None:
     broken = model(completion=ScriptedCompletion(lambda system, user: "nonsense"), limits=Limits(retries=0))
     answer = ModelAnswerer(broken).answer("q", context="c", domain="")
-    assert isinstance(answer.text, Unscored)
-    assert answer.text.reason.startswith("no answer: ")
+    assert isinstance(answer, Unscored)
+    assert answer.reason.startswith("no answer: ")
     assert isinstance(ModelJudge(broken).accept("q", gold="a", generated="b").correct, Unscored)
 
 
@@ -68,6 +80,8 @@ def test_a_spent_budget_stops_the_run() -> None:
         ModelAnswerer(poor).answer("q", context="c", domain="")
     with pytest.raises(BudgetSpentError):
         ModelJudge(poor).count("q", gold="a", generated="b")
+    with pytest.raises(BudgetSpentError):
+        ModelJudge(poor).diagnose("q", kind="scope", labels=("x",))
 
 
 def test_without_a_setting_there_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +120,26 @@ def test_a_suite_answers_and_judges_when_asked_to(tmp_path: Path, monkeypatch: p
     settings = json.loads((tmp_path / "r" / "manifest.json").read_text())["settings"]
     assert settings["answerer"] == settings["judge"] == "openai/m"
     assert settings["prompts_sha256"] == prompts_sha256()
-    records = [json.loads(line) for line in (tmp_path / "r" / "bm25.jsonl").read_text().splitlines()]
+    lines = (tmp_path / "r" / "bm25.jsonl").read_text().splitlines()
+    records = sorted(map(json.loads, lines), key=lambda record: str(record["question"]))
     assert [record["answered"]["correct"] for record in records] == [1, 0]
     assert records[0]["answered"]["cost_usd"] > 0
+    assert [record["answered"]["model_calls"] for record in records] == [2, 2]
+    assert row["model_calls"] == 4
+    assert row["model_cost_usd"] == pytest.approx(sum(record["answered"]["cost_usd"] for record in records), abs=1e-6)
+
+
+def test_answers_can_be_judged_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["came", "--data", str(write_set(tmp_path / "toy")), "--methods", "stitch", "--json", "--answers"]
+    with LoopbackProvider(reply) as provider:
+        given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
+        for name, value in given.items():
+            monkeypatch.setenv(f"STITCH_{name}", value)
+        result = CliRunner().invoke(group, [*arguments, "--judge", "containment"], catch_exceptions=False)
+    row = json.loads(result.stdout)["methods"]["stitch"]
+    assert row["f1"] == 0.5
+    assert row["model_calls"] == 2
+    assert row["selection_failures"] == {}
 
 
 def test_single_answers_are_measured_against_gold() -> None:

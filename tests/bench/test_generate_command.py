@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from stitch.bench.data.came import load_came
 from stitch.bench.generate.command import group
 from stitch.bench.generate.statistics import EXAMPLE
 
-from stitch.errors import InputError
+from stitch.errors import InputError, SettingsError
 from stitch.retrieve.budget import PieceCounter
+from stitch.testing.model import LoopbackProvider, fields_of
 
 DATA = Path(os.environ.get("STITCH_TEST_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 
@@ -146,3 +148,29 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_help_ends_with_an_example() -> None:
     assert "stitch generate came --domain travel" in run("--help").output
+
+
+def write(system: str, user: str) -> Any:
+    """Writes what has to be said; of debates, nothing that can be used."""
+    del system
+    fields = fields_of(user)
+    return {"text": ""} if "debater" in fields["speaker"] else {"text": f"{fields['plan']}: {fields['must_say']}."}
+
+
+@pytest.mark.parametrize(("domain", "written"), [("travel", True), ("debate", False)])
+def test_a_model_writes_when_asked_to(
+    domain: str, written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["came", "--domain", domain, "--size", "S", "--model", "--json", "--out", str(tmp_path / "made")]
+    monkeypatch.delenv("STITCH_MODEL", raising=False)
+    assert isinstance(CliRunner().invoke(group, arguments).exception, SettingsError)
+    with LoopbackProvider(write) as provider:
+        for name, value in {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k"}.items():
+            monkeypatch.setenv(f"STITCH_{name}", value)
+        result = CliRunner().invoke(group, arguments, catch_exceptions=False)
+    report = json.loads(result.stdout)
+    operations = sum(figures["operations"] for figures in report["per_trajectory"])
+    assert report["model"] == "openai/m"
+    assert report["model_calls"] >= operations
+    assert bool(report["written_by_model"]) is written
+    assert load_came(tmp_path / "made").questions

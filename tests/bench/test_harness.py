@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from stitch.bench.answering import Answer
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, GoldLabels, Inquiry, Question
 from stitch.bench.harness import Job, run
@@ -20,10 +19,10 @@ from stitch.bench.metrics.judging import ContainmentJudge
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import append, mend, methods_in, read_prepared, read_records, record_file
 from stitch.bench.registry import DEFAULT_METHODS, METHODS, make_methods, method_names, missing_for
-from stitch.bench.scoring import came_measures, retrieval_measures, summarize
+from stitch.bench.scoring import came_measures, retrieval_measures, selection_failures, summarize
 
 from stitch.core import ContextualIntent, EntityMention, IntentFilter, Step, StepLabels, Trajectory
-from stitch.errors import InputError, SettingsError
+from stitch.errors import BudgetSpentError, InputError, SettingsError
 
 SAID = (
     ("user", "Let's plan day 1. Which hotel is good?"),
@@ -179,11 +178,11 @@ class ScriptedAnswerer:
         self._answers = answers
         self.contexts: list[str] = []
 
-    def answer(self, question: str, *, context: str, domain: str) -> Answer:
+    def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
         del domain
         self.contexts.append(context)
         text = self._answers[question]
-        return Answer(Unscored("cut off") if text is None else text, tokens=10)
+        return Unscored("cut off") if text is None else text
 
 
 def test_with_an_answerer_answers_are_judged_and_failures_kept(tmp_path: Path) -> None:
@@ -199,8 +198,56 @@ def test_with_an_answerer_answers_are_judged_and_failures_kept(tmp_path: Path) -
     row = summarize(records, came_measures())
     assert row["f1"] == 0.5
     assert row["answer_in_context"] == 1.0
-    assert [record.answered.reason for record in records if record.answered] == ["", "", "cut off"]
+    assert sorted(record.answered.reason for record in records if record.answered) == ["", "", "cut off"]
+    assert row.reasons["f1"] == "1 of 3 are not scored: cut off (1)"
     assert all("<memory>" in context for context in answerer.contexts)
+
+
+class Failing(ScriptedAnswerer):
+    """Answers one question, then its budget is spent."""
+
+    def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
+        if self.contexts:
+            raise BudgetSpentError("spent")
+        return super().answer(question, context=context, domain=domain)
+
+
+def test_what_was_answered_before_the_budget_was_spent_is_kept(tmp_path: Path) -> None:
+    questions = [question.text for question in data().questions]
+    failing = Failing(dict.fromkeys(questions, "Hermes Hall"))
+    judge = ContainmentJudge()
+    with pytest.raises(BudgetSpentError):
+        run(job(tmp_path / "r", "bm25", contexts=True, answerer=failing, judge=judge))
+    first = record_file(tmp_path / "r", "bm25").read_bytes()
+    assert first.count(b"\n") == 1
+    whole = ScriptedAnswerer(dict.fromkeys(questions, "Hermes Hall"))
+    run(job(tmp_path / "r", "bm25", contexts=True, answerer=whole, judge=judge, threads=3))
+    assert record_file(tmp_path / "r", "bm25").read_bytes().startswith(first)
+    assert len(whole.contexts) == 2
+
+
+class Diagnosing:
+    """Finds scopes too fine, and fails on everything else."""
+
+    def diagnose(self, question: str, *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...] | Unscored:
+        assert question
+        assert labels
+        return ("GRANULARITY_MISMATCH",) if kind == "scope" else Unscored("down")
+
+
+def test_the_labels_of_wrong_answers_are_diagnosed(tmp_path: Path) -> None:
+    answerer = ScriptedAnswerer({question.text: "It costs $291.72." for question in data().questions})
+    run(
+        job(tmp_path / "r", "stitch", contexts=True, answerer=answerer, judge=ContainmentJudge(),
+            diagnostician=Diagnosing())
+    )  # fmt: skip
+    records = read_records(tmp_path / "r", "stitch")
+    right = [record for record in records if record.answered and record.answered.correct]
+    assert right
+    assert not any(record.answered.failures for record in right if record.answered)
+    wrong = [kinds for r in records if r not in right and r.answered for kinds in (r.answered.failures,)]
+    assert any(wrong)
+    assert selection_failures(records) == {"GRANULARITY_MISMATCH": 1.0}
 
 
 def test_what_was_not_measured_is_null_with_a_reason(tmp_path: Path) -> None:

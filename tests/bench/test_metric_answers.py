@@ -143,13 +143,17 @@ def test_a_plan_has_a_part_for_each_slot_and_each_visit() -> None:
 
 def test_a_plan_is_scored_part_by_part() -> None:
     answer = "Stay at the Apollo Resort; Breakfast at Styx; Visit Muse Park and Oracle Hill"
-    assert score_plan(PLAN, answer) == pytest.approx((3 / 4, 3 / 6, 0.6))
-    assert score_plan(PLAN, PLAN) == AnswerSetScore(1.0, 1.0, 1.0)
-    assert score_plan(PLAN, "") == AnswerSetScore(0.0, 0.0, 0.0)
+    judge = ContainmentJudge()
+    assert judge.fill("q", gold=PLAN, generated=answer).correct == 3
+    assert judge.fill("q", gold=PLAN, generated=PLAN).correct == 6
+    assert score_plan(PLAN, answer, count=3) == pytest.approx((3 / 4, 3 / 6, 0.6))
+    assert score_plan(PLAN, answer, count=3, given=3) == pytest.approx((1.0, 3 / 6, 2 / 3))
+    assert score_plan(PLAN, PLAN, count=9) == AnswerSetScore(1.0, 1.0, 1.0)
+    assert score_plan(PLAN, "", count=0) == AnswerSetScore(0.0, 0.0, 0.0)
 
 
 def test_a_plan_without_parts_cannot_be_scored_against() -> None:
-    assert isinstance(score_plan(" ; ", PLAN), Unscored)
+    assert isinstance(score_plan(" ; ", PLAN, count=0), Unscored)
 
 
 def test_entity_resolution_recall_is_the_share_of_named_entities() -> None:
