@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stitch.core.intent import Label
+from stitch.core.intent import Label, LabelKind
 from stitch.core.moment import Moment
 from stitch.core.protocols import DensityQuery
 from stitch.core.ranking import DensityCount, density
 from stitch.core.trust import Trust
-from stitch.store.sketch import Sketches, TenantSketches, WordCounts
+from stitch.store.sketch import Sketches, TenantSketches, WordCounts, join, split
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,6 +99,36 @@ class TenantLabels:
                     postings = self._postings[label] = array("I")
                 postings.append(slot)
         self.sketches.extend(sketches)
+
+    def dump(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+        """All of it, as names and arrays, for `load`; what is dead is left out."""
+        import numpy as np
+
+        if len(self._live) > len(self._slot):
+            self._bury()
+        names = {
+            "ids": list(self._slot),
+            "steps": self._steps,
+            "trajectories": list(self._names),
+            "labels": [[label.kind.value, label.value] for label in self._postings],
+        }
+        own = (self.rows, self._trajectory, self._position, self._trust, self._recorded)
+        return names, [*map(np.array, own), *join(self._postings.values(), "I"), *self.sketches.dump()]
+
+    @classmethod
+    def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]]) -> TenantLabels:
+        """What was dumped; takes as many of the arrays as it needs."""
+        labels = cls()
+        labels._slot = {snippet: slot for slot, snippet in enumerate(names["ids"])}
+        labels._live = bytearray(b"\x01" * len(labels._slot))
+        labels._steps = names["steps"]
+        labels._names = {name: number for number, name in enumerate(names["trajectories"])}
+        for own in (labels.rows, labels._trajectory, labels._position, labels._trust, labels._recorded):
+            own.frombytes(next(arrays).tobytes())
+        kinds_and_values = [Label(LabelKind(kind), value) for kind, value in names["labels"]]
+        labels._postings = dict(zip(kinds_and_values, split(arrays, "I"), strict=True))
+        labels.sketches = TenantSketches.load(arrays)
+        return labels
 
     def remove(self, snippet: str) -> None:
         """Forget a snippet."""
@@ -262,6 +292,22 @@ class LabelIndex:
         if not len(labels):
             del self._tenants[tenant]
         self._uncount(packed)
+
+    def dump(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+        """All of it, as names and arrays, for `load`."""
+        names, arrays = {}, self.counts.dump()
+        for tenant, labels in self._tenants.items():
+            names[tenant], own = labels.dump()
+            arrays += own
+        return {"next_row": self.next_row, "tenants": names}, arrays
+
+    @classmethod
+    def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]], *, dimension: int) -> LabelIndex:
+        """What was dumped."""
+        index = cls(dimension=dimension)
+        index.next_row, index.counts = names["next_row"], WordCounts.load(arrays)
+        index._tenants = {tenant: TenantLabels.load(own, arrays) for tenant, own in names["tenants"].items()}
+        return index
 
     def _uncount(self, packed: Sequence[str]) -> None:
         if packed:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,6 +71,20 @@ class Sketches:
         return len(self.counts)
 
 
+def join(lists: Iterable[array[Any]], code: str) -> list[NDArray[Any]]:
+    """Many arrays as two: their lengths, and one after the other."""
+    parts = list(lists)
+    return [np.array([len(part) for part in parts], np.int64), np.frombuffer(b"".join(parts), np.dtype(code))]
+
+
+def split(arrays: Iterator[NDArray[Any]], code: str) -> list[array[Any]]:
+    """Many arrays again, of the two that `join` made."""
+    ends = np.cumsum(next(arrays)).tolist()
+    data = next(arrays).tobytes()
+    size = np.dtype(code).itemsize
+    return [array(code, data[start * size : end * size]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
 class WordCounts:
     """How many snippets of a store have each word: what the inverse document frequency is made of."""
 
@@ -84,6 +98,20 @@ class WordCounts:
         for word, count in zip(words.tolist(), counts.tolist(), strict=True):
             self._carrying[word] = self._carrying.get(word, 0) + sign * count
         self._snippets += sign * int(np.count_nonzero(sketches.counts))
+
+    def dump(self) -> list[NDArray[Any]]:
+        """All of it, for `load`."""
+        there = {word: count for word, count in self._carrying.items() if count}
+        words, counts = (np.fromiter(each, np.int64, len(there)) for each in (there.keys(), there.values()))
+        return [words, counts, np.array([self._snippets])]
+
+    @classmethod
+    def load(cls, arrays: Iterator[NDArray[Any]]) -> WordCounts:
+        """What was dumped."""
+        counts = cls()
+        counts._carrying = dict(zip(next(arrays).tolist(), next(arrays).tolist(), strict=True))
+        counts._snippets = int(next(arrays)[0])
+        return counts
 
     def informativeness(self, word: int) -> float:
         """The inverse document frequency, as Qdrant defines it."""
@@ -140,6 +168,25 @@ class TenantSketches:
                 )
             else:
                 del self._words[word], self._most[word]
+
+    def dump(self) -> list[NDArray[Any]]:
+        """All of it, for `load`."""
+        words = np.fromiter(self._words, np.uint32, len(self._words))
+        most = np.array([self._most[word] for word in self._words], np.float32)
+        slots, weights = zip(*self._words.values(), strict=True) if self._words else ((), ())
+        return [self._vectors[: self._size], words, most, *join(slots, "I"), *join(weights, "f")]
+
+    @classmethod
+    def load(cls, arrays: Iterator[NDArray[Any]]) -> TenantSketches:
+        """What was dumped."""
+        sketches = cls()
+        sketches._vectors = next(arrays)
+        sketches._size = len(sketches._vectors)
+        words = next(arrays).tolist()
+        sketches._most = dict(zip(words, next(arrays).tolist(), strict=True))
+        slots, weights = split(arrays, "I"), split(arrays, "f")
+        sketches._words = dict(zip(words, zip(slots, weights, strict=True), strict=True))
+        return sketches
 
     def asked(self, similarity: Similarity, counts: WordCounts) -> AskedSketches:
         """What the sketches tell of the similarity to a question."""
