@@ -26,6 +26,7 @@ from stitch.bench.records import Prepared, Record, append, mend, prepared_file, 
 from stitch.bench.registry import make_methods
 
 from stitch.core import Trajectory
+from stitch.lm import Totals
 
 DEPTH = 200
 """How many steps a method ranks: enough to fill the budget with short steps."""
@@ -199,8 +200,9 @@ def _prepare(job: Job, method: Method) -> None:
     method.prepare(job.data.trajectories)
     (trajectory,) = job.data.trajectories
     operations = job.data.operations.get(trajectory.id, ())
-    named, seconds = None, perf_counter() - started
+    named, seconds, spent = None, perf_counter() - started, Totals()
     if isinstance(method, MemoryMethod):
+        spent = method.shared.spent
         seconds = method.shared.seconds  # methods that share a memory share what it took
         texts = method.texts(trajectory.id) if operations else {}
         named = sum(surfaces(operation.entity, texts.get(operation.step, "")) for operation in operations)
@@ -211,6 +213,9 @@ def _prepare(job: Job, method: Method) -> None:
         seconds=seconds,
         named=named,
         operations=len(operations),
+        model_calls=spent.calls,
+        model_tokens=spent.tokens,
+        cost_usd=spent.cost_usd,
     )
     append(prepared_file(job.folder), note)
 

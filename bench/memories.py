@@ -26,6 +26,7 @@ from stitch.core import (
     clean_label,
     matched_by_kind,
 )
+from stitch.lm import Totals, read_ledger, sum_up
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -60,6 +61,8 @@ class SharedMemory:
         self.steps = 0
         self.seconds = 0.0
         """What taking in `steps` steps took, opening included."""
+        self.spent = Totals()
+        """What the calls of a model came to meanwhile."""
 
     def take_in(self, trajectories: Sequence[Trajectory]) -> None:
         """Hold these trajectories and nothing else; doing it twice is done once."""
@@ -72,8 +75,12 @@ class SharedMemory:
         memory = self._resources.enter_context(self._open_in(Path(folder)))
         for trajectory in trajectories:
             memory.add_many(trajectory.steps, trajectory=trajectory.id)
+        memory.flush()  # a model may still wait for more steps before it labels
         self.seconds = time.perf_counter() - started
         self.steps = sum(len(trajectory.steps) for trajectory in trajectories)
+        from stitch.assemble import LEDGER_FILE
+
+        self.spent = sum_up(read_ledger(Path(folder) / LEDGER_FILE))
         self._memory, self._holds = memory, names
 
     @property

@@ -74,6 +74,10 @@ class Prepared(BaseModel):
     named: int | None = None
     """How many of the plan's operations have their entity in the snippet's text; None for methods without snippets."""
     operations: int = 0
+    model_calls: int = 0
+    """What labeling took, where a model labels; methods that share a memory each note it."""
+    model_tokens: int = 0
+    cost_usd: float | None = None
 
 
 def record_file(folder: Path, method: str) -> Path:

@@ -15,6 +15,7 @@ from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Record
 from stitch.bench.runs import BUDGETS, Run, read_runs
 from stitch.bench.scoring import grouped
+from stitch.bench.suites.retrieval import ingest
 
 from stitch.core import LabelKind
 
@@ -50,6 +51,14 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
         f"{escape(made_with)}; {escape(str(machine.get('processor', '')))}, "
         f"{machine.get('cores')} cores; data {settings.data_sha256[:12]}.</p>"
     )
+    taken = ingest(list(run.prepared), "stitch")
+    if "model_calls" in taken:
+        cost = taken["model_cost_usd"]
+        price = "at an unknown price" if cost is None else f"for US$ {cost:.4f}"
+        yield (
+            f'<p class="soft">Labeling {taken["steps"]:,} steps took {taken["model_calls"]:,} calls of a model, '
+            f"{taken['model_tokens']:,} tokens, {price}.</p>"
+        )
     if run.manifest.command:
         yield f"<p><code>{escape(run.manifest.command)}</code></p>"
     yield from (f'<p class="soft">{escape(note)}.</p>' for note in run.manifest.notes)

@@ -70,7 +70,13 @@ def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
     own = [note for note in notes if note.method == method]
     seconds = sum(note.seconds for note in own)
     steps = sum(note.steps for note in own)
-    return {"steps": steps, "steps_per_s": round(steps / seconds, 1) if seconds else None}
+    found: dict[str, Any] = {"steps": steps, "steps_per_s": round(steps / seconds, 1) if seconds else None}
+    if any(note.model_calls for note in own):
+        found["model_calls"] = sum(note.model_calls for note in own)
+        found["model_tokens"] = sum(note.model_tokens for note in own)
+        costs = [note.cost_usd for note in own if note.model_calls]
+        found["model_cost_usd"] = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return found
 
 
 def show_retrieval(figures: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -17,7 +18,7 @@ from stitch.bench.scoring import answer_measures, summarize
 
 from stitch.errors import BudgetSpentError, SettingsError
 from stitch.lm import LanguageModel, Limits, Price
-from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
+from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of, label_by_rules
 
 
 def reply(system: str, user: str) -> Any:
@@ -157,3 +158,20 @@ def test_single_answers_are_measured_against_gold() -> None:
     assert row["accuracy"] == 0.5
     assert row["token_f1"] == pytest.approx(1 / 3, abs=1e-6)
     assert 0 < row["bleu_1"] < row["rouge_l"] < 1
+
+
+def test_labels_of_a_model_stand_in_a_run_with_what_they_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, page = tmp_path / "r", tmp_path / "page.html"
+    arguments = ["came", "--data", str(write_set(tmp_path / "toy")), "--methods", "stitch", "--labels", "model"]
+    with LoopbackProvider(label_by_rules) as provider:
+        given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
+        for name, value in {**given, "PRICE_PROMPT": "1", "PRICE_REPLY": "1", "FILTER": "local"}.items():
+            monkeypatch.setenv(f"STITCH_{name}", value)
+        result = CliRunner().invoke(group, [*arguments, "--json", "--out", str(run)], catch_exceptions=False)
+    ingest = json.loads(result.stdout)["ingest"]
+    assert ingest["model_calls"] == 1  # both turns in one window, closed by the end of the trajectory
+    assert ingest["model_tokens"] > 0
+    assert ingest["model_cost_usd"] == pytest.approx(ingest["model_tokens"] / 1e6)
+    if importlib.util.find_spec("matplotlib") is not None:
+        CliRunner().invoke(group, ["report", str(run), "--out", str(page)], catch_exceptions=False)
+        assert "took 1 calls of a model" in page.read_text(encoding="utf-8")
