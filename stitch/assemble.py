@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
-    from stitch.lm import LanguageModel, Ledger
+    from stitch.label.model.offline import OfflineLabeler
+    from stitch.lm import LanguageModel, Ledger, Price
     from stitch.memory import Memory
 
 _JOURNAL_FILE = "journal.sqlite"
@@ -204,6 +205,27 @@ def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler
     return _labeler(loaded, _model(loaded, Ledger()), embedder=_embedder(loaded))
 
 
+def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> OfflineLabeler:
+    """What labels windows from replies that were made elsewhere, by the settings; no model is called.
+
+    Raises:
+        SettingsError: No model is named, or a setting is wrong.
+    """
+    from stitch.label.model.compiled import load_compiled
+    from stitch.label.model.offline import OfflineLabeler
+    from stitch.label.model.windowed import WINDOW_STEPS
+    from stitch.signatures.programs import WindowProgram
+
+    loaded = load_settings(config, **settings).settings
+    if loaded.model is None:
+        raise SettingsError("no model is named", hint="name one with --model: any name if a person labels")
+    window = WindowProgram()
+    if loaded.label_program is not None:
+        load_compiled(loaded.label_program, window, target="windowed")
+    steps = WINDOW_STEPS if loaded.window == "auto" else loaded.window
+    return OfflineLabeler(loaded.model, program=window, window_steps=steps, price=_price(loaded))
+
+
 def _model(settings: Settings, ledger: Ledger) -> LanguageModel | None:
     """The language model, if anything needs one."""
     return _language_model(settings, ledger) if "model" in (settings.labels, settings.filter) else None
@@ -223,9 +245,8 @@ def model_for(*, config: str | Path | None = None, **settings: Any) -> LanguageM
 def _language_model(settings: Settings, ledger: Ledger) -> LanguageModel:
     if settings.model is None:
         raise SettingsError("no model is named", hint="name one with --model, for example openai/gpt-5-mini")
-    from stitch.lm import LanguageModel, Limits, Price
+    from stitch.lm import LanguageModel, Limits
 
-    prices = (settings.price_prompt, settings.price_reply)
     key = settings.model_key
     return LanguageModel(
         settings.model,
@@ -238,10 +259,17 @@ def _language_model(settings: Settings, ledger: Ledger) -> LanguageModel:
             budget_tokens=settings.model_budget_tokens,
             budget_usd=settings.model_budget_usd,
         ),
-        price=Price(*(price or 0.0 for price in prices)) if any(price is not None for price in prices) else None,
+        price=_price(settings),
         offline=settings.offline,
         ledger=ledger,
     )
+
+
+def _price(settings: Settings) -> Price | None:
+    from stitch.lm import Price
+
+    prices = (settings.price_prompt, settings.price_reply)
+    return Price(*(price or 0.0 for price in prices)) if any(price is not None for price in prices) else None
 
 
 def _labeler(settings: Settings, model: LanguageModel | None, *, embedder: Embedder) -> Labeler:

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from stitch.core import Embedder, Observer, Retriever
     from stitch.ingest import Entry, Ingestor
     from stitch.ingest.forget import Erased, Revision, Selector
+    from stitch.ingest.handover import Handover
     from stitch.ingest.relabel import Relabeled
     from stitch.ingest.repair import Verification
+    from stitch.label.model.offline import OfflineLabeler
     from stitch.retrieve import IntentRetriever, WhyNot
 
 
@@ -317,6 +319,12 @@ class Memory:
     def finish(self, trajectory: str) -> int:
         """Label now what waits for more steps of a trajectory; returns how many steps that were."""
         return self._ingestor.finish(self.tenant, trajectory)
+
+    def handover(self, labeler: OfflineLabeler) -> Handover:
+        """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""
+        from stitch.ingest.handover import Handover
+
+        return Handover(self._ingestor, labeler=labeler, tenant=self.tenant, ledger=self.ledger)
 
     def relabel(self) -> Relabeled:
         """Let the labeler of the settings make the labels that another has made, in place."""

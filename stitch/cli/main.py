@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "verify": ("stitch.cli.verify:command", "Compare journal, store and labels; repair what does not agree."),
     "reindex": ("stitch.cli.reindex:command", "Build the store anew, also with another embedder."),
     "relabel": ("stitch.pipelines.relabel:command", "Label anew in place, as with a model what has local labels."),
+    "label": ("stitch.pipelines.labeling:group", "Have windows labeled elsewhere: by a batch API, or by hand."),
     "ledger": ("stitch.cli.ledger:command", "Say what the calls of language models have cost."),
     "forget": ("stitch.cli.forget:group", "Correct steps, retire them from retrieval, or erase them."),
     "config": ("stitch.cli.settings:command", "List the settings, their values and where each comes from."),

@@ -68,7 +68,7 @@ class WindowedLabeler:
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session."""
-        return _WindowedSession(self, self._fallback, trajectory, saved)
+        return WindowedSession(self, self._fallback, trajectory, saved)
 
     def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
         """How many of the steps that wait fill whole windows; all, if the first has waited long enough."""
@@ -101,7 +101,9 @@ class WindowedLabeler:
         return Estimate(calls, shown + calls * _FIXED_TOKENS, len(steps) * _READING_TOKENS)
 
 
-class _WindowedSession(ModelSession):
+class WindowedSession(ModelSession):
+    """The labeling of a trajectory, a window at a time."""
+
     def __init__(self, labeler: WindowedLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
         super().__init__(name=labeler.name, model=labeler.model, fallback=fallback, trajectory=trajectory, saved=saved)
         self._labeler = labeler
@@ -112,18 +114,23 @@ class _WindowedSession(ModelSession):
     def _label_window(self, window: list[Step]) -> list[StepLabels]:
         if not self._down:
             try:
-                readings = self._read(window)
+                readings = self.read(window)
             except ModelError as error:
                 self._note_failure(error, steps=len(window))
             else:
                 self._failed = 0
-                return [self._accept(step, reading) for step, reading in zip(window, readings, strict=True)]
+                return [self.accept(step, reading) for step, reading in zip(window, readings, strict=True)]
         if self._down or len(window) == 1:
             return self._label_locally(window)
         half = (len(window) + 1) // 2
         return self._label_window(window[:half]) + self._label_window(window[half:])
 
-    def _read(self, window: list[Step]) -> list[StepReading]:
+    def read(self, window: list[Step]) -> list[StepReading]:
+        """What the model says of the next steps, one reading a step.
+
+        Raises:
+            ModelError: It does not answer, or the reply cannot be used.
+        """
         prediction = self._model.run(
             self._labeler.program.label_window,
             purpose=Purpose("window", self._trajectory, self._position, len(window)),
@@ -141,7 +148,8 @@ class _WindowedSession(ModelSession):
             raise ReplyError(f"model {self._model.name!r} gave the first step no scope")
         return [by_number[n] for n in range(1, len(window) + 1)]
 
-    def _accept(self, step: Step, reading: StepReading) -> StepLabels:
+    def accept(self, step: Step, reading: StepReading) -> StepLabels:
+        """The labels of the next step, from what the model said of it."""
         pairs = [(reference.phrase, reference.means) for reference in reading.references]
         return self._made(
             step,

@@ -1,0 +1,149 @@
+"""Labels that are made elsewhere: `stitch label export`, `stitch label import`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, cast
+
+import click
+
+from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.errors import InputError, StepRejectedError
+from stitch.ingest.handover import NumberedLine
+
+SOME_REJECTED = StepRejectedError.exit_code
+_FORMATS = ("neutral", "openai")
+
+_model = click.option(
+    "--model", metavar="NAME", help="Who labels: a model, or any name if a person does. The same in both commands."
+)
+
+
+@click.group()
+def group() -> None:
+    """Have windows of steps labeled elsewhere: by a provider's batch API, at half its price, or by hand.
+
+    Export, let the requests be answered, import; then export again: the next window of a trajectory is there when the
+    one before it is in. Steps keep the labels they have until better ones are in; what a person corrected stays.
+
+    \b
+    Example:
+      stitch label export --memory trip.memory --model openai/gpt-5-mini --format openai --out requests.jsonl
+      stitch label import replies.jsonl --memory trip.memory --model openai/gpt-5-mini
+    """
+
+
+@group.command("export")
+@memory_options
+@_model
+@click.option("--window", metavar="auto|N", help="How many steps a request has at most.  [default: auto]")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="neutral", show_default=True,
+              help="Of the lines: of our own, or of OpenAI's batches.")  # fmt: skip
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where to.  [default: standard output]")
+@json_option
+def export_command(*, form: Any, out: str | None, as_json: bool, **settings: Any) -> None:
+    """Write the next window of each trajectory as a request, one line of JSON each.
+
+    A line says what is asked ("messages"), of which steps, and the JSON schema of the reply. Without --out the lines go
+    to standard output and the summary to standard error.
+
+    \b
+    Example:
+      stitch label export --memory trip.memory --model ann --out requests.jsonl
+    """
+    from stitch.assemble import offline_labeler
+    from stitch.label.model.batches import write_window
+
+    labeler = offline_labeler(**_of_labeler(settings))
+    with opened_memory(**_of_memory(settings)) as memory, _written(out) as file:
+        handover = memory.handover(labeler)
+        windows = steps = 0
+        for window in handover.windows():
+            file.write(write_window(window, form=form) + b"\n")
+            windows, steps = windows + 1, steps + len(window.steps)
+        waiting = handover.waiting()[1]
+    if as_json and out is not None:
+        print_json({"windows": windows, "steps": steps, "waiting_steps": waiting})
+        return
+    click.echo(f"{windows} windows of {steps} steps; {waiting} steps wait for labels in all", err=out is None)
+
+
+@group.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@memory_options
+@_model
+@json_option
+@click.pass_context
+def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json: bool, **settings: Any) -> None:
+    """Store the labels in the replies of FILEs (`-` for standard input), one line of JSON each.
+
+    A line is {"id", "reply": {"readings": [...]}, "usage"?: {"prompt_tokens", "reply_tokens"}}, or as a batch of OpenAI
+    returns it. What cannot be used is named with its line, and its window is exported again; everything else is stored,
+    and the exit status is 3. The same file twice changes nothing.
+
+    \b
+    Example:
+      stitch label import replies.jsonl --memory trip.memory --model ann
+    """
+    from stitch.assemble import offline_labeler
+
+    labeler = offline_labeler(**_of_labeler(settings))
+    with opened_memory(**_of_memory(settings)) as memory:
+        handover = memory.handover(labeler)
+        done = handover.take_in(_lines(files))
+        waiting = handover.waiting()[1]
+    for rejection in done.rejections:
+        click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
+    if as_json:
+        print_json(
+            {
+                "windows": done.windows,
+                "steps": done.steps,
+                "repeated": done.repeated,
+                "rejected": len(done.rejections),
+                "rejections": [rejection.model_dump(exclude={"text"}) for rejection in done.rejections],
+                "waiting_steps": waiting,
+            }
+        )
+    else:
+        click.echo(
+            f"{done.windows} windows of {done.steps} steps stored, {done.repeated} were in already,"
+            f" {len(done.rejections)} rejected; {waiting} steps wait for labels"
+        )
+    if done.rejections:
+        context.exit(SOME_REJECTED)
+
+
+def _of_labeler(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: settings.get(name) for name in ("config", "model", "window")}
+
+
+def _of_memory(settings: dict[str, Any]) -> dict[str, Any]:
+    """The memory is opened with local labels, whatever the settings say: no model is called here."""
+    return {name: settings[name] for name in ("config", "memory", "tenant")} | {"labels": "local", "filter": "local"}
+
+
+@contextmanager
+def _written(out: str | None) -> Iterator[IO[bytes]]:
+    """Yield the file, which is there when all of it is written, or standard output."""
+    try:
+        with click.open_file(out or "-", "wb", atomic=out is not None) as file:
+            yield cast("IO[bytes]", file)
+    except BrokenPipeError:  # the reader of standard output has gone
+        raise
+    except OSError as error:
+        reason = str(error.strerror).lower()
+        raise InputError(f"cannot write {out or '-'!r}: {reason}", hint="name another with --out") from error
+
+
+def _lines(files: tuple[str, ...]) -> Iterator[NumberedLine]:
+    for name in files:
+        try:
+            with click.open_file(name, "rb") as lines:
+                for number, line in enumerate(lines, start=1):
+                    yield NumberedLine(name, number, line)
+        except OSError as error:
+            raise InputError(
+                f"cannot read {name!r}: {str(error.strerror).lower()}", hint="name another file"
+            ) from error

@@ -1,0 +1,349 @@
+"""Windows labeled elsewhere: handed out, answered by a batch or by hand, taken in once, and never against a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from stitch.assemble import offline_labeler, open_memory
+from stitch.cli.main import cli
+from stitch.core import Step, StepState
+from stitch.embed import HashingEmbedder
+from stitch.errors import InputError, ReplyError, SettingsError
+from stitch.ingest import Ingestor, Journal
+from stitch.ingest.forget import Selector
+from stitch.ingest.handover import Handover, NumberedLine
+from stitch.label.local import LocalLabeler
+from stitch.label.model.batches import read_window, write_window
+from stitch.label.model.offline import OfflineLabeler, WindowReply
+from stitch.lm import Ledger
+from stitch.memory import Memory
+from stitch.testing.labeling import ScriptedLabeler
+from stitch.testing.model import LoopbackProvider, label_by_rules
+from stitch.testing.storing import ListStore
+
+LOCAL = LocalLabeler().name
+HAND = "hand windowed-1"
+
+
+def steps(number: int) -> list[Step]:
+    said = ["Let us plan day {day}. What is a good hotel?", "The Zephyr Mill costs $41.80.", "Take it for the night."]
+    return [
+        Step(id=str(n), role="user" if n % 3 != 1 else "assistant", content=said[n % 3].format(day=1 + n // 12))
+        for n in range(number)
+    ]
+
+
+def filled(folder: Path, *, trajectories: int = 2, number: int = 40, **settings: Any) -> Memory:
+    memory = open_memory(folder, **settings)
+    for n in range(trajectories):
+        memory.add_many(steps(number), trajectory=f"t{n}")
+    return memory
+
+
+def answer(request: dict[str, Any]) -> Any:
+    system, user = (message["content"] for message in request["messages"])
+    return label_by_rules(system, user)
+
+
+def exported(memory: Memory, name: str = "hand", **options: Any) -> list[dict[str, Any]]:
+    handover = memory.handover(OfflineLabeler(name, **options))
+    return [json.loads(write_window(window)) for window in handover.windows()]
+
+
+def imported(memory: Memory, replies: Sequence[Any], name: str = "hand") -> Any:
+    lines = [
+        NumberedLine("replies", n, reply if isinstance(reply, bytes) else json.dumps(reply).encode())
+        for n, reply in enumerate(replies, start=1)
+    ]
+    return memory.handover(OfflineLabeler(name)).take_in(lines)
+
+
+def replied(request: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"id": request["id"], "reply": answer(request), **more}
+
+
+def makers(memory: Memory, trajectory: str = "t0") -> list[str | None]:
+    return [entry.labels.made_by if entry.labels else None for entry in memory.steps(trajectory)]
+
+
+def test_rounds_of_export_and_import_give_the_labels_that_the_model_would_have_given(tmp_path: Path) -> None:
+    with filled(tmp_path / "a", number=60) as memory:
+        rounds = 0
+        while requests := exported(memory, "m"):
+            assert {request["trajectory"] for request in requests} == {"t0", "t1"}
+            taken = imported(memory, [replied(request) for request in requests], "m")
+            assert (taken.windows, taken.repeated, taken.rejections) == (2, 0, ())
+            rounds += 1
+        assert rounds == 3
+        elsewhere = [entry.labels for entry in memory.steps("t0")]
+        assert memory.status().stored == 120
+        found = memory.search("hotel", k=200).hits
+        assert {hit.snippet.labeled_by for hit in found} == {"m windowed-1"}
+    with (
+        LoopbackProvider(label_by_rules) as provider,
+        filled(tmp_path / "b", number=60, labels="model", model="m", base_url=provider.base_url) as memory,
+    ):
+        memory.flush()
+        assert [entry.labels for entry in memory.steps("t0")] == elsewhere
+        assert memory.relabel().steps == 0
+
+
+def test_the_model_goes_on_where_the_batches_stopped(tmp_path: Path) -> None:
+    with filled(tmp_path / "a", number=60) as memory:
+        imported(memory, [replied(request) for request in exported(memory, "m")], "m")
+    with (
+        LoopbackProvider(label_by_rules) as provider,
+        open_memory(tmp_path / "a", labels="model", model="m", base_url=provider.base_url) as memory,
+    ):
+        assert memory.relabel().steps == 2 * 36
+        assert set(makers(memory)) == {"m windowed-1"}
+        assert exported(memory, "m") == []
+
+
+def test_imports_change_nothing_a_second_time_and_go_on_after_a_part(tmp_path: Path) -> None:
+    with filled(tmp_path, trajectories=4) as memory:
+        replies = [replied(request) for request in exported(memory)]
+        assert imported(memory, replies[:1]).windows == 1
+        before = [entry.labels for entry in memory.steps("t0")]
+        taken = imported(memory, replies * 2)
+        assert (taken.windows, taken.steps, taken.repeated, taken.rejections) == (3, 72, 5, ())
+        assert [entry.labels for entry in memory.steps("t0")] == before
+        assert {len(request["steps"]) for request in exported(memory)} == {16}
+
+
+def spoiled(request: dict[str, Any], change: Callable[[list[Any]], object]) -> dict[str, Any]:
+    reply = answer(request)
+    change(reply["readings"])
+    return {"id": request["id"], "reply": reply}
+
+
+BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "no json": (lambda request: b"{", "no JSON"),
+    "no object": (lambda request: b"[]", "no JSON object"),
+    "the request": (lambda request: request, "its reply is missing"),
+    "no reply": (lambda request: {"id": request["id"]}, "no 'reply'"),
+    "no id": (lambda request: {"reply": answer(request)}, "no 'id'"),
+    "unknown id": (lambda request: {"id": "window 7", "reply": answer(request)}, "no window has the id"),
+    "gone": (lambda request: {"id": "stitch-9999-24-0123456789abcdef", "reply": {}}, "not as they were"),
+    "too few": (lambda request: spoiled(request, lambda readings: readings.pop()), "labeled other steps"),
+    "wrong numbers": (lambda request: spoiled(request, lambda readings: readings[0].update(n=99)), "other steps"),
+    "wrong shape": (lambda request: {"id": request["id"], "reply": {"readings": "none"}}, "lacks a field"),
+    "prose": (lambda request: {"id": request["id"], "reply": "all good!"}, "no whole JSON object"),
+    "empty": (lambda request: {"id": request["id"], "reply": " "}, "is empty"),
+    "cut": (lambda request: replied(request, finish_reason="length"), "was cut"),
+    "no scope": (lambda request: spoiled(request, lambda readings: readings[0].update(scope="")), "no scope"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_line_that_cannot_be_used_is_named_and_all_others_are_stored(tmp_path: Path, kind: str) -> None:
+    make, reason = BAD[kind]
+    with filled(tmp_path, number=10) as memory:
+        first, second = exported(memory)
+        before = [entry.labels for entry in memory.steps("t0")]
+        taken = imported(memory, [make(first), b"\n", replied(second)])
+        assert taken.windows == 1
+        assert [(rejection.source, rejection.line) for rejection in taken.rejections] == [("replies", 1)]
+        assert reason in taken.rejections[0].reason
+        assert [entry.labels for entry in memory.steps("t0")] == before
+        assert [request["id"] for request in exported(memory)] == [first["id"]]
+        assert set(makers(memory, "t1")) == {HAND}
+
+
+def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
+    with filled(tmp_path, trajectories=1, number=10) as memory:
+        memory.correct("3", trajectory="t0", labels={"scope": "the trip"}, by="ann")
+        assert [request["steps"] for request in exported(memory)] == [["0", "1", "2"]]
+        requests = exported(memory, window_steps=2)
+        memory.correct("1", trajectory="t0", labels={"scope": "the start"}, by="ann")
+        assert imported(memory, [replied(request) for request in requests]).steps == 1
+        while requests := exported(memory):
+            imported(memory, [replied(request) for request in requests])
+        made = makers(memory)
+        assert [n for n, maker in enumerate(made) if maker == "ann"] == [1, 3]
+        assert set(made) == {"ann", HAND}
+        scopes = [entry.labels.intent.scope for entry in memory.steps("t0") if entry.labels]
+        assert (scopes[1], scopes[3]) == ("the start", "the trip")
+
+
+def test_a_reply_about_a_step_that_was_changed_or_erased_is_refused(tmp_path: Path) -> None:
+    with filled(tmp_path, trajectories=2, number=6) as memory:
+        replies = [replied(request) for request in exported(memory)]
+        memory.correct("2", trajectory="t0", text="Take something else.")
+        memory.erase(Selector(trajectory="t1"))
+        taken = imported(memory, replies)
+        assert [("not as they were" in rejection.reason) for rejection in taken.rejections] == [True, True]
+        assert memory.status().accepted == 6
+
+
+def test_retired_steps_are_left_out(tmp_path: Path) -> None:
+    with filled(tmp_path, trajectories=1, number=6) as memory:
+        memory.retire(Selector(trajectory="t0", step="2"))
+        assert [request["steps"] for request in exported(memory)] == [["0", "1"]]
+        while requests := exported(memory):
+            imported(memory, [replied(request) for request in requests])
+        assert makers(memory) == [HAND, HAND, LOCAL, HAND, HAND, HAND]
+
+
+def test_replies_for_another_model_or_tenant_are_refused(tmp_path: Path) -> None:
+    with filled(tmp_path, number=6) as memory:
+        replies = [replied(request) for request in exported(memory)]
+        assert len(imported(memory, replies, "other").rejections) == 2
+    with open_memory(tmp_path, tenant="bob") as memory:
+        assert len(imported(memory, replies).rejections) == 2
+        assert memory.status().accepted == 0
+
+
+def test_a_window_whose_predecessor_is_not_in_is_refused(tmp_path: Path) -> None:
+    with filled(tmp_path / "a", trajectories=1) as memory:
+        first = exported(memory)
+        imported(memory, [replied(request) for request in first])
+        second = [replied(request) for request in exported(memory)]
+    with filled(tmp_path / "b", trajectories=1) as memory:
+        assert "steps before it" in imported(memory, second).rejections[0].reason
+        assert imported(memory, [replied(request) for request in first] + second).windows == 2
+
+
+def test_steps_without_labels_get_them(tmp_path: Path) -> None:
+    ingestor = Ingestor(
+        journal=Journal(tmp_path / "journal"), store=ListStore(), embedder=HashingEmbedder(), labeler=broken()
+    )
+    assert {receipt.state for receipt in ingestor.add_many(steps(30), tenant="x", trajectory="t")} == {StepState.FAILED}
+    handover = Handover(ingestor, labeler=OfflineLabeler("hand"), tenant="x", ledger=Ledger())
+    assert handover.waiting() == (1, 30)
+    for _ in range(2):
+        requests = [json.loads(write_window(window)) for window in handover.windows()]
+        lines = [NumberedLine("-", 1, json.dumps(replied(request)).encode()) for request in requests]
+        assert handover.take_in(lines).windows == 1
+    assert handover.waiting() == (0, 0)
+    assert ingestor.counts().stored == 30
+    ingestor.close()
+
+
+def broken() -> ScriptedLabeler:
+    labeler = ScriptedLabeler()
+    labeler.fail_next(*(ReplyError("down") for _ in range(99)))
+    return labeler
+
+
+def openai(request: dict[str, Any], **body: Any) -> dict[str, Any]:
+    """What a batch of OpenAI returns for a request."""
+    messages = request["body"]["messages"]
+    content = json.dumps(label_by_rules(messages[0]["content"], messages[1]["content"]))
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+    return {
+        "id": "batch_req_1",
+        "custom_id": request["custom_id"],
+        "response": {"status_code": 200, "request_id": "r", "body": {"choices": [choice], "usage": usage, **body}},
+        "error": None,
+    }
+
+
+def run(*arguments: str, code: int = 0) -> Any:
+    result = CliRunner().invoke(cli, [*arguments], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_openai_batches_through_the_commands(tmp_path: Path) -> None:
+    folder, requests, replies = str(tmp_path / "m"), tmp_path / "requests.jsonl", tmp_path / "replies.jsonl"
+    filled(Path(folder), trajectories=3).close()
+    config = tmp_path / "settings.yaml"
+    config.write_text("labels: model\nmodel: openai/gpt-5-mini\nprice_prompt: 1.0\nprice_reply: 10.0\n")
+    options = ("--memory", folder, "--config", str(config), "--json")
+    report = run("label", "export", *options, "--format", "openai", "--out", str(requests))
+    assert json.loads(report.stdout) == {"windows": 3, "steps": 72, "waiting_steps": 120}
+    sent = [json.loads(line) for line in requests.read_text().splitlines()]
+    assert {(one["method"], one["url"], one["body"]["model"]) for one in sent} == {
+        ("POST", "/v1/chat/completions", "gpt-5-mini")
+    }
+    assert sent[0]["body"]["response_format"]["json_schema"]["schema"]["required"] == ["readings"]
+    assert len({one["custom_id"] for one in sent}) == 3
+    assert all(len(one["custom_id"]) <= 64 for one in sent)
+    cut = openai(sent[1])
+    cut["response"]["body"]["choices"][0]["finish_reason"] = "length"
+    replies.write_text("\n".join(json.dumps(one) for one in (openai(sent[0]), cut, openai(sent[2]))))
+    result = run("label", "import", str(replies), *options, code=3)
+    said = json.loads(result.stdout)
+    assert (said["windows"], said["steps"], said["rejected"], said["waiting_steps"]) == (2, 48, 1, 72)
+    assert [(one["line"], "was cut" in one["reason"]) for one in said["rejections"]] == [(2, True)]
+    assert "replies.jsonl, line 2: " in result.stderr
+    again = json.loads(run("label", "import", str(replies), *options, code=3).stdout)
+    assert (again["windows"], again["repeated"]) == (0, 2)
+    spent = json.loads(run("ledger", "--memory", folder, "--json").stdout)["total"]
+    assert (spent["calls"], spent["prompt_tokens"], spent["reply_tokens"]) == (2, 2000, 200)
+    assert spent["cost_usd"] == pytest.approx(0.004)
+
+
+def test_labeling_by_hand_through_the_commands(tmp_path: Path) -> None:
+    folder, replies = str(tmp_path / "m"), tmp_path / "replies.jsonl"
+    filled(Path(folder), trajectories=1, number=2).close()
+    result = run("label", "export", "--memory", folder, "--model", "ann")
+    assert "1 windows of 2 steps; 2 steps wait" in result.stderr
+    request = json.loads(result.stdout)
+    readings = [
+        {"n": 1, "scope": "day 1", "events": ["ask for a hotel"], "entities": ["hotel"], "summary": "asks"},
+        {"n": 2, "scope": "day 1", "events": ["name a price"], "entities": ["price"]},
+    ]
+    replies.write_text(json.dumps({"id": request["id"], "reply": {"readings": readings}}))
+    assert run("label", "import", str(replies), "--memory", folder, "--model", "ann").stdout.startswith(
+        "1 windows of 2 steps stored, 0 were in already, 0 rejected; 0 steps wait"
+    )
+    hits = json.loads(run("query", "the price of day 1", "--memory", folder, "--json").stdout)["hits"]
+    assert {hit["scope"] for hit in hits} == {"day 1"}
+    assert json.loads(run("ledger", "--memory", folder, "--json").stdout)["total"]["calls"] == 0
+
+
+def test_files_that_cannot_be_read_or_written_are_errors(tmp_path: Path) -> None:
+    folder = str(tmp_path / "m")
+    filled(Path(folder), trajectories=1, number=2).close()
+    options = ("--memory", folder, "--model", "ann")
+    with pytest.raises(InputError, match="cannot read"):
+        run("label", "import", str(tmp_path / "none"), *options)
+    with pytest.raises(InputError, match="cannot write"):
+        run("label", "export", *options, "--out", str(tmp_path / "none" / "file"))
+    with pytest.raises(SettingsError, match="no model is named"):
+        run("label", "export", "--memory", folder)
+    assert offline_labeler(model="ann", window="3").window_steps == 3
+
+
+OPENAI_BAD: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "failed": (lambda reply: reply.update(error={"message": "expired"}), "expired"),
+    "status": (lambda reply: reply["response"].update(status_code=429, body={"error": {"message": "slow"}}), "slow"),
+    "no response": (lambda reply: reply.pop("response"), "no 'response'"),
+    "no body": (lambda reply: reply["response"].update(body=None), "no message"),
+    "no choice": (lambda reply: reply["response"]["body"].update(choices=[]), "no message"),
+    "refusal": (lambda reply: reply["response"]["body"]["choices"][0]["message"].update(content=None), "empty"),
+    "a request": (lambda reply: (reply.pop("response"), reply.update(body={})), "a request"),
+}
+
+
+@pytest.mark.parametrize("kind", OPENAI_BAD)
+def test_a_batch_line_without_a_message_is_refused_with_the_reason(kind: str) -> None:
+    change, reason = OPENAI_BAD[kind]
+    reply = openai({"custom_id": "x", "body": {"messages": [{"content": "`readings`"},
+                    {"content": '[[ ## known_scopes ## ]]\n\n[[ ## steps ## ]]\n{"n": 1, "text": "a"}'}]}})  # fmt: skip
+    assert read_window(json.dumps(reply).encode()).id == "x"
+    change(reply)
+    with pytest.raises(ReplyError, match=reason):
+        read_window(json.dumps(reply).encode())
+
+
+def test_tokens_that_are_not_counted_right_are_not_charged() -> None:
+    usages: list[object] = [
+        None,
+        [],
+        {"prompt_tokens": 3},
+        {"prompt_tokens": "3", "reply_tokens": 1},
+        {"prompt_tokens": -3},
+    ]
+    for usage in usages:
+        line = json.dumps({"id": "x", "reply": {}, "usage": usage}).encode()
+        assert read_window(line).reply == WindowReply("{}")
