@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from stitch.errors import StepRejectedError
-from stitch.sources.messages import GOLD_FIELDS, MessageReader, Row, text_of
+from stitch.sources.messages import GOLD_FIELDS, MessageReader, Row, is_message, text_of
 
 Reading = Iterator["Row | StepRejectedError"]
 
@@ -87,33 +87,66 @@ def _swe_messages(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": entry.get("observation")}
 
 
-def open_hands(record: Mapping[str, Any]) -> Reading:
+def open_hands(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """One event of OpenHands: an action of an agent or a user, or an observation."""
-    rest = {
-        key: value
-        for key, value in record.items()
-        if key not in ("id", "timestamp", "source", "action", "args", "observation", "content", "message")
-    }
+    taken = ("id", "timestamp", "source", "action", "args", "observation", "content", "tool_name", "thought")
+    rest = {key: value for key, value in record.items() if key not in (*taken, "message") and value is not None}
     row: Row = {"timestamp": record.get("timestamp"), "metadata": rest}
     if record.get("id") is not None:
         row["id"] = str(record["id"])
-    source = {"agent": "assistant", "environment": "tool"}.get(record["source"], record["source"])
+    said_so = str(record.get("source") or ("environment" if "observation" in record else "agent"))
+    source = {"agent": "assistant", "environment": "tool"}.get(said_so, said_so)
+    message = record.get("message")
+    if isinstance(record.get("llm_message"), Mapping):
+        rest.pop("llm_message")
+        for number, spoken in enumerate(reader.rows({"role": source, **record["llm_message"]})):
+            own_id = {"id": f"{row['id']}-{number}"} if number and "id" in row else {}
+            yield {**spoken, **row, **own_id, "metadata": {**rest, **spoken["metadata"]}}
+        return
     if "observation" in record:
-        yield {
-            **row,
-            "role": "tool",
-            "tool_name": str(record["observation"]),
-            "content": text_of(record.get("content")),
-        }
+        seen = record["observation"]
+        known = seen if isinstance(seen, Mapping) else {}
+        content = record.get("content")
+        if content is None and known:
+            content = next((known[key] for key in ("content", "output", "text") if known.get(key)), None) or seen
+            rest.update({key: value for key, value in known.items() if value is not content and value is not None})
+        if message and message != content:
+            rest["message"] = message
+        tool = record.get("tool_name") or known.get("kind") or (seen if isinstance(seen, str) else None)
+        yield {**row, "role": "tool", "tool_name": str(tool or "tool"), "content": text_of(content)}
         return
-    arguments = record.get("args") if isinstance(record.get("args"), Mapping) else {}
-    assert isinstance(arguments, Mapping)
-    if record["action"] == "message":
-        spoken = arguments.get("content") or record.get("message")
-        yield {**row, "role": source, "content": text_of(spoken)}
+    action = record["action"]
+    about = action if isinstance(action, Mapping) else {}
+    arguments: dict[str, Any] = dict(record["args"] if isinstance(record.get("args"), Mapping) else about)
+    if action in ("message", "system") or (not action and message):
+        key = "content" if arguments.get("content") else None
+        spoken: Any = arguments.pop(key) if key else message
+        role = "system" if action == "system" else source
+        if message and message != spoken:
+            rest["message"] = message
+        if arguments := {name: value for name, value in arguments.items() if value not in (None, "", [])}:
+            rest["args"] = arguments
+        yield {**row, "role": role, "content": text_of(spoken) or str(action)}
         return
-    said = arguments.get("thought") or record.get("message")
-    yield {**row, "role": source, "content": text_of(said), "tool_calls": (_tool_call(record["action"], arguments),)}
+    said: Any = arguments.get("thought") or record.get("thought") or message
+    if message and message != said:
+        rest["message"] = message
+    name = record.get("tool_name") or about.get("kind") or (action if isinstance(action, str) else None) or "action"
+    yield {**row, "role": source, "content": text_of(said), "tool_calls": (_tool_call(str(name), arguments),)}
+
+
+def open_hands_history(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A run of OpenHands: its events, or pairs of an action and an observation."""
+    about: dict[str, Any] | None = about_trajectory(record, "history")
+    for entry in record["history"]:
+        for event in entry if isinstance(entry, list) else [entry]:
+            if not isinstance(event, Mapping) or not ("action" in event or "observation" in event):
+                yield StepRejectedError("event is no action and no observation")
+                continue
+            for row in open_hands(event, reader):
+                if about and not isinstance(row, StepRejectedError):
+                    row["metadata"]["trajectory"], about = about, None
+                yield row
 
 
 def agent_data_protocol(record: Mapping[str, Any]) -> Reading:
@@ -154,19 +187,85 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         yield {"role": "summary", "content": text_of(record.get("summary")), "metadata": rest}
         return
     outer = {key: value for key, value in record.items() if key not in ("message", "type", "uuid", "parentUuid")}
+    moment: Row = {"timestamp": outer.pop("timestamp", None), "session": record.get("sessionId"),
+                   "parent": record.get("parentUuid")}  # fmt: skip
+    if not isinstance(record.get("message"), Mapping):
+        yield {**moment, **_event(record, outer), **({"id": record["uuid"]} if record.get("uuid") else {})}
+        return
     message = dict(record["message"])
     message.setdefault("role", record.get("type"))
-    timestamp = outer.pop("timestamp", None)
     inner_id = message.pop("id", None)
     if inner_id is not None and inner_id != record.get("uuid"):
         outer["message_id"] = inner_id
     for number, row in enumerate(reader.rows(message)):
         row["metadata"] = {**outer, **row["metadata"]}
-        row["timestamp"], row["session"] = timestamp, record.get("sessionId")
-        row["parent"] = record.get("parentUuid")
+        row |= moment
         if record.get("uuid") is not None:
             row["id"] = record["uuid"] if number == 0 else f"{record['uuid']}-{number}"
         yield row
+
+
+def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """One line of a coding agent's session file that keeps what it says under `payload`."""
+    payload, kind = record["payload"], str(record.get("type"))
+    outer = {key: value for key, value in record.items() if key not in ("payload", "timestamp", "type")}
+    moment = {"timestamp": record.get("timestamp")}
+    item = kind == "response_item" or is_message(payload)
+    rows: list[Row] = list(reader.rows(payload)) if item else [
+        _event({"type": kind, **payload}, {"event": kind, **payload})]  # fmt: skip
+    for row in rows:
+        row["role"] = {"user_message": "user", "agent_message": "assistant"}.get(row["role"], row["role"])
+        # What is said stands there twice: as an item for the model, and as an event for the screen.
+        if row["content"].strip() and reader.said_twice(row["content"].strip(), item=item):
+            continue
+        yield {**row, **moment, "metadata": {**outer, **row["metadata"]}}
+
+
+def session_event(record: Mapping[str, Any]) -> Reading:
+    """A line of a session file that is no message: how the session began, or a mark."""
+    rest = {key: value for key, value in record.items() if key not in ("id", "timestamp")}
+    kind = str(record.get("type") or record.get("record_type") or "session")
+    about = {"session_id": record["id"], **rest} if record.get("id") is not None else rest
+    yield {"timestamp": record.get("timestamp"), **_event({**record, "type": kind}, about)}
+
+
+def _event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
+    """What is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
+    kind = str(record.get("type") or record.get("event") or "event")
+    words = next(
+        (key for key in ("content", "message", "text", "instructions") if isinstance(record.get(key), str)), ""
+    )
+    said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
+    metadata = {key: value for key, value in rest.items() if key != words and value is not None}
+    return {"role": kind, "content": said, "metadata": metadata}
+
+
+def chat_export(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A conversation as ChatGPT exports it: a tree of messages, read from the root, branches in their order."""
+    nodes = record["mapping"]
+    about: dict[str, Any] | None = about_trajectory(record, "mapping", "id", "conversation_id")
+    waiting = [key for key, node in reversed(nodes.items()) if isinstance(node, Mapping) and not node.get("parent")]
+    seen = set[str]()
+    while waiting:
+        key = waiting.pop()
+        node = nodes.get(key)
+        if key in seen or not isinstance(node, Mapping):
+            continue
+        seen.add(key)
+        waiting.extend(reversed([child for child in node.get("children") or () if isinstance(child, str)]))
+        message = node.get("message")
+        if not isinstance(message, Mapping):
+            continue
+        content = message.get("content")
+        if isinstance(content, Mapping) and not any(map(text_of, content.get("parts") or [content.get("text")])):
+            continue  # the empty message with which each export begins
+        try:
+            for row in reader.rows({**message, **({"parent": node["parent"]} if node.get("parent") else {})}):
+                if about:
+                    row["metadata"]["trajectory"], about = about, None
+                yield row
+        except StepRejectedError as error:
+            yield error
 
 
 def inter_code(record: Mapping[str, Any]) -> Reading:
@@ -185,7 +284,8 @@ def inter_code(record: Mapping[str, Any]) -> Reading:
             for key, column in history.items()
             if key not in ("actions", "observations") and isinstance(column, list) and number < len(column)
         }
-        yield {"role": "assistant", "content": "", "tool_calls": (_tool_call(tool, {"input": action}),)}
+        thoughts = rest.pop("thoughts", None) or rest.pop("thought", None)
+        yield {"role": "assistant", "content": text_of(thoughts), "tool_calls": (_tool_call(tool, {"input": action}),)}
         answer = observations[number] if number < len(observations) else None
         yield {"role": "tool", "tool_name": tool, "content": text_of(answer), "metadata": rest}
 
@@ -194,6 +294,56 @@ def bfcl(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A multi-turn task of BFCL: what the user asks, turn by turn."""
     messages = [message for turn in record["question"] for message in (turn if isinstance(turn, list) else [turn])]
     return conversation(record, messages, reader, field="question")
+
+
+def bfcl_result(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """What a model did in a task of BFCL: the messages of its log if there is one, its calls otherwise."""
+    about: dict[str, Any] | None = about_trajectory(record, "id", "result", "inference_log")
+    messages = list(_messages_below(record.get("inference_log")))
+    if messages:
+        about = {**about_trajectory(record, "id", "inference_log")}
+    else:
+        messages = list(_calls_of(record["result"]))
+    if not messages:
+        yield StepRejectedError("neither calls nor messages in 'result' and 'inference_log'")
+    for message in messages:
+        try:
+            for row in reader.rows(message):
+                if about:
+                    row["metadata"]["trajectory"], about = about, None
+                yield row
+        except StepRejectedError as error:
+            yield error
+
+
+def _messages_below(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All messages in lists and objects, in the order in which they stand there."""
+    if isinstance(value, Mapping) and isinstance(value.get("role"), str):
+        yield value if value.get("content") is not None or value.get("tool_calls") else {
+            "role": value["role"], "content": text_of({k: v for k, v in value.items() if k != "role"})}  # fmt: skip
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _messages_below(inner)
+
+
+def _calls_of(result: Any) -> Iterator[dict[str, Any]]:
+    """The calls in a result: texts like `cd(folder="x")`, or objects of a name with its arguments."""
+    if isinstance(result, str):
+        yield {"role": "assistant", "content": result}
+        return
+    for entry in result if isinstance(result, list) else [result]:
+        if isinstance(entry, list):
+            calls = [call for call in entry if isinstance(call, str)]
+            if calls and len(calls) == len(entry):
+                yield {"role": "assistant", "tool_calls": [{"name": call.split("(")[0], "arguments": call}
+                                                           for call in calls]}  # fmt: skip
+            else:
+                yield from _calls_of(entry)
+        elif isinstance(entry, Mapping):
+            yield {"role": "assistant", "tool_calls": [{"name": name, "arguments": arguments}
+                                                       for name, arguments in entry.items()]}  # fmt: skip
+        else:
+            yield {"role": "assistant", "content": text_of(entry)}
 
 
 def web_trajectory(record: Mapping[str, Any]) -> Reading:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources import agents
-from stitch.sources.messages import MessageReader, Row, make_step
-from stitch.sources.spans import TraceReader, trace_of_run
+from stitch.sources.exchanges import beside, is_exchange, messages_of
+from stitch.sources.messages import MessageReader, Row, is_message, make_step
+from stitch.sources.spans import TraceReader, is_span
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
 
@@ -31,6 +32,17 @@ class FileReading:
         self.traces = TraceReader(self.messages)
         self._default = default
         self._whole: dict[str, int] = {}
+
+    def save(self) -> dict[str, Any]:
+        """What is remembered, as JSON."""
+        shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
+        return {"whole": self._whole, "tools": self.messages.tool_names, "shown": shown}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on where `save` was called."""
+        self._whole = dict(saved["whole"])
+        self.messages.tool_names = dict(saved["tools"])
+        self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
 
     def name(self, trajectory: str | None, *, whole: bool) -> str:
         """The name of the trajectory of a record; of two `whole` records of one name, the second is numbered."""
@@ -54,6 +66,14 @@ class Format(NamedTuple):
     """A record is a whole trajectory, not a part of one that other records go on with."""
 
 
+GENERIC_FORM = (
+    "the generic form is one step a line:"
+    '\n    {"role": "user", "content": "Book the hotel", "trajectory": "t1"}'
+    '\n    {"role": "assistant", "content": "It is booked", "trajectory": "t1", "timestamp": "2026-01-31T09:30:00"}'
+)
+"""What a format that is not known can be turned into."""
+
+
 def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | StepRejectedError]]:
     """Read one record: yield trajectory ids with steps, or with why there is none.
 
@@ -65,10 +85,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
             break
     else:
         names = ", ".join(known.name for known in FORMATS)
-        raise StepRejectedError(
-            f"not a known format ({names})",
-            hint='the generic form is one step a line: {"role": "user", "content": "...", "trajectory": "t1"}',
-        )
+        raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
     named: dict[str | None, str] = {}
     for trajectory, row in _safely(known, record, reading):
         if trajectory not in named:
@@ -87,7 +104,7 @@ def _safely(known: Format, record: Any, reading: FileReading) -> Iterator[Trajec
             yield trajectory, row
     except StepRejectedError as error:
         yield trajectory, error
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
         # A record that looks like a format and breaks its rules: files of other people, so anything may be wrong.
         yield trajectory, StepRejectedError(f"broken {known.name}: {type(error).__name__}: {error}")
 
@@ -148,7 +165,7 @@ def _is_came_turn(record: Any) -> bool:
     return (
         _with("role", id=str, content=str)(record)
         and bool(_CAME_ID.match(record["id"]))
-        and any(name in record for name in _CAME_GOLD)
+        and (any(name in record for name in _CAME_GOLD) or bool(_CAME_STAMP.search(record["content"])))
     )
 
 
@@ -160,13 +177,6 @@ def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     trajectory = _CAME_ID.sub(r"\g<trajectory>", turn["id"])
     for row in reading.messages.rows(turn):
         yield trajectory, row
-
-
-def _is_step(record: Any) -> bool:
-    return isinstance(record, Mapping) and ("role" in record or record.get("type") in _ITEM_TYPES)
-
-
-_ITEM_TYPES = ("function_call", "function_call_output")
 
 
 def _step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -185,43 +195,177 @@ def _episodes(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
             yield str(name), row
 
 
-def _is_span(record: Any) -> bool:
-    return isinstance(record, Mapping) and "attributes" in record and ("traceId" in record or "trace_id" in record)
+def _has_events(record: Any) -> bool:
+    """Whether it has a history of actions and observations: objects, or pairs of them."""
+    entries = record.get("history") if isinstance(record, Mapping) else None
+    first = entries[0] if isinstance(entries, list) and entries else None
+    first = first[0] if isinstance(first, list) and first else first
+    return isinstance(first, Mapping) and "role" not in first and ("action" in first or "observation" in first)
 
 
-_IDS = ("id", "instance_id", "conversation_id", "session_id", "uuid", "task_id")
+def _is_open_hands(record: Any) -> bool:
+    if not isinstance(record, Mapping) or "role" in record:
+        return False
+    if isinstance(record.get("llm_message"), Mapping) or isinstance(record.get("action"), Mapping):
+        return "source" in record
+    if "args" in record and isinstance(record.get("action"), str):
+        return True
+    return ("action" in record or "observation" in record) and ("source" in record or "extras" in record)
+
+
+def _is_session_event(record: Any) -> bool:
+    """Whether it is a line of a coding agent's session that is no message."""
+    kind = record.get("type") if isinstance(record, Mapping) else None
+    return isinstance(kind, str) and not is_message(record) and any(
+        name in record for name in ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid"))  # fmt: skip
+
+
+def _is_session_head(record: Any) -> bool:
+    """Whether it is what a coding agent's session file begins with, or a mark in it."""
+    return isinstance(record, Mapping) and (
+        isinstance(record.get("record_type"), str)
+        or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
+            and "role" not in record)
+    )  # fmt: skip
+
+
+def _head(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    for row in agents.session_event(record):
+        yield None, row
+
+
+def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    for row in agents.conversation({}, record, reading.messages, field=""):
+        yield None, row
+
+
+def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    named = next((str(record[name]) for name in (*_IDS, "custom_id") if record.get(name) is not None), None)
+    messages = messages_of(record)
+    about = beside(record)
+    for row in agents.conversation(about, messages, reading.messages, field="messages"):
+        yield named, row
+
+
+_LISTS = (
+    "messages", "steps", "events", "turns", "conversation", "conversations", "dialogue", "dialog", "chat", "history",
+    "chat_messages", "transcript", "utterances", "trajectory", "traj", "trace", "log", "logs", "items", "interactions",
+    "data", "rows", "results", "simulations", "trajectories", "runs", "spans", "sessions", "episodes", "records",
+    "tasks", "samples", "examples", "child_runs", "threads",
+)  # fmt: skip
+_MAX_DEPTH = 4
+
+
+def _part_of(record: Any) -> str | None:
+    """The field under which a record keeps a list of steps or of records; any field, those of `_LISTS` first."""
+    if not isinstance(record, Mapping):
+        return None
+    lists = [key for key, value in record.items() if isinstance(value, list) and value]
+    ordered = sorted(lists, key=lambda key: _LISTS.index(key) if key in _LISTS else len(_LISTS))
+    return next((key for key in ordered if _known(_entry(record[key][0]), depth=1)), None)
+
+
+def _known(record: Any, *, depth: int) -> bool:
+    if depth >= _MAX_DEPTH:
+        return False
+    if isinstance(record, list):
+        return bool(record) and is_message(record[0])
+    return any(known.recognizes(record) for known in FORMATS[:-2]) or (
+        isinstance(record, Mapping)
+        and any(isinstance(v, list) and v and _known(_entry(v[0]), depth=depth + 1) for v in record.values())
+    )
+
+
+def _entry(value: Any) -> Any:
+    """An entry of a list, out of the envelope in which servers of data sets put rows."""
+    return value["row"] if isinstance(value, Mapping) and isinstance(value.get("row"), Mapping) else value
+
+
+def _wrapped(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    field = _part_of(record)
+    assert field is not None
+    named = next((str(record[name]) for name in _IDS if isinstance(record.get(name), str | int)), None)
+    about: dict[str, Any] | None = agents.about_trajectory(record, field)
+    for entry in map(_entry, record[field]):
+        known = next((known for known in FORMATS if known.recognizes(entry)), None)
+        if known is None:
+            yield named, StepRejectedError(f"an entry of {field!r} is of no known format")
+            continue
+        part: str | None = None
+        for trajectory, row in _safely(known, entry, reading):
+            if part is None:
+                # Whole trajectories keep their names; parts of one are of the one that the record names.
+                part = reading.name(trajectory, whole=True) if known.whole else (trajectory or named or "")
+            if about and not isinstance(row, StepRejectedError):
+                row["metadata"] = {**row.get("metadata", {}), "trajectory": about}
+                about = None
+            yield part or None, row
+
+
+def _is_by_name(record: Any) -> bool:
+    return (
+        isinstance(record, Mapping)
+        and bool(record)
+        and all(isinstance(value, Mapping | list) for value in record.values())
+        and all(_known(value, depth=1) for value in record.values())
+    )
+
+
+def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    for name, entry in record.items():
+        known = next(known for known in FORMATS if known.recognizes(entry))
+        for _, row in _safely(known, entry, reading):
+            yield str(name), row
+
+
+_IDS = (
+    "id", "instance_id", "conversation_id", "session_id", "sessionId", "uuid", "task_id", "trajectory_id", "traj_id",
+    "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
+)  # fmt: skip
 
 FORMATS: tuple[Format, ...] = (
     Format("trajectory of steps", _with_list("steps"), _conversation("steps", "id")),
     Format("CAME-Bench turn", _is_came_turn, _came_turn),
-    Format("coding-agent session line", _with(message=dict, type=str), _one(agents.session_line, "sessionId")),
+    Format("coding-agent session line", lambda r: _with(message=dict, type=str)(r) and "role" not in r
+           and "llm_message" not in r, _one(agents.session_line, "sessionId")),
+    Format("coding-agent session payload", _with(payload=dict, type=str), _one(agents.payload_line, "sessionId")),
     Format("coding-agent session summary", _with("leafUuid", summary=str), _one(agents.session_line, "sessionId")),
-    Format("OpenHands event", lambda r: _with(source=str)(r) and ("action" in r or "observation" in r),
-           _one(agents.open_hands, "session_id", plain=True)),
+    Format("OpenHands event", _is_open_hands, _one(agents.open_hands, "session_id")),
+    Format("OpenHands run", _has_events, _one(agents.open_hands_history, "instance_id", "id"), whole=True),
     Format("SWE-agent .traj", lambda r: (_with_list("history", of="role")(r) and "agent" in r["history"][0])
            or _with_list("trajectory", of="observation")(r), _one(agents.swe_agent, "instance_id"), whole=True),
-    Format("Who&When log", lambda r: _with_list("history", of="role")(r) and "mistake_step" in r,
+    Format("Who&When log", lambda r: _with_list("history", of="role")(r)
+           and any(name in r for name in ("mistake_step", "mistake_agent", "mistake_reason", "question_ID")),
            _conversation("history", "question_ID", speaker=True), whole=True),
     Format("agent data protocol", _with_list("content", of="class_"),
            _one(agents.agent_data_protocol, "id", plain=True), whole=True),
     Format("tau-bench", _with_list("traj"), _conversation("traj", "task_id", "trial", parts=2), whole=True),
     Format("BFCL task", _with_list("question"), _one(agents.bfcl, "id"), whole=True),
+    Format("BFCL result", _with("id", "result"), _one(agents.bfcl_result, "id"), whole=True),
     Format("InterCode episode", _with(turn_history=dict), _one(agents.inter_code, "task_id", plain=True), whole=True),
     Format("InterCode log", _is_episodes, _episodes, whole=True),
     Format("browsing trajectory", lambda r: _with_list("trajectory")(r) and "intent" in r,
            _one(agents.web_trajectory, "task_id", plain=True), whole=True),
+    Format("exchange with a model", is_exchange, _exchange, whole=True),
     Format("chat messages", _with_list("messages"), _conversation("messages", *_IDS), whole=True),
-    Format("conversations", _with_list("conversations"), _conversation("conversations", *_IDS), whole=True),
+    Format("chat export", lambda r: _with(mapping=dict)(r) and all(map(_with("message"), r["mapping"].values())),
+           _one(agents.chat_export, "id", "conversation_id"), whole=True),
+    Format("conversations", lambda r: _with_list("conversations")(r) and is_message((r["conversations"] or [0])[0]),
+           _conversation("conversations", *_IDS), whole=True),
     Format("Gemini contents", _with_list("contents"), _conversation("contents", *_IDS), whole=True),
     Format("message history", _with_list("history", of="role"), _conversation("history", *_IDS), whole=True),
     Format("trajectory of messages", _with_list("trajectory", of="role"), _conversation("trajectory", *_IDS),
            whole=True),
     Format("Responses input", _with_list("input"), _conversation("input", *_IDS), whole=True),
     Format("OpenTelemetry export", _with_list("resourceSpans"), lambda r, reading: reading.traces.export(r)),
-    Format("OpenTelemetry span", _is_span,
-           lambda r, reading: ((str(r.get("traceId") or r.get("trace_id")), row) for row in reading.traces.span(r))),
-    Format("LangSmith run", _with("inputs", run_type=str),
-           lambda r, reading: ((trace_of_run(r), row) for row in reading.traces.run(r))),
-    Format("step", _is_step, _step),
+    Format("OpenTelemetry span", is_span, lambda r, reading: reading.traces.named_span(r)),
+    Format("LangSmith run", _with("inputs", run_type=str), lambda r, reading: reading.traces.named_run(r)),
+    Format("step", is_message, _step),
+    Format("thought, action and observation", _with("action", "observation"), _step),
+    Format("coding-agent session event", _is_session_event, _one(agents.session_line, "sessionId")),
+    Format("coding-agent session head", _is_session_head, _head),
+    Format("list of messages", lambda r: isinstance(r, list) and bool(r) and is_message(r[0]), _list, whole=True),
+    Format("list of such records", lambda r: _part_of(r) is not None, _wrapped),
+    Format("such records by name", _is_by_name, _by_name),
 )  # fmt: skip
-"""All formats, in the order in which they are tried."""
+"""All formats, in the order in which they are tried; the last two hold records of the others."""

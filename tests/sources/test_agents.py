@@ -222,7 +222,7 @@ def test_runs_of_lang_smith_show_each_message_once(tmp_path):
     )  # fmt: skip
     assert brief(items) == [
         ("user", "hi", (), None), ("assistant", "", ("find",), None), ("assistant", "", ("find",), None),
-        ("tool", "none", (), "find"), ("assistant", "nothing", (), None),
+        ("tool", "none", (), "find"), ("assistant", "nothing", (), None), ("user", '{"x":1}', (), None),
     ]  # fmt: skip
     assert items[0].step.timestamp == "T1"
 
