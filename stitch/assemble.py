@@ -154,7 +154,8 @@ def _build(
     journal = Journal(folder / _JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
     stack.callback(journal.close)
     ingestor = Ingestor(
-        journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, observer=observer
+        journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, observer=observer,
+        redact=settings.redact_secrets,
     )
     stack.callback(ingestor.close)
     ingestor.recover()

@@ -60,6 +60,8 @@ class Settings(BaseSettings):
 
     max_step_chars: Annotated[int, Field(ge=1)] = 1_000_000
     """The longest step that is accepted, in characters."""
+    redact_secrets: bool = True
+    """Take keys, tokens and passwords out of steps before anything is written; receipts tell what was taken out."""
     power_safe: bool = False
     """Wait for the disk with each step: safe against loss of power, at 5 ms a step and more."""
 

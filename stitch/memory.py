@@ -56,6 +56,8 @@ class MemoryStatus(BaseModel):
     snippets: int
     """Snippets in the store, those without labels included."""
     trajectories: int
+    redacted: dict[str, int] = {}  # pydantic copies it
+    """How many secrets of each kind were taken out before anything was written."""
     embedder: str
     schema_version: int = SCHEMA_VERSION
 
@@ -239,6 +241,7 @@ class Memory:
             retired=counts.retired,
             snippets=self._store.count(self.tenant),
             trajectories=counts.trajectories,
+            redacted=self._ingestor.redacted(self.tenant),
             embedder=self._embedder.name,
         )
 

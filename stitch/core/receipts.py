@@ -25,6 +25,18 @@ class StepState(str, Enum):
     """Out of retrieval on command, and kept for audit; the reason says by whom and why."""
 
 
+class Redaction(BaseModel):
+    """Secrets of one kind that were taken out of one place of a step before it was written; never their values."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: str
+    """Such as `password` or `github-token`."""
+    count: int
+    place: str
+    """The field of the step: `content`, `tool_calls`, `metadata`, or a name."""
+
+
 class Receipt(BaseModel):
     """What the memory promises about one step."""
 
@@ -39,6 +51,8 @@ class Receipt(BaseModel):
     """Why it failed."""
     repeated: bool = False
     """The step was known already, word for word: nothing was changed."""
+    redacted: tuple[Redaction, ...] = ()
+    """The secrets that were taken out of it."""
 
 
 class Rejection(BaseModel):

@@ -16,6 +16,7 @@ from stitch.core import (
     LabelInventory,
     MemorySnippet,
     Receipt,
+    Redaction,
     Step,
     StepLabels,
     StepState,
@@ -46,6 +47,8 @@ class Entry(NamedTuple):
     labels: StepLabels | None = None
     repeated: bool = False
     """It had been accepted before it was given this time."""
+    redacted: tuple[Redaction, ...] = ()
+    """The secrets that were taken out; known only while it is accepted, later the journal is asked."""
 
     @property
     def id(self) -> str:
@@ -63,6 +66,7 @@ class Entry(NamedTuple):
             state=self.state,
             reason=self.reason,
             repeated=self.repeated,
+            redacted=self.redacted,
         )
 
     def snippet(self) -> MemorySnippet:

@@ -18,6 +18,7 @@ from stitch.ingest.entries import Entry, encode_labels, encode_step
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.journal import Journal
 from stitch.ingest.repair import NEXT_FOLDER
+from stitch.ingest.secrets import redact_text
 from stitch.ingest.traces import Proof, remove_lines, search_files, traces_of
 
 PERSON = "person"
@@ -32,6 +33,7 @@ _DELETIONS = (
     "DELETE FROM states WHERE seq IN (SELECT value FROM json_each(?))",
     "DELETE FROM unflushed WHERE seq IN (SELECT value FROM json_each(?))",
     "DELETE FROM history WHERE seq IN (SELECT value FROM json_each(?))",
+    "DELETE FROM redactions WHERE seq IN (SELECT value FROM json_each(?))",
 )
 
 _WORD = re.compile(r"\w+")
@@ -162,6 +164,7 @@ def correct(
         raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
     right, made = entry.step, entry.labels
     if text is not None:
+        text = redact_text(text)[0] if ingestor.redacts else text
         right = right.model_copy(update={"content": clean_text(text)})
         made = made and made.model_copy(update={"references": (), "mentions": (), "summary": ""})
     if labels and made is not None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from stitch.core import (
     Observer,
     PatientLabeler,
     Receipt,
+    Redaction,
     SnippetRecord,
     SnippetStore,
     Step,
@@ -46,7 +47,9 @@ from stitch.errors import (
 )
 from stitch.ingest.entries import Entry, IngestCounts, differences, encode_labels
 from stitch.ingest.journal import Journal
+from stitch.ingest.secrets import redact_steps
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
+from stitch.lm import charged_to
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -83,6 +86,9 @@ class Ingestor:
         lexical: Makes their lexical weights.
         observer: Is told what happens; it must not raise (see `stitch.observe.Observers`).
         clock: Gives Unix seconds.
+        only: Label the steps of this tenant alone when taking up what was left (`recover`, `flush`): the text of others
+            is not shown to a labeler that they did not choose. None if the labeler is everybody's.
+        redact: Whether secrets are taken out of steps before anything of them is written.
         live_sessions: How many trajectories are kept ready to go on; others are resumed from the journal.
         checkpoint_steps: After how many steps a trajectory's labeling is saved.
         flush_steps: After how many puts the store is flushed.
@@ -98,6 +104,8 @@ class Ingestor:
         lexical: LexicalEncoder | None = None,
         observer: Observer | None = None,
         clock: Callable[[], float] = time.time,
+        only: str | None = None,
+        redact: bool = True,
         live_sessions: int = 256,
         checkpoint_steps: int = 512,
         flush_steps: int = 5_000,
@@ -110,6 +118,9 @@ class Ingestor:
         self._lexical = lexical or LexicalEncoder()
         self._observer = observer
         self._clock = clock
+        self._only = only
+        self.redacts = redact
+        """Whether secrets are taken out of steps."""
         self._flush_steps = flush_steps
         self._states = LiveStates(
             journal=journal,
@@ -159,7 +170,8 @@ class Ingestor:
             self.store.put(self._records([entry.snippet() for _, entry in page], self.embedder))
             count += len(page)
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
-            count += self.finish(tenant, trajectory)
+            if self._only in (None, tenant):
+                count += self.finish(tenant, trajectory)
         if count:
             self.flush()
         return count
@@ -227,7 +239,19 @@ class Ingestor:
 
     def receipts(self, tenant: str, *, state: StepState | None = None) -> Iterator[Receipt]:
         """Iterate over the receipts of a tenant, in the order of acceptance; only those in `state` if it is given."""
-        return (entry.receipt() for entry in self.journal.every_entry(tenant, state=state))
+        redacted = self.journal.redactions(tenant)
+        return (
+            entry._replace(redacted=redacted.get(entry.seq, ())).receipt()
+            for entry in self.journal.every_entry(tenant, state=state)
+        )
+
+    def redacted(self, tenant: str) -> dict[str, int]:
+        """How many secrets of each kind were taken out of the steps of a tenant."""
+        counts: Counter[str] = Counter()
+        for redactions in self.journal.redactions(tenant).values():
+            for each in redactions:
+                counts[each.kind] += each.count
+        return dict(sorted(counts.items()))
 
     def flush(self) -> None:
         """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added.
@@ -259,9 +283,17 @@ class Ingestor:
         self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool
     ) -> list[Receipt | StepRejectedError]:
         tenant, trajectory = _tenant_name(tenant), _trajectory_name(trajectory)
+        redacted: Mapping[int, Sequence[Redaction]] = {}
+        if self.redacts:
+            steps, redacted = redact_steps(steps, tenant=tenant, trajectory=trajectory)
         with self._states.held(tenant, trajectory) as state:
             results = self.journal.append_many(
-                steps, tenant=tenant, trajectory=trajectory, recorded=self._clock(), whole=whole
+                steps,
+                tenant=tenant,
+                trajectory=trajectory,
+                recorded=self._clock(),
+                whole=whole,
+                redacted=redacted,
             )
             accepted = [result for result in results if isinstance(result, Entry) and not result.repeated]
             outcomes: dict[int, Entry] = {}
@@ -301,7 +333,8 @@ class Ingestor:
 
     def _finish_waiting(self) -> None:
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED]) if self._patient else ():
-            self.finish(tenant, trajectory)
+            if self._only in (None, tenant):
+                self.finish(tenant, trajectory)
 
     def _catch_up(self, state: IngestState, position: int) -> str:
         """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
@@ -346,7 +379,8 @@ class Ingestor:
     def _label(self, state: IngestState, entries: Sequence[Entry]) -> list[Entry]:
         steps = [entry.step for entry in entries]
         try:
-            labels = self._states.session(state).label(steps)
+            with charged_to(state.tenant):
+                labels = self._states.session(state).label(steps)
         except ModelError:
             raise
         except Exception as error:  # a bug in a labeler must neither lose a step nor lock the memory

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from stitch.core import SCHEMA_VERSION, LabelInventory, Step, StepLabels, StepState
+from stitch.core import SCHEMA_VERSION, LabelInventory, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
 from stitch.ingest.entries import Checkpoint, Entry, IngestCounts, encode_step
 
@@ -46,6 +46,9 @@ CREATE TABLE IF NOT EXISTS history (
     payload BLOB NOT NULL, labels BLOB);
 CREATE INDEX IF NOT EXISTS history_of ON history (seq);
 CREATE TABLE IF NOT EXISTS purges (number INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS redactions (
+    seq INTEGER NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, place TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS redactions_of ON redactions (seq);
 """
 
 _ENTRIES = """
@@ -100,7 +103,14 @@ class Journal:
             raise
 
     def append_many(
-        self, steps: Sequence[Step], *, tenant: str, trajectory: str, recorded: float, whole: bool = False
+        self,
+        steps: Sequence[Step],
+        *,
+        tenant: str,
+        trajectory: str,
+        recorded: float,
+        whole: bool = False,
+        redacted: Mapping[int, Sequence[Redaction]] | None = None,
     ) -> list[Entry | StepRejectedError]:
         """Accept steps at the end of a trajectory, in one transaction; one result a step, in order.
 
@@ -113,6 +123,7 @@ class Journal:
             trajectory: Its name; a new one begins a trajectory.
             recorded: When this happens, in Unix seconds.
             whole: Accept all or nothing.
+            redacted: What was taken out of steps, by their place in `steps`.
 
         Raises:
             StepRejectedError: `whole` was asked for and a step is rejected; nothing was accepted.
@@ -130,7 +141,8 @@ class Journal:
             results: list[Entry | StepRejectedError] = []
             rows: list[tuple[Any, ...]] = []
             repeats: dict[int, int] = {}
-            for step in steps:
+            taken_out: list[tuple[Any, ...]] = []
+            for number_given, step in enumerate(steps):
                 if step.id is None:
                     step = step.model_copy(update={"id": _free_id(db, number, position, given)})
                 assert step.id is not None
@@ -149,8 +161,10 @@ class Journal:
                         raise
                     results.append(error)
                     continue
-                results.append(Entry(seq, tenant, trajectory, position, step, recorded))
+                secrets = tuple(redacted.get(number_given, ())) if redacted else ()
+                results.append(Entry(seq, tenant, trajectory, position, step, recorded, redacted=secrets))
                 if step.id not in known:
+                    taken_out += [(seq, each.kind, each.count, each.place) for each in secrets]
                     rows.append((seq, number, position, step.id, recorded, digest, payload))
                     known[step.id] = (seq, digest)
                     seq, position = seq + 1, position + 1
@@ -158,9 +172,10 @@ class Journal:
                 db.execute("INSERT INTO trajectories VALUES (?, ?, ?)", (number, tenant, trajectory))
             db.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
             db.executemany("INSERT INTO states VALUES (?, 'accepted', '')", [row[:1] for row in rows])
+            db.executemany("INSERT INTO redactions VALUES (?, ?, ?, ?)", taken_out)
             for index, first in repeats.items():
                 row = db.execute(f"{_ENTRIES} WHERE s.seq = ?", (first,)).fetchone()
-                results[index] = _entry(row)._replace(repeated=True)
+                results[index] = _entry(row)._replace(repeated=True, redacted=tuple((redacted or {}).get(index, ())))
         return results
 
     def record_labels(self, labels: Sequence[tuple[int, bytes]]) -> None:
@@ -258,6 +273,17 @@ class Journal:
         )
         return IngestCounts(*self.rows(query, tenant, tenant)[0])
 
+    def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
+        """What was taken out of the steps of a tenant, by `Entry.seq`."""
+        query = (
+            "SELECT seq, kind, count, place FROM redactions JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? ORDER BY redactions.rowid"
+        )
+        found: dict[int, tuple[Redaction, ...]] = {}
+        for seq, kind, count, place in self.rows(query, tenant):
+            found[seq] = (*found.get(seq, ()), Redaction(kind=kind, count=count, place=place))
+        return found
+
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:
         """The last checkpoint of a trajectory's labeling."""
         query = (
@@ -303,6 +329,11 @@ class Journal:
         """Rewrite the file and empty its log, so that no byte of what was deleted is left in them."""
         self.rows("VACUUM")
         self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def copy_to(self, path: Path) -> None:
+        """Write all into another file, as it is now; who writes meanwhile waits."""
+        with self._lock, self._errors(), closing(sqlite3.connect(path)) as copy:
+            self._db.backup(copy)
 
     def close(self) -> None:
         """Let go of the file; closing twice is harmless."""

@@ -1,0 +1,197 @@
+"""Secrets are taken out before anything is written, and are told by kind, count and place only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch import open_memory
+from stitch.core import Redaction, Step, ToolCall
+from stitch.errors import InputError
+from stitch.ingest.secrets import kinds, redact_step, redact_text
+
+_A = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"  # mixed, as providers make them
+_HEX = "0123456789abcdef" * 4
+
+
+def _pem(kind: str) -> str:
+    return f"-----BEGIN {kind}-----\nMIIEpAIBAAKCAQEA7\nzZ+/x==\n-----END {kind}-----"
+
+
+SECRETS = {
+    "anthropic-key": [f"sk-ant-api03-{_A}"],
+    "openai-key": [f"sk-proj-{_A}", f"sk-{_A}", "sk-or-v1-" + _HEX],
+    "aws-key": ["AKIAIOSFODNN7EXAMPLE", "ASIAQWERTYUIOP234567"],
+    "github-token": [f"ghp_{_A}", f"ghs_{_A}", "github_pat_11ABCDEFG0123456789_" + _A],
+    "gitlab-token": [f"glpat-{_A[:20]}"],
+    "google-key": ["AIza" + _A[:35]],
+    "google-token": [f"ya29.{_A}", f"GOCSPX-{_A[:28]}"],
+    "slack-token": ["xoxb-123456789012-123456789012-" + _A[:24]],
+    "slack-webhook": ["https://hooks.slack.com/services/T0AB1CD2E/B0AB1CD2E/" + _A[:24]],
+    "stripe-key": ["sk_live_" + _A[:24], "rk_test_" + _A[:24], "whsec_" + _A[:32]],
+    "huggingface-token": ["hf_" + _A[:34]],
+    "provider-key": [f"gsk_{_A}", f"r8_{_A}", f"pplx-{_A}", f"xai-{_A}", f"tvly-dev-{_A}", f"lsv2_pt_{_A}"],
+    "package-token": [f"npm_{_A}", "pypi-AgEIcHlwaS5vcmc" + _A + _A, f"dckr_pat_{_A[:27]}"],
+    "cloud-token": ["dop_v1_" + _HEX, "dapi" + _HEX[:32], f"hvs.{_A}", f"glsa_{_A}", "shpat_" + _HEX[:32]],
+    "mail-key": ["SG." + _A[:22] + "." + _A + _A[:7], "key-" + _HEX[:32]],
+    "chat-token": ["123456789:AA" + _A[:33]],
+    "tool-token": [f"figd_{_A}", "AGE-SECRET-KEY-1" + "Q" * 58],
+    "jwt": ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"],
+    "private-key": [_pem("RSA PRIVATE KEY"), _pem("PRIVATE KEY"), _pem("OPENSSH PRIVATE KEY"),
+                    _pem("PGP PRIVATE KEY BLOCK")],
+}  # fmt: skip
+"""Made up, each of the form of its kind; all of it has to go."""
+
+IN_PLACE = [
+    ("password", "password: {}", "hunter2!"), ("password", "My password is '{}'", "tulip garden"),
+    ("password", 'DB_PASSWORD="{}"', "s3cr3t"), ("password", "PGPASSWORD={} psql", "Tr0ub4dor&3"),
+    ("password", '{{"password": "{}"}}', "opensesame"), ("password", "Server=x;Pwd={};Database=y", "aB3$xyz"),
+    ("password", "the passphrase was {} yesterday", "c0rrect-horse"),
+    ("secret", "api_key = {}", _A), ("secret", 'client_secret: "{}"', _A), ("secret", "export TOKEN={}", _A),
+    ("secret", "AWS_SECRET_ACCESS_KEY={}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    ("secret", "AccountKey={};EndpointSuffix=x", "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu=="),
+    ("url-password", "postgres://bob:{}@db.example:5432/app", "p4ss:word"), ("url-password", "redis://:{}@cache", "x9"),
+    ("url-token", "https://x.example/a?api_key={}&b=1", "a1b2c3d4e5"), ("bearer-token", "Bearer {}", _A),
+    ("authorization", "Authorization: Basic {}", "dXNlcjpwYXNzMTIz"), ("authorization", "authorization={}", _A),
+]  # fmt: skip
+
+HARMLESS = [
+    "password = get_password()", "password=os.environ['PW']", "password: str = None", "Enter your password: ",
+    "The password is required.", "password: ********", "PASSWORD=${DB_PASSWORD}", "api_key=<your key>",
+    "api_key = 'your-api-key-here'", "max_tokens=4096, token: next", "Authorization: Bearer <token>",
+    "commit 4dc14970a9db589c7d3ecbd054e2ef90db0c7a958a4", "sha256:" + _HEX, "id 0d2c1f1e-5a0e-5f6e-9d55-6c5a2c1b7a10",
+    "see https://example.com:8080/path@v2 and bob@example.com", "a task-list-of-many-hyphenated-words-in-a-row",
+    "the key: value pairs of the configuration file", "token = tokenizer.decode(ids[0])", "sk-learn is a library",
+    "The secret of success is patience.", "Bearer of bad news, he said", "eyJ is how they begin", "",
+    "xoxb-your-slack-token", "def test_password_reset(user, password):", "[redacted:password]",
+    "password: [redacted:password]", "/usr/lib/python3.11/site-packages/key_manager/__init__.py",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "secret"), [(kind, each) for kind, some in SECRETS.items() for each in some])
+@pytest.mark.parametrize("around", ["{}", "use {} now", '{{"k": "{}"}}', "a\n{}\nb", "x={},"])
+def test_every_known_token_is_taken_out_whole(kind: str, secret: str, around: str) -> None:
+    text, found = redact_text(around.format(secret))
+    left = text.replace("hooks.slack.com/", "")
+    assert not any(secret[at : at + 12] in left for at in range(8, max(9, len(secret) - 12)))
+    assert sum(found.values()) == 1
+    assert set(found) <= {kind, "secret", "password"}
+
+
+@pytest.mark.parametrize(("kind", "text", "secret"), IN_PLACE)
+def test_what_is_assigned_to_a_telling_name_is_taken_out(kind: str, text: str, secret: str) -> None:
+    cleaned, found = redact_text(text.format(secret))
+    assert dict(found) == {kind: 1}
+    assert cleaned == text.format(f"[redacted:{kind}]")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact_text(text) == (text, {})
+
+
+def test_every_kind_has_an_example() -> None:
+    assert set(kinds()) == {*SECRETS, *(kind for kind, _, _ in IN_PLACE)}
+
+
+def test_a_key_that_was_cut_off_goes_as_far_as_it_reaches() -> None:
+    text, found = redact_text("-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nzZ")
+    assert (text, dict(found)) == ("[redacted:private-key]", {"private-key": 1})
+
+
+def test_two_keys_in_one_text_are_two() -> None:
+    text, found = redact_text(f"a {_pem('PRIVATE KEY')} b {_pem('EC PRIVATE KEY')} c")
+    assert text == "a [redacted:private-key] b [redacted:private-key] c"
+    assert found["private-key"] == 2
+
+
+_PIECES = st.sampled_from(
+    [*HARMLESS, *(s for some in SECRETS.values() for s in some), "password", "=", ":", " ", "\n", '"', "@", "://", "é"]
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(_PIECES, max_size=8).map("".join))
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    cleaned, _ = redact_text(text)
+    assert redact_text(cleaned)[0] == cleaned
+
+
+def test_a_step_is_cleaned_everywhere_and_told_of_without_the_values() -> None:
+    token = SECRETS["github-token"][0]
+    step = Step(
+        id=f"call {token}", role="assistant", content=f"I use {token} twice: {token}", session=token, parent=token,
+        tool_calls=[
+            ToolCall(name="login", arguments={"password": "plain", "deep": [{"note": token}], "n": 3}, id=token)
+        ],
+        metadata={"env": {"OPENAI_API_KEY": _A, token: 1}, "token": "the", "auth_token": "${X}"},
+    )  # fmt: skip
+    cleaned, redactions = redact_step(step)
+    written = cleaned.model_dump_json()
+    assert token not in written
+    assert "plain" not in written
+    assert _A not in written
+    assert cleaned.metadata["token"] == "the"
+    assert cleaned.tool_calls[0].arguments["n"] == 3
+    assert Redaction(kind="github-token", count=2, place="content") in redactions
+    assert {each.place for each in redactions} == {"content", "id", "session", "parent", "tool_calls", "metadata"}
+    assert cleaned.id is not None
+    assert cleaned.id == redact_step(step)[0].id
+    assert cleaned.parent != cleaned.id
+
+
+def test_a_step_without_secrets_is_the_very_same() -> None:
+    step = Step(role="user", content="hello", metadata={"a": [1, None, True]}, timestamp="2024-01-01")
+    assert redact_step(step) == (step, ())
+
+
+def test_two_ids_with_secrets_stay_two() -> None:
+    one, two = (redact_step(Step(id=token, role="user", content="x"))[0] for token in SECRETS["github-token"][:2])
+    assert one.id != two.id
+
+
+def test_nothing_in_the_folder_of_a_memory_holds_the_secret(tmp_path: Path) -> None:
+    canary = "sk-ant-api03-CANARYcanary0123456789CANARY"
+    step = Step(id="1", role="user", content=f"my key is {canary}", metadata={"password": "canary-Pa55"})
+    with open_memory(tmp_path / "m") as memory:
+        receipt = memory.add(step, trajectory="t")
+        again = memory.add(step, trajectory="t")
+        assert [receipt.redacted, again.redacted, again.repeated] == [receipt.redacted, receipt.redacted, True]
+        assert {(each.kind, each.count, each.place) for each in receipt.redacted} == {
+            ("anthropic-key", 1, "content"), ("password", 1, "metadata"),
+        }  # fmt: skip
+        assert [each.redacted for each in memory.receipts()] == [receipt.redacted]
+        assert memory.status().redacted == {"anthropic-key": 1, "password": 1}
+        assert "[redacted:anthropic-key]" in memory.search("which key?").context()
+    for path in (tmp_path / "m").rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert b"CANARYcanary" not in data
+            assert b"canary-Pa55" not in data
+
+
+def test_a_correction_is_cleaned_too(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        memory.add(Step(id="1", role="user", content="hello"), trajectory="t")
+        memory.correct("1", trajectory="t", text="the password is hunter2!")
+        assert [entry.step.content for entry in memory.steps("t")] == ["the password is [redacted:password]"]
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", redact_secrets=False) as memory:
+        receipt = memory.add(Step(role="user", content="password: hunter2!"), trajectory="t")
+        assert receipt.redacted == ()
+        assert [entry.step.content for entry in memory.steps("t")] == ["password: hunter2!"]
+
+
+def test_a_name_with_a_secret_is_refused_without_saying_it(tmp_path: Path) -> None:
+    token = SECRETS["github-token"][0]
+    with open_memory(tmp_path / "m") as memory:
+        with pytest.raises(InputError, match="name of the trajectory holds a secret") as caught:
+            memory.add(Step(role="user", content="x"), trajectory=f"run {token}")
+        assert token not in json.dumps([caught.value.message, caught.value.hint])
+        assert memory.trajectories() == []
