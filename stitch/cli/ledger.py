@@ -2,63 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import click
 
 from stitch.cli.options import json_option, memory_options, opened_memory, print_json
-from stitch.lm import Charge, Totals, read_ledger, sum_up
+from stitch.cli.spending import read_spending
 
 
 @click.command()
 @memory_options
-@click.option("--trajectory", metavar="ID", help="Only what this trajectory cost.")
+@click.option("--trajectory", metavar="ID", help="Only what this trajectory cost, and each step of it.")
 @json_option
 def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
-    """Say what the calls of language models have cost this memory: by model, stage and trajectory.
+    """Say what the calls of language models have cost this tenant's memory: by model, stage, trajectory and step.
+
+    A call that covered several steps counts in equal shares for each of them.
 
     \b
     Example:
       stitch ledger --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        file: Path | None = memory.ledger.file
-    charges = [charge for charge in read_ledger(file) if trajectory in (None, charge.trajectory)] if file else []
-    rows = {
-        "total": {"": sum_up(charges)},
-        "models": _grouped(charges, "model"),
-        "stages": _grouped(charges, "stage"),
-        "trajectories": _grouped(charges, "trajectory"),
-    }
-    steps = sum(charge.steps for charge in charges if charge.used and charge.stage in _LABELING)
+        folder, tenant = memory.folder, memory.tenant
+    spent = read_spending(folder, tenant=tenant, trajectory=trajectory)
     if as_json:
-        shown: dict[str, Any] = {
-            kind: {name: _row(totals) for name, totals in group.items()} for kind, group in rows.items()
-        }
-        print_json({**shown, "total": shown["total"][""], "steps": steps})
+        positions = {str(position): dict(share) for position, share in spent.positions.items()}
+        print_json({**spent.row(), **({} if trajectory is None else {"positions": positions})})
         return
-    for kind, group in rows.items():
-        click.echo(kind)
-        for name, totals in group.items():
-            cost = "cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}"
-            click.echo(f"  {name or '-':<32} {totals.calls:>7} calls {totals.tokens:>10} tokens  {cost}")
-    if steps:
-        total = rows["total"][""]
-        click.echo(f"a labeled step: {total.calls / steps:.3f} calls, {total.tokens / steps:.0f} tokens")
-
-
-_LABELING = frozenset({"window", "scope"})
-"""The stages that each labeled step goes through once."""
-
-
-def _grouped(charges: Iterable[Charge], field: str) -> dict[str, Totals]:
-    groups: dict[str, Totals] = {}
-    for charge in charges:
-        groups.setdefault(getattr(charge, field), Totals()).add(charge)
-    return groups
-
-
-def _row(totals: Totals) -> dict[str, Any]:
-    return {**totals.model_dump(), "tokens": totals.tokens}
+    for line in spent.lines():
+        click.echo(line)
+    for position, share in spent.positions.items():
+        cost = share["cost_usd"]
+        shown = "" if cost is None else f"  ${cost:.6f}"
+        click.echo(f"  step {position:<27} {share['calls']:>7.2f} calls {share['tokens']:>10.0f} tokens{shown}")

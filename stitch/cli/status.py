@@ -7,13 +7,16 @@ from typing import Any
 import click
 
 from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.cli.spending import read_spending
+
+_SHOWN_TRAJECTORIES = 5
 
 
 @click.command()
 @memory_options
 @json_option
 def command(as_json: bool, **arguments: Any) -> None:
-    """Say what a memory holds, and what waits or failed.
+    """Say what a memory holds, what waits or failed, and what language models have cost.
 
     \b
     Example:
@@ -21,10 +24,15 @@ def command(as_json: bool, **arguments: Any) -> None:
     """
     with opened_memory(**arguments) as memory:
         status = memory.status()
+        spent = read_spending(memory.folder, tenant=memory.tenant)
     if as_json:
-        print_json(status.model_dump())
+        print_json({**status.model_dump(), "model": spent.row()})
         return
     for name, value in status.model_dump().items():
         click.echo(f"{name.replace('_', ' '):<15} {value}")
+    if spent.total.calls:
+        click.echo("\nspent on language models")
+        for line in spent.lines(most=_SHOWN_TRAJECTORIES):
+            click.echo(line)
     if status.failed:
         click.echo(f"{status.failed} steps failed; they are kept, and searchable without labels", err=True)

@@ -109,7 +109,17 @@ def test_ingest_query_and_ledger_with_a_model(tmp_path: Path) -> None:
     assert spent["total"]["calls"] == 11
     assert spent["steps"] == 150
     assert set(spent["stages"]) == {"window", "filter"}
-    assert run("ledger", "--memory", folder, "--trajectory", "t3")["total"]["calls"] == 2
+    assert run("status", "--memory", folder)["model"] == spent
+    assert spent["a_step"]["calls"] == pytest.approx(11 / 150, abs=1e-4)
+    of_one = run("ledger", "--memory", folder, "--trajectory", "t3")
+    assert of_one["total"]["calls"] == 2
+    assert list(of_one["positions"]) == [str(n) for n in range(30)]
+    assert sum(share["calls"] for share in of_one["positions"].values()) == pytest.approx(2)
+    assert sum(share["tokens"] for share in of_one["positions"].values()) == pytest.approx(of_one["total"]["tokens"])
+    shown = CliRunner().invoke(cli, ["status", "--memory", folder]).stdout
+    assert "spent on language models" in shown
+    assert "11 calls" in shown
+    assert "step 29" in CliRunner().invoke(cli, ["ledger", "--memory", folder, "--trajectory", "t3"]).stdout
     assert "a labeled step" in CliRunner().invoke(cli, ["ledger", "--memory", folder]).stdout
 
 

@@ -1,0 +1,99 @@
+"""What language models have cost a memory, for the commands that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stitch.lm import Charge, Totals, read_ledger, sum_up
+
+_LABELING = frozenset({"window", "scope"})
+"""The stages that each labeled step goes through once."""
+
+
+class Spending(NamedTuple):
+    """Calls, tokens and costs, summed up in several ways."""
+
+    total: Totals
+    models: Mapping[str, Totals]
+    stages: Mapping[str, Totals]
+    trajectories: Mapping[str, Totals]
+    positions: Mapping[int, Mapping[str, float | None]]
+    """Of the steps of a trajectory, by position: their shares in the calls that covered them. Of one trajectory."""
+    steps: int
+    """How many steps were labeled with these calls."""
+
+    def row(self) -> dict[str, Any]:
+        """As JSON; `a_step` is the mean over the labeled steps, null if there are none."""
+        mean = None
+        if self.steps:
+            cost = self.total.cost_usd
+            mean = {
+                "calls": round(self.total.calls / self.steps, 4),
+                "tokens": round(self.total.tokens / self.steps, 1),
+                "cost_usd": None if cost is None else cost / self.steps,
+            }
+        groups = {"models": self.models, "stages": self.stages, "trajectories": self.trajectories}
+        return {
+            "total": _row(self.total),
+            **{kind: {name: _row(totals) for name, totals in group.items()} for kind, group in groups.items()},
+            "steps": self.steps,
+            "a_step": mean,
+        }
+
+    def lines(self, *, most: int = 1 << 30) -> Iterator[str]:
+        """For people; of trajectories only the `most` expensive ones."""
+        dear = sorted(self.trajectories.items(), key=lambda item: -item[1].tokens)[:most]
+        groups = {"total": {"": self.total}, "models": self.models, "stages": self.stages, "trajectories": dict(dear)}
+        for kind, group in groups.items():
+            yield kind
+            for name, totals in group.items():
+                cost = "cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}"
+                yield f"  {name or '-':<32} {totals.calls:>7} calls {totals.tokens:>10} tokens  {cost}"
+        if len(dear) < len(self.trajectories):
+            yield f"  and {len(self.trajectories) - len(dear)} more: `stitch ledger` lists them"
+        if self.steps:
+            calls, tokens = self.total.calls / self.steps, self.total.tokens / self.steps
+            yield f"a labeled step: {calls:.3f} calls, {tokens:.0f} tokens"
+
+
+def read_spending(folder: Path, *, tenant: str, trajectory: str | None = None) -> Spending:
+    """What the ledger in a memory's folder says of a tenant, or of one trajectory."""
+    from stitch.assemble import LEDGER_FILE
+
+    mine = (charge for charge in read_ledger(folder / LEDGER_FILE) if charge.tenant == tenant)
+    charges = [charge for charge in mine if trajectory in (None, charge.trajectory)]
+    return Spending(
+        total=sum_up(charges),
+        models=_grouped(charges, "model"),
+        stages=_grouped(charges, "stage"),
+        trajectories=_grouped(charges, "trajectory"),
+        positions={} if trajectory is None else _by_position(charges),
+        steps=sum(charge.steps for charge in charges if charge.used and charge.stage in _LABELING),
+    )
+
+
+def _grouped(charges: Iterable[Charge], field: str) -> dict[str, Totals]:
+    groups: dict[str, Totals] = {}
+    for charge in charges:
+        groups.setdefault(getattr(charge, field), Totals()).add(charge)
+    return groups
+
+
+def _by_position(charges: Iterable[Charge]) -> dict[int, dict[str, float | None]]:
+    shares: dict[int, dict[str, float | None]] = {}
+    for charge in charges:
+        if charge.position is None or not charge.steps:
+            continue
+        tokens = charge.prompt_tokens + charge.reply_tokens
+        for position in range(charge.position, charge.position + charge.steps):
+            had = shares.setdefault(position, {"calls": 0.0, "tokens": 0.0, "cost_usd": 0.0})
+            for name, amount in (("calls", 1), ("tokens", tokens), ("cost_usd", charge.cost_usd)):
+                before = had[name]
+                had[name] = None if before is None or amount is None else before + amount / charge.steps
+    return {position: shares[position] for position in sorted(shares)}
+
+
+def _row(totals: Totals) -> dict[str, Any]:
+    return {**totals.model_dump(), "tokens": totals.tokens}
