@@ -10,7 +10,7 @@ from pathlib import Path as _Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stitch.assemble import open_memory
+    from stitch.assemble import open_memory, open_tenants
     from stitch.core import (
         ContextualIntent,
         IntentFilter,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from stitch.errors import StitchError
     from stitch.memory import Memory
+    from stitch.tenants import Tenants
 
 __version__ = "0.1.0"
 
@@ -39,12 +40,20 @@ __all__ = [
     "ScoredSnippet",
     "Step",
     "StitchError",
+    "Tenants",
     "ToolCall",
     "Trajectory",
     "open_memory",
+    "open_tenants",
 ]
 
-_HOME = {"Memory": "stitch.memory", "open_memory": "stitch.assemble", "StitchError": "stitch.errors"}
+_HOME = {
+    "Memory": "stitch.memory",
+    "StitchError": "stitch.errors",
+    "Tenants": "stitch.tenants",
+    "open_memory": "stitch.assemble",
+    "open_tenants": "stitch.assemble",
+}
 
 # In a source checkout the root folders (signatures/, pipelines/, ...) are this package's subpackages.
 _root = _Path(__file__).resolve().parent.parent

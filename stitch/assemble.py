@@ -1,4 +1,7 @@
-"""The composition root: from settings to a memory. The only reader of settings; a page of plain constructor calls."""
+"""The composition root: from settings to a memory. The only reader of settings; a page of plain constructor calls.
+
+More than 400 lines because every part that settings can name is put together here and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,12 @@ if TYPE_CHECKING:
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import LanguageModel, Ledger, Price
     from stitch.memory import Memory
+    from stitch.tenants import Tenants
 
-_JOURNAL_FILE = "journal.sqlite"
+JOURNAL_FILE = "journal.sqlite"
+"""Where a memory keeps what it was given."""
+OWNER_FILE = "owner.json"
+"""Beside the journal of a memory on a server, says who has it open; a store in a folder says so itself."""
 LEDGER_FILE = "ledger.jsonl"
 """Where a memory keeps what its calls of a model cost."""
 
@@ -63,6 +70,30 @@ def open_memory(
     return opened
 
 
+def open_tenants(
+    memory: str | Path | None = None,
+    *,
+    config: str | Path | None = None,
+    must_exist: bool = False,
+    observers: Sequence[Observer] = (),
+    **settings: Any,
+) -> Tenants:
+    """Open the memories of all tenants of a folder or server, for a process that serves many; as `open_memory`.
+
+    Store, labeler and embedder serve all of them; label spaces, ledgers and all that is asked are each tenant's own.
+    """
+    from stitch.tenants import Tenants
+
+    given = {"memory": None if memory is None else str(memory), **settings}
+    loaded = load_settings(config, **given).settings
+    if loaded.memory is None:
+        raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
+    with ExitStack() as stack:
+        opened = _build(loaded, loaded.memory, must_exist=must_exist, observers=observers, stack=stack, everybody=True)
+        stack.pop_all()
+    return Tenants(opened)
+
+
 class Reindexed(NamedTuple):
     """What a store built anew holds."""
 
@@ -97,17 +128,17 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
     loaded = load_settings(config, **given).settings
     if loaded.memory is None:
         raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
-    folder, embedder = _folder_for(loaded, loaded.memory, must_exist=True), _embedder(loaded)
+    folder, embedder = folder_for(loaded, loaded.memory, must_exist=True), _embedder(loaded)
     with ExitStack() as stack:
         made = folder
-        if not _is_url(loaded.memory):
+        if not is_url(loaded.memory):
             finish_move(folder)
             (folder / "store").mkdir(exist_ok=True)
             owner = Ownership(folder / "store" / "owner.json", what=f"the memory {loaded.memory!r}")
             stack.callback(owner.release)
             made = next_folder(folder, embedder_name=embedder.name)
             stack.callback(claim_next(folder).release)
-        journal = Journal(folder / _JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars)
+        journal = Journal(folder / JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars)
         stack.callback(journal.close)
         store = _store(loaded, loaded.memory, folder=made, embedder=embedder)
         stack.callback(store.close)
@@ -123,7 +154,13 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
 
 
 def _build(
-    settings: Settings, location: str, *, must_exist: bool, observers: Sequence[Observer], stack: ExitStack
+    settings: Settings,
+    location: str,
+    *,
+    must_exist: bool,
+    observers: Sequence[Observer],
+    stack: ExitStack,
+    everybody: bool = False,
 ) -> Memory:
     from stitch.embed import LexicalEncoder
     from stitch.ingest import Ingestor, Journal
@@ -139,11 +176,12 @@ def _build(
         LexicalRetriever,
         PieceCounter,
     )
+    from stitch.store.owner import Ownership
 
-    folder = _folder_for(settings, location, must_exist=must_exist)
+    folder = folder_for(settings, location, must_exist=must_exist)
     embedder, lexical, counter = _embedder(settings), LexicalEncoder(), PieceCounter()
     observer = Observers([LogObserver(), *observers])
-    if not _is_url(location):
+    if not is_url(location):
         finish_move(folder)
     ledger = Ledger(folder / LEDGER_FILE)
     model = _model(settings, ledger)
@@ -151,16 +189,26 @@ def _build(
     # The store first: its lock tells who owns the memory.
     store = _store(settings, location, folder=folder, embedder=embedder)
     stack.callback(store.close)
-    journal = Journal(folder / _JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
+    resources = ExitStack()
+    if is_url(location):  # a lock that does not end when this process reads the file, as SQLite's does
+        owner = Ownership(folder / OWNER_FILE, what=f"the journal of {location!r}")
+        stack.callback(owner.release)
+        resources.callback(owner.release)
+    journal = Journal(folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
     stack.callback(journal.close)
     ingestor = Ingestor(
-        journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, observer=observer,
+        journal=journal,
+        store=store,
+        embedder=embedder,
+        labeler=labeler,
+        lexical=lexical,
+        observer=observer,
+        only=None if everybody else settings.tenant,
         redact=settings.redact_secrets,
     )
     stack.callback(ingestor.close)
     ingestor.recover()
     finish_purge(ingestor, folder=folder)
-    resources = ExitStack()
     if model is not None:
         resources.callback(model.close)
     resources.callback(ingestor.close)
@@ -190,6 +238,7 @@ def _build(
         folder=folder,
         ledger=ledger,
         # Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
+        retention=settings.retention,
         model_workers=2 * settings.model_concurrency if settings.labels == "model" else 0,
     )
 
@@ -219,7 +268,9 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
 
     loaded = load_settings(config, **settings).settings
     if loaded.model is None:
-        raise SettingsError("no model is named", hint="name one with --model: any name if a person labels")
+        raise SettingsError(
+            "no model is named", hint="name one with --model; any name, such as yours, if a person labels"
+        )
     window = WindowProgram()
     if loaded.label_program is not None:
         load_compiled(loaded.label_program, window, target="windowed")
@@ -232,15 +283,20 @@ def _model(settings: Settings, ledger: Ledger) -> LanguageModel | None:
     return _language_model(settings, ledger) if "model" in (settings.labels, settings.filter) else None
 
 
-def model_for(*, config: str | Path | None = None, **settings: Any) -> LanguageModel:
+def model_for(*, config: str | Path | None = None, ledger: Ledger | None = None, **settings: Any) -> LanguageModel:
     """The language model that settings name, without a memory; nothing is called before it is run.
+
+    Args:
+        config: A YAML file of settings.
+        ledger: Where calls are counted.
+        settings: Any other of `stitch.config.Settings` by name.
 
     Raises:
         SettingsError: No model is named, or a setting is wrong.
     """
     from stitch.lm import Ledger
 
-    return _language_model(load_settings(config, **settings).settings, Ledger())
+    return _language_model(load_settings(config, **settings).settings, ledger or Ledger())
 
 
 def _language_model(settings: Settings, ledger: Ledger) -> LanguageModel:
@@ -310,22 +366,30 @@ def _selector(settings: Settings, model: LanguageModel | None) -> FilterSelector
     return ModelFilterSelector(model, program=program)
 
 
-def _is_url(location: str) -> bool:
+def is_url(location: str) -> bool:
+    """Whether a memory is on a server."""
     return location.startswith(("http://", "https://"))
 
 
-def _folder_for(settings: Settings, location: str, *, must_exist: bool) -> Path:
-    """The folder of the journal, made if need be."""
-    if not _is_url(location):
+def folder_for(settings: Settings, location: str, *, must_exist: bool, make: bool = True) -> Path:
+    """The folder of the journal, made if need be unless `make` is false.
+
+    Raises:
+        InputError: `must_exist`, and there is no memory.
+        JournalError: It cannot be made.
+    """
+    if not is_url(location):
         folder = Path(location)
-        if must_exist and not (folder / _JOURNAL_FILE).is_file():
-            raise InputError(f"no memory at {location!r}", hint=f"`stitch ingest FILE --memory {location}` makes one")
     elif settings.journal is not None:
         folder = Path(settings.journal)
     else:
         data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
         digest = hashlib.sha256(f"{location}\n{settings.collection}".encode()).hexdigest()
         folder = data / "stitch" / digest[:16]
+    if must_exist and not is_url(location) and not (folder / JOURNAL_FILE).is_file():
+        raise InputError(f"no memory at {location!r}", hint=f"`stitch ingest FILE --memory {location}` makes one")
+    if not make:
+        return folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -335,8 +399,14 @@ def _folder_for(settings: Settings, location: str, *, must_exist: bool) -> Path:
     return folder
 
 
+def store_in(settings: Settings, location: str, *, folder: Path) -> tuple[SnippetStore, Embedder]:
+    """The store of a memory, and the embedder of its vectors; for who looks after a memory without opening it."""
+    embedder = _embedder(settings)
+    return _store(settings, location, folder=folder, embedder=embedder), embedder
+
+
 def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedder) -> SnippetStore:
-    if _is_url(location):
+    if is_url(location):
         from stitch.store import ServerStore
 
         key = settings.qdrant_key

@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from stitch.core import DensityCount
+from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError
 
 ENV_PREFIX = "STITCH_"
@@ -65,6 +66,9 @@ class Settings(BaseSettings):
     power_safe: bool = False
     """Wait for the disk with each step: safe against loss of power, at 5 ms a step and more."""
 
+    retention: tuple[RetentionRule, ...] = ()
+    """What `stitch forget expire` does: rules of `older_than_days`, `action` (retire, erase) and `event_type`."""
+
     model: str | None = None
     """The language model, such as `openai/gpt-5-mini`."""
     base_url: str | None = None
@@ -75,16 +79,16 @@ class Settings(BaseSettings):
     """Label with a model step by step, as in the paper, at about four calls a step."""
     window: Annotated[int, Field(ge=1, le=200)] | Literal["auto"] = "auto"
     """How many steps one call of a model labels."""
-    model_budget_tokens: Annotated[int, Field(ge=0)] | None = None
-    """Tokens that a model may spend while the memory is open, prompts and replies together."""
-    model_budget_usd: Annotated[float, Field(ge=0)] | None = None
-    """Dollars that it may spend; needs its price."""
     label_program: str | None = None
     """A file of `stitch optimize windowed` (or `stepwise`): the compiled prompts with which the model labels."""
     filter_program: str | None = None
     """A file of `stitch optimize filter`: the compiled prompt with which the model chooses labels."""
     answer_program: str | None = None
     """A file of `stitch optimize answerer`: the compiled prompts with which the model answers in benchmarks."""
+    model_budget_tokens: Annotated[int, Field(ge=0)] | None = None
+    """Tokens that a model may spend while the memory is open, prompts and replies together."""
+    model_budget_usd: Annotated[float, Field(ge=0)] | None = None
+    """Dollars that it may spend; needs its price."""
     price_prompt: Annotated[float, Field(ge=0)] | None = None
     """What a million tokens of prompt cost, in dollars."""
     price_reply: Annotated[float, Field(ge=0)] | None = None

@@ -1,8 +1,13 @@
-"""`Memory`: what a user of the library holds in hand."""
+"""`Memory`: what a user of the library holds in hand.
+
+More than 400 lines because all that can be asked of a memory stands in one class.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import copy
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -26,17 +31,22 @@ from stitch.core import (
     clean_name,
 )
 from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError
-from stitch.lm import Ledger
+from stitch.lm import Ledger, charged_to
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from stitch.core import Embedder, Observer, Retriever
+    from stitch.core.retention import RetentionRule
     from stitch.ingest import Entry, Ingestor
+    from stitch.ingest.backup import BackedUp
+    from stitch.ingest.corrections import Correction
+    from stitch.ingest.exchange import Imported
     from stitch.ingest.forget import Erased, Revision, Selector
     from stitch.ingest.handover import Handover
     from stitch.ingest.relabel import Relabeled
     from stitch.ingest.repair import Verification
+    from stitch.ingest.retention import Expiry
     from stitch.label.model.offline import OfflineLabeler
     from stitch.retrieve import IntentRetriever, WhyNot
 
@@ -92,11 +102,9 @@ class Memory:
         folder: Path,
         ledger: Ledger | None = None,
         model_workers: int = 0,
+        retention: Sequence[RetentionRule] = (),
     ) -> None:
-        try:
-            self.tenant = clean_name(tenant, what="tenant")
-        except ValueError as error:
-            raise ScopeError(str(error), hint="name the tenant, for example --tenant default") from None
+        self.tenant = _tenant_name(tenant)
         self._ingestor = ingestor
         self._store = store
         self._embedder = embedder
@@ -107,8 +115,11 @@ class Memory:
         self._resources = resources
         self.folder = folder
         """Where the journal is, and the snippets too unless they are on a server."""
-        self.ledger = ledger or Ledger()
+        self._spent = ledger or Ledger()
+        self.ledger = self._spent.of(self.tenant)
         """What calls of a model came to since the memory was opened."""
+        self.retention = tuple(retention)
+        """What `expire` does if it is given no rules."""
         self.labeler = ingestor.labeler.name
         """Who makes the labels."""
         self.uses_model = model_workers > 0
@@ -171,7 +182,8 @@ class Memory:
             intent_filter=intent_filter,
             min_trust=min_trust,
         )
-        result = self._retriever(retriever).search(request)
+        with charged_to(self.tenant):
+            result = self._retriever(retriever).search(request)
         self._observer.notice(
             Searched(
                 tenant=self.tenant,
@@ -291,6 +303,12 @@ class Memory:
 
         return history(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory, step=step)
 
+    def corrections(self) -> Iterator[Correction]:
+        """The steps whose labels a person has put right, in the order of acceptance."""
+        from stitch.ingest.corrections import corrections
+
+        return corrections(self._ingestor.journal, tenant=self.tenant)
+
     def retire(self, selector: Selector, *, reason: str = "") -> int:
         """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before."""
         from stitch.ingest.forget import retire, select
@@ -308,6 +326,51 @@ class Memory:
 
         selected = select(self._ingestor, selector, tenant=self.tenant)
         return erase(self._ingestor, selected, tenant=self.tenant, folder=self.folder)
+
+    def expire(
+        self, rules: Sequence[RetentionRule] | None = None, *, now: float | None = None, dry_run: bool = False
+    ) -> Expiry:
+        """Retire or erase what is older than it may be, by the rules of the settings if none are given.
+
+        Args:
+            rules: What may become how old, see `RetentionRule`.
+            now: Unix seconds; the clock of this machine if None. Compared with when steps were accepted.
+            dry_run: Only count.
+        """
+        from stitch.ingest.retention import expire
+
+        chosen, moment = self.retention if rules is None else rules, time.time() if now is None else now
+        return expire(self._ingestor, chosen, tenant=self.tenant, folder=self.folder, now=moment, dry_run=dry_run)
+
+    def export(self, *, trajectory: str | None = None) -> Iterator[str]:
+        """Yield all of this memory, or one trajectory, as lines of JSON that `import_lines` of another takes in."""
+        from stitch.ingest.exchange import export_lines
+
+        self._ingestor.save()
+        return export_lines(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory)
+
+    def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-") -> Imported:
+        """Take in what `export` gave, without loss; what is there already is left alone.
+
+        Args:
+            lines: All of them, in order; an import that was interrupted is taken up by giving them again.
+            source: Where they come from, for the lines that cannot be used.
+        """
+        from stitch.ingest.exchange import import_lines
+
+        with charged_to(self.tenant):
+            return import_lines(self._ingestor, lines, tenant=self.tenant, source=source)
+
+    def backup(self, to: str | os.PathLike[str]) -> BackedUp:
+        """Copy this tenant's memory, and nothing of others, while it is in use; `stitch restore` makes a memory of it.
+
+        Args:
+            to: A folder that is empty or not there.
+        """
+        from stitch.ingest.backup import back_up
+
+        self._ingestor.save()
+        return back_up(self._ingestor.journal, to=to, beside=self.folder, at=time.time(), tenant=self.tenant)
 
     def verify(self, *, repair: bool = False) -> Verification:
         """Compare journal, store and inventories; name each thing that does not agree.
@@ -327,13 +390,22 @@ class Memory:
         """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""
         from stitch.ingest.handover import Handover
 
-        return Handover(self._ingestor, labeler=labeler, tenant=self.tenant, ledger=self.ledger)
+        return Handover(self._ingestor, labeler=labeler, tenant=self.tenant, ledger=self._spent)
 
     def relabel(self) -> Relabeled:
         """Let the labeler of the settings make the labels that another has made, in place."""
         from stitch.ingest.relabel import relabel
 
-        return relabel(self._ingestor, tenant=self.tenant)
+        with charged_to(self.tenant):
+            return relabel(self._ingestor, tenant=self.tenant)
+
+    def _shared_with(self, tenant: str) -> Memory:
+        """The memory of another tenant over the same parts, which it does not close; for `stitch.tenants` alone."""
+        other = copy.copy(self)
+        other.tenant = _tenant_name(tenant)
+        other.ledger = self._spent.of(other.tenant)
+        other._resources = ExitStack()
+        return other
 
     def flush(self) -> None:
         """Make everything survive a loss of power."""
@@ -362,3 +434,10 @@ class Memory:
     async def asearch(self, query: str, **options: Any) -> RetrievalResult:
         """As `search`, with the same options, for asyncio."""
         return await asyncio.to_thread(self.search, query, **options)
+
+
+def _tenant_name(tenant: str) -> str:
+    try:
+        return clean_name(tenant, what="tenant")
+    except ValueError as error:
+        raise ScopeError(str(error), hint="name the tenant, for example --tenant default") from None

@@ -71,8 +71,7 @@ def back_up(
         making.mkdir(parents=True)
         copy = making / JOURNAL_FILE
         if isinstance(journal, Journal):
-            with closing(sqlite3.connect(copy)) as target, journal.transaction() as db:
-                db.backup(target)
+            journal.copy_to(copy)
         else:
             copy_running(journal, to=copy)
         tenants, steps = _settle(copy, tenant=tenant)

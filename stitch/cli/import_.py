@@ -1,0 +1,42 @@
+"""`stitch import`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.errors import StepRejectedError
+
+
+@click.command()
+@click.argument("file", type=click.File("rb"))
+@memory_options
+@json_option
+@click.pass_context
+def command(context: click.Context, /, *, file: Any, as_json: bool, **arguments: Any) -> None:
+    """Take in FILE (`-` for standard input), which `stitch export` wrote, under the tenant that is named.
+
+    Steps keep their labels, references, corrections, clocks and states. What is there already is left alone: an import
+    that was interrupted is taken up by the same command. Lines that cannot be read are named with their number, all
+    others are taken in, and the exit status is 3. What a later version wrote is not taken in at all.
+
+    \b
+    Example:
+      stitch import trip.export.jsonl --memory other.memory
+    """
+    with opened_memory(must_exist=False, **arguments) as memory:
+        result = memory.import_lines(file, source=file.name)
+    for rejection in result.rejections:
+        click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
+    if as_json:
+        rejections = [rejection.model_dump() for rejection in result.rejections]
+        print_json({**result._asdict(), "rejections": rejections})
+    else:
+        click.echo(
+            f"{result.steps} steps of {result.trajectories} trajectories taken in, {result.known} were there already,"
+            f" {len(result.rejections)} lines rejected"
+        )
+    if result.rejections:
+        context.exit(StepRejectedError.exit_code)

@@ -1,0 +1,67 @@
+"""`Tenants`: the memories of many tenants in one place, for a process that serves them all."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from stitch.memory import Memory
+
+if TYPE_CHECKING:
+    from stitch.ingest.backup import BackedUp
+
+
+class Tenants:
+    """The memories of all tenants of a folder or server. Make one with `stitch.open_tenants`.
+
+    Whoever holds this can hand out any tenant's memory; from a memory there is no way to another tenant's, nor back to
+    this. All methods may be called from several threads.
+    """
+
+    def __init__(self, first: Memory) -> None:
+        self._first = first
+        self._memories: dict[str, Memory] = {}
+        self._lock = threading.Lock()
+
+    def memory(self, tenant: str) -> Memory:
+        """The memory of a tenant, new or known; closing it closes nothing for others.
+
+        Raises:
+            ScopeError: This can be no name.
+        """
+        with self._lock:
+            known = self._memories.get(tenant)
+            if known is None:
+                made = self._first._shared_with(tenant)
+                known = self._memories.setdefault(made.tenant, made)
+            return known
+
+    def names(self) -> list[str]:
+        """The tenants that have steps, the oldest first."""
+        return self._first._ingestor.journal.tenants()
+
+    def backup(self, to: str | os.PathLike[str]) -> BackedUp:
+        """Copy everybody's memory while it is in use; `stitch restore` makes a memory of it.
+
+        Args:
+            to: A folder that is empty or not there.
+        """
+        from stitch.ingest.backup import back_up
+
+        self._first._ingestor.save()
+        return back_up(self._first._ingestor.journal, to=to, beside=self._first.folder, at=time.time())
+
+    def close(self) -> None:
+        """Flush and let go of all memories; closing twice is harmless."""
+        self._first.close()
+
+    def __enter__(self) -> Tenants:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
