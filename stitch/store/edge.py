@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
@@ -32,13 +32,18 @@ from stitch.store.payload import (
 )
 from stitch.store.saved_index import load_index, remove_index, save_index
 from stitch.store.similarity import Similarity
-from stitch.store.sketch import pack, sketches_of
+from stitch.store.vectors import VectorFile
+from stitch.store.words import pack
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 DENSE = "text"
 """The vector of a point: of its text."""
 
-_SKETCH = "sketch"
-"""Where in a payload stands what `stitch.store.sketch` keeps of vector and words."""
+_WORDS = "words"
+"""Where in a payload the lexical weights stand, packed."""
 
 _BATCH = 2000
 """How many snippets are read at a time."""
@@ -65,12 +70,12 @@ _HINTS = (
 class EdgeStore:
     """Snippets in a folder, searched by Qdrant's engine in this process.
 
-    Labels, words and sketches of the vectors are kept in an in-process index. It is saved when the store is closed;
-    when a store is opened that was not closed, it is taken from the snippets. It
-    gives every label density at once (0.1 ms at 50,000 snippets, where the engine's sparse vectors take milliseconds
-    and its `min_should` seconds), and a bound of every similarity; it cannot be stale, because a store has one owner.
-    The engine says how similar those snippets are between which neither decides: some hundreds, not all. Calls from
-    several threads are served one after the other.
+    Labels and words are kept in an in-process index, vectors in a matrix in a mapped file. So every label density, and
+    the similarity of those snippets between which density does not decide, cost a few operations on arrays, where
+    asking the engine for the same takes milliseconds to seconds and building its answers in Python more than that. The
+    index is saved when the store is closed; when a store is opened that was not closed, index and matrix are made from
+    what the engine holds. They cannot be stale, because a store has one owner. Calls from several threads are served
+    one after the other.
 
     What `put` wrote survives the death of the process; `flush` makes it survive a loss of power.
 
@@ -113,26 +118,26 @@ class EdgeStore:
             index = self._index
             vectors = check_records(list(unique.values()), dimension=self._dimension)
             points, entries, packed, fresh, replaced = [], [], [], index.next_row, []
-            rows = zip(unique.items(), vectors.tolist(), sketches_of(vectors), strict=True)
-            for (snippet_id, record), vector, sketch in rows:
+            for (snippet_id, record), vector in zip(unique.items(), vectors.tolist(), strict=True):
                 snippet = record.snippet
                 row = index.row(snippet.tenant, snippet_id)
                 if row is None:
                     row, fresh = fresh, fresh + 1
                 else:
                     replaced.append(row)
-                packed.append(pack(sketch, record.words))
+                packed.append(pack(record.words))
                 payload = to_payload(snippet, embedder_name=self._embedder_name)
-                points.append(Point(row, {DENSE: vector}, {**payload, _SKETCH: packed[-1]}))
+                points.append(Point(row, {DENSE: vector}, {**payload, _WORDS: packed[-1]}))
                 entries.append((row, _entry(snippet, snippet_id)))
             if not points:
                 return
             self._check_disk()
-            before = self._sketches(replaced)
+            before = self._packed_words(replaced)
             remove_index(self._saved)
             try:
                 with self._engine("write to"):
                     self._shard.update(UpdateOperation.upsert_points(points))
+                self._write_vectors([row for row, _ in entries], vectors)
             except StoreError:
                 self._labels = None  # a part may be written: see `_index`
                 raise
@@ -148,7 +153,7 @@ class EdgeStore:
         with self._calls:
             labels = self._index.of(query.tenant)
             cut = labels.cut(query)
-            scorer = TierScorer(labels, similarity, counts=self._index.counts, cosines=self._cosines)
+            scorer = TierScorer(labels, similarity, counts=self._index.counts, vectors=self._vectors)
             of_tier, likeness = scorer.best(cut.tier, need=query.k - len(cut.certain))
             slots = np.concatenate([cut.certain, of_tier])
             scores = np.concatenate([scorer.scores(cut.certain), likeness])
@@ -186,7 +191,7 @@ class EdgeStore:
             index = self._index
             rows = {snippet: row for snippet in ids if (row := index.row(tenant, snippet)) is not None}
             if rows:
-                before = self._sketches(list(rows.values()))
+                before = self._packed_words(list(rows.values()))
                 remove_index(self._saved)
                 try:
                     with self._engine("delete from"):
@@ -194,6 +199,7 @@ class EdgeStore:
                 except StoreError:
                     self._labels = None
                     raise
+                self._vectors.clear(list(rows.values()))
                 index.remove(tenant, list(rows), before)
             return len(rows)
 
@@ -234,6 +240,7 @@ class EdgeStore:
         """Make everything written survive a loss of power."""
         with self._calls, self._engine("flush"):
             self._shard.flush()
+            self._vectors.flush()
 
     def close(self) -> None:
         """Flush and let go of the folder; closing twice is harmless."""
@@ -269,7 +276,11 @@ class EdgeStore:
                     self._shard = EdgeShard.load(str(shard), self._config())
                 else:
                     self._create(shard, made_with)
-            self._labels = load_index(self._saved, dimension=self._dimension) or self._read_index()
+            self._labels = load_index(self._saved)
+            with self._system("open"):
+                self._vectors = VectorFile(self._folder / "vectors.bin", dimension=self._dimension)
+            if self._labels is None or len(self._vectors) < self._labels.next_row:
+                self._labels = self._read_index()
         except BaseException:
             self._let_go()
             raise
@@ -307,16 +318,16 @@ class EdgeStore:
     def _read_index(self) -> LabelIndex:
         from qdrant_edge import ScrollRequest
 
-        index, offset = LabelIndex(dimension=self._dimension), None
-        fields = [*_KEY, *LABEL_FIELDS.values(), *_FILTERED, _SKETCH]
+        index, offset = LabelIndex(), None
+        fields = [*_KEY, *LABEL_FIELDS.values(), *_FILTERED, _WORDS]
         while True:
             with self._engine("read"):
-                request = ScrollRequest(limit=_BATCH, offset=offset, with_payload=fields, with_vector=False)
+                request = ScrollRequest(limit=_BATCH, offset=offset, with_payload=fields, with_vector=True)
                 records, offset = self._shard.scroll(request)
             payloads = [(record.id, record.payload) for record in records]
             index.add(
                 [(row, _stored_entry(payload)) for row, payload in payloads],
-                [payload[_SKETCH] for _, payload in payloads],
+                [payload[_WORDS] for _, payload in payloads],
             )
             if offset is None:
                 return index
@@ -350,31 +361,21 @@ class EdgeStore:
         shard, self._shard, self._labels = self._shard, None, None
         try:
             if shard is not None:
+                self._vectors.close()
                 shard.close()
         finally:
             self._owner.release()
 
-    def _sketches(self, rows: list[int]) -> list[str]:
-        """What was kept of vectors and words of these rows, packed."""
+    def _packed_words(self, rows: list[int]) -> list[str]:
+        """The words of these rows."""
         if not rows:
             return []
         with self._engine("read"):
-            return [record.payload[_SKETCH] for record in self._shard.retrieve(rows, [_SKETCH], False)]
+            return [record.payload[_WORDS] for record in self._shard.retrieve(rows, [_WORDS], False)]
 
-    def _cosines(self, vector: list[float], rows: list[int]) -> dict[int, float]:
-        """The cosine of each of these rows with a vector."""
-        from qdrant_edge import Filter, HasIdCondition, Query, QueryRequest, SearchParams
-
-        with self._engine("search"):
-            found = self._shard.query(
-                QueryRequest(
-                    limit=len(rows),
-                    query=Query.Nearest(vector, using=DENSE),
-                    filter=Filter(must=[HasIdCondition(set(rows))]),
-                    params=SearchParams(exact=True),
-                )
-            )
-        return {point.id: point.score for point in found}
+    def _write_vectors(self, rows: list[int], vectors: NDArray[np.float32]) -> None:
+        with self._system("write to"):
+            self._vectors.put(rows, vectors)
 
     def _read(self, tenant: str, rows: Sequence[int]) -> list[MemorySnippet]:
         with self._engine("read"):
@@ -392,6 +393,13 @@ class EdgeStore:
                 f"the disk of {self._what} is full: {free // 2**20} MB are free, {_SPARE_BYTES // 2**20} MB are needed",
                 hint="free some disk space and run the command again",
             )
+
+    @contextmanager
+    def _system(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise _own_error(f"cannot {doing} {self._what}", error.strerror or str(error)) from error
 
     @contextmanager
     def _engine(self, doing: str) -> Iterator[None]:

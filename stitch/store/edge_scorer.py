@@ -1,21 +1,21 @@
-"""The most similar of many snippets, exactly: those are scored whose sketches do not rule them out."""
+"""The most similar of many snippets, exactly; words that nearly all have are looked up only where they may decide."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stitch.store.index import TenantLabels
 from stitch.store.similarity import Similarity, lexical_similarity
-from stitch.store.sketch import WordCounts
+from stitch.store.vectors import VectorFile
+from stitch.store.words import WordCounts
 
 if TYPE_CHECKING:
-    from stitch.store.sketch import Scores, Slots
+    from stitch.store.words import Scores, Slots
 
 _FIRST = 64
-"""How many snippets are scored at first, at least."""
+"""How many snippets are scored in full at first, at least."""
 
 _GROWTH = 4
 
@@ -27,51 +27,49 @@ class TierScorer:
         labels: The tenant's index.
         similarity: What is similar to the question.
         counts: How many snippets of the store have each word.
-        cosines: Gives the cosines of rows with the question's vector; a row without one is left out.
+        vectors: Of the store, by row.
     """
 
     def __init__(
-        self,
-        labels: TenantLabels,
-        similarity: Similarity,
-        *,
-        counts: WordCounts,
-        cosines: Callable[[list[float], list[int]], dict[int, float]],
+        self, labels: TenantLabels, similarity: Similarity, *, counts: WordCounts, vectors: VectorFile
     ) -> None:
         self._labels = labels
         self._similarity = similarity
-        self._cosines = cosines
+        self._vectors = vectors
         self._rows = np.array(labels.rows, dtype=np.int64)
-        self._asked = labels.sketches.asked(similarity, counts)
+        self._words = labels.words.asked(similarity.words or {}, counts)
 
     def scores(self, slots: Slots) -> Scores:
         """The similarity of each of these snippets."""
-        similarity, scores = self._similarity, np.zeros(len(slots))
-        if similarity.words:
-            scores += similarity.lexical_share * lexical_similarity(self._asked.lexicals(slots))
-        if similarity.vector and len(slots):
-            rows = self._rows[slots].tolist()
-            cosines = self._cosines(similarity.vector, rows)
-            scores += similarity.dense_share * np.array([cosines.get(row, 0.0) for row in rows])
-        return scores
+        return self._dense(slots) + self._lexical(self._words.exactly(slots))
 
     def best(self, slots: Slots, *, need: int) -> tuple[Slots, Scores]:
         """The `need` most similar of these snippets and all that tie with them, in no order, with their scores."""
         if not self._similarity.vector and not self._similarity.words:
             first = self._labels.ordered(slots, first=need)
             return first, np.zeros(len(first))
-        if need <= 0 or not len(slots):
+        if need <= 0:
             return slots[:0], np.zeros(0)
-        bounds, size = self._asked.at_most(slots), max(_FIRST, 2 * need)
-        found, scores = slots[:0], np.zeros(0)
-        while len(slots):
-            order = np.argpartition(-bounds, size) if len(slots) > size else np.arange(len(slots))
-            found = np.concatenate([found, slots[order[:size]]])
-            scores = np.concatenate([scores, self.scores(slots[order[:size]])])
-            slots, bounds = slots[order[size:]], bounds[order[size:]]
+        dense = self._dense(slots)
+        bounds, size = dense + self._lexical(self._words.at_most(slots)), max(_FIRST, 2 * need)
+        found, scores, left = slots[:0], np.zeros(0), np.arange(len(slots))
+        while len(left):
+            order = np.argpartition(-bounds[left], size) if len(left) > size else np.arange(len(left))
+            now, left = left[order[:size]], left[order[size:]]
+            found = np.concatenate([found, slots[now]])
+            scores = np.concatenate([scores, dense[now] + self._lexical(self._words.exactly(slots[now]))])
             if len(scores) >= need:
                 worst = np.partition(scores, -need)[-need]
-                slots, bounds = slots[bounds >= worst], bounds[bounds >= worst]
-                found, scores = found[scores >= worst], scores[scores >= worst]
+                left, found, scores = left[bounds[left] >= worst], found[scores >= worst], scores[scores >= worst]
             size *= _GROWTH
         return found, scores
+
+    def _dense(self, slots: Slots) -> Scores:
+        similarity = self._similarity
+        if not similarity.vector:
+            return np.zeros(len(slots))
+        return similarity.dense_share * self._vectors.cosines(self._rows[slots], similarity.vector)
+
+    def _lexical(self, scores: Scores) -> Scores:
+        similarity = self._similarity
+        return similarity.lexical_share * lexical_similarity(scores) if similarity.words else np.zeros(len(scores))

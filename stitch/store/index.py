@@ -11,7 +11,7 @@ from stitch.core.moment import Moment
 from stitch.core.protocols import DensityQuery
 from stitch.core.ranking import DensityCount, density
 from stitch.core.trust import Trust
-from stitch.store.sketch import Sketches, TenantSketches, WordCounts, join, split
+from stitch.store.words import PackedWords, TenantWords, WordCounts, join, split
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ class TenantLabels:
     """The labels of one tenant. A snippet has a slot, numbered as they come; a replaced one leaves a dead slot."""
 
     def __init__(self) -> None:
-        self.sketches = TenantSketches()
+        self.words = TenantWords()
         self.rows = array("Q")
         """The store's number of the snippet in each slot."""
         self._slot: dict[str, int] = {}
@@ -79,7 +79,7 @@ class TenantLabels:
         slot = self._slot.get(snippet)
         return None if slot is None else self.rows[slot]
 
-    def extend(self, entries: Sequence[tuple[int, IndexEntry]], sketches: Sketches) -> None:
+    def extend(self, entries: Sequence[tuple[int, IndexEntry]], words: PackedWords) -> None:
         """Add snippets with their rows, or replace those with their ids; no id may stand twice among them."""
         for _, entry in entries:
             if entry.id in self._slot:
@@ -98,7 +98,7 @@ class TenantLabels:
                 if postings is None:
                     postings = self._postings[label] = array("I")
                 postings.append(slot)
-        self.sketches.extend(sketches)
+        self.words.extend(words)
 
     def dump(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         """All of it, as names and arrays, for `load`; what is dead is left out."""
@@ -113,7 +113,7 @@ class TenantLabels:
             "labels": [[label.kind.value, label.value] for label in self._postings],
         }
         own = (self.rows, self._trajectory, self._position, self._trust, self._recorded)
-        return names, [*map(np.array, own), *join(self._postings.values(), "I"), *self.sketches.dump()]
+        return names, [*map(np.array, own), *join(self._postings.values(), "I"), *self.words.dump()]
 
     @classmethod
     def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]]) -> TenantLabels:
@@ -127,7 +127,7 @@ class TenantLabels:
             own.frombytes(next(arrays).tobytes())
         kinds_and_values = [Label(LabelKind(kind), value) for kind, value in names["labels"]]
         labels._postings = dict(zip(kinds_and_values, split(arrays, "I"), strict=True))
-        labels.sketches = TenantSketches.load(arrays)
+        labels.words = TenantWords.load(arrays)
         return labels
 
     def remove(self, snippet: str) -> None:
@@ -140,7 +140,7 @@ class TenantLabels:
         import numpy as np
 
         alive = np.frombuffer(bytes(self._live), dtype=np.uint8).astype(bool)
-        self.sketches.keep(alive)
+        self.words.keep(alive)
         slot_now = np.cumsum(alive) - 1
         self.rows = array("Q", np.array(self.rows)[alive].tolist())
         self._trajectory = array("I", np.array(self._trajectory)[alive].tolist())
@@ -241,16 +241,11 @@ class TenantLabels:
 
 
 class LabelIndex:
-    """The labels and sketches of all tenants of a store.
+    """The labels and words of all tenants of a store."""
 
-    Args:
-        dimension: The length of the vectors of which there are sketches.
-    """
-
-    def __init__(self, *, dimension: int) -> None:
+    def __init__(self) -> None:
         self.next_row = 0
         self.counts = WordCounts()
-        self._dimension = dimension
         self._tenants: dict[str, TenantLabels] = {}
 
     def __len__(self) -> int:
@@ -267,25 +262,25 @@ class LabelIndex:
     def add(
         self, entries: Sequence[tuple[int, IndexEntry]], packed: Sequence[str], *, replaced: Sequence[str] = ()
     ) -> None:
-        """Add snippets with their rows and packed sketches, or replace those with their ids.
+        """Add snippets with their rows and packed words, or replace those with their ids.
 
         Args:
             entries: No id may stand twice among them.
             packed: What `pack` gave of each.
-            replaced: The packed sketches of those that are replaced.
+            replaced: The packed words of those that are replaced.
         """
         groups: dict[str, list[int]] = {}
         for number, (row, entry) in enumerate(entries):
             groups.setdefault(entry.tenant, []).append(number)
             self.next_row = max(self.next_row, row + 1)
         for tenant, numbers in groups.items():
-            sketches = Sketches([packed[number] for number in numbers], dimension=self._dimension)
-            self._tenants.setdefault(tenant, TenantLabels()).extend([entries[number] for number in numbers], sketches)
-            self.counts.add(sketches)
+            words = PackedWords([packed[number] for number in numbers])
+            self._tenants.setdefault(tenant, TenantLabels()).extend([entries[number] for number in numbers], words)
+            self.counts.add(words)
         self._uncount(replaced)
 
     def remove(self, tenant: str, snippets: Sequence[str], packed: Sequence[str]) -> None:
-        """Forget a tenant's snippets, whose packed sketches are given."""
+        """Forget a tenant's snippets, whose packed words are given."""
         labels = self._tenants[tenant]
         for snippet in snippets:
             labels.remove(snippet)
@@ -302,13 +297,13 @@ class LabelIndex:
         return {"next_row": self.next_row, "tenants": names}, arrays
 
     @classmethod
-    def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]], *, dimension: int) -> LabelIndex:
+    def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]]) -> LabelIndex:
         """What was dumped."""
-        index = cls(dimension=dimension)
+        index = cls()
         index.next_row, index.counts = names["next_row"], WordCounts.load(arrays)
         index._tenants = {tenant: TenantLabels.load(own, arrays) for tenant, own in names["tenants"].items()}
         return index
 
     def _uncount(self, packed: Sequence[str]) -> None:
         if packed:
-            self.counts.add(Sketches(packed, dimension=self._dimension), sign=-1)
+            self.counts.add(PackedWords(packed), sign=-1)

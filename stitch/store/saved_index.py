@@ -35,7 +35,7 @@ def save_index(file: Path, index: LabelIndex) -> None:
     half_written.replace(file)
 
 
-def load_index(file: Path, *, dimension: int) -> LabelIndex | None:
+def load_index(file: Path) -> LabelIndex | None:
     """Read an index; None if there is none, or not one that this version wrote."""
     try:
         data = file.read_bytes()
@@ -43,7 +43,7 @@ def load_index(file: Path, *, dimension: int) -> LabelIndex | None:
         head = json.loads(data[_HEAD_BYTES:start])
         if head["version"] != _VERSION:
             return None
-        return LabelIndex.load(head["names"], _arrays(data, start, head["arrays"]), dimension=dimension)
+        return LabelIndex.load(head["names"], _arrays(data, start, head["arrays"]))
     except (OSError, ValueError, KeyError, TypeError, StopIteration):
         return None
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import DensityCount, DensityQuery, Label, LabelKind, density
 from stitch.store.index import IndexEntry, LabelIndex
-from stitch.store.sketch import pack, sketches_of
+from stitch.store.words import pack
 
 LABELS = [Label(kind, value) for kind in (LabelKind.SCOPE, LabelKind.EVENT_TYPE) for value in "abcdefg"]
-NOTHING = pack(sketches_of(np.zeros((1, 2), dtype=np.float32))[0], {})
+NOTHING = pack({})
 SETS = st.frozensets(st.sampled_from(LABELS), max_size=6)
 
 
@@ -40,7 +39,7 @@ def test_a_cut_parts_snippets_as_their_densities_do(
     trajectory: str | None,
     k: int,
 ) -> None:
-    index, rows = LabelIndex(dimension=2), dict[int, tuple[frozenset[Label], str]]()
+    index, rows = LabelIndex(), dict[int, tuple[frozenset[Label], str]]()
     for snippet, labels, trip in changes:
         if labels is not None:
             add(index, snippet, entry(snippet, labels, trajectory=trip))
@@ -80,7 +79,7 @@ def test_a_cut_parts_snippets_as_their_densities_do(
 
 def test_more_label_sets_than_are_told_apart_at_once_are_counted_right() -> None:
     labels = [Label(LabelKind.ENTITY_TYPE, f"{number}") for number in range(30)]
-    index = LabelIndex(dimension=2)
+    index = LabelIndex()
     carried = [frozenset(labels[number % 7 :: 1 + number % 5]) for number in range(200)]
     for row, carries in enumerate(carried):
         add(index, row, entry(row, carries))
@@ -91,7 +90,7 @@ def test_more_label_sets_than_are_told_apart_at_once_are_counted_right() -> None
 
 
 def test_dead_slots_are_buried_and_nothing_changes() -> None:
-    index = LabelIndex(dimension=2)
+    index = LabelIndex()
     for turn in range(6):
         for snippet in range(400):
             add(index, snippet, entry(snippet, frozenset({LABELS[(snippet + turn) % len(LABELS)]})))
@@ -108,7 +107,7 @@ def test_dead_slots_are_buried_and_nothing_changes() -> None:
 
 
 def test_rows_are_never_given_twice() -> None:
-    index = LabelIndex(dimension=2)
+    index = LabelIndex()
     for row in range(3):
         add(index, row, entry(row, frozenset()))
     for row in range(3):
