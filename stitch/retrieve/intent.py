@@ -23,6 +23,7 @@ from stitch.core import (
 from stitch.errors import InputError
 from stitch.retrieve.budget import TokenCounter
 from stitch.retrieve.explain import WhyNot, explain_rank
+from stitch.retrieve.leanings import POOL, lean, named_speakers, read_leanings
 from stitch.retrieve.searching import Similarity, result, scored
 
 if TYPE_CHECKING:
@@ -119,15 +120,25 @@ class IntentRetriever:
     ) -> list[ScoredSnippet]:
         vocabulary = inventory.vocabulary()
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
-        query = self._similarity.query(
-            request,
-            text=selection.remainder,
-            labels={label: vocabulary.aliases(label) for label in sorted(labels)},
-            count=self._density,
-            weights=self._weights(labels, inventory),
-            k=k,
-        )
-        return scored(self._store.rank(query), labels, vocabulary)
+
+        def first(k: int) -> list[ScoredSnippet]:
+            query = self._similarity.query(
+                request,
+                text=selection.remainder,
+                labels={label: vocabulary.aliases(label) for label in sorted(labels)},
+                count=self._density,
+                weights=self._weights(labels, inventory),
+                k=k,
+            )
+            return scored(self._store.rank(query), labels, vocabulary)
+
+        leanings = read_leanings(request)
+        hits = first(max(k, POOL) if leanings else k)
+        if not leanings:
+            if not named_speakers(leanings.text, {hit.snippet.role for hit in hits}):
+                return hits
+            hits = first(max(k, POOL))
+        return lean(leanings, hits)[:k]
 
     def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
         return {label: informativeness(label, inventory) for label in labels} if self._informative else None

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_MONTH = (
+MONTH = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     "|nov(?:ember)?|dec(?:ember)?"
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_HOUR = rf"\d{{1,2}}|{'|'.join(_COUNTS)}"
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_HOUR = rf"\d{{1,2}}|{'|'.join(COUNTS)}"
 _DATE = re.compile(
     r"\b\d{4}-(?P<iso_month>\d\d)-(?P<iso_day>\d\d)\b"
-    rf"|\b(?P<month>{_MONTH})\.? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
-    rf"|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month_after>{_MONTH})\b"
+    rf"|\b(?P<month>{MONTH})\.? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
+    rf"|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month_after>{MONTH})\b"
     r"|\b(?P<day_alone>\d{1,2})(?:st|nd|rd|th)\b",
     re.IGNORECASE,
 )
@@ -47,7 +47,7 @@ def _dates(text: str) -> Iterator[tuple[str, bool]]:
     for match in _DATE.finditer(text):
         day = int(match["iso_day"] or match["day"] or match["day_before"] or match["day_alone"])
         name = match["month"] or match["month_after"]
-        month = int(match["iso_month"] or 0) or (_MONTHS.index(name[:3].lower()) + 1 if name else 0)
+        month = int(match["iso_month"] or 0) or (MONTHS.index(name[:3].lower()) + 1 if name else 0)
         if 1 <= day <= 31 and month <= 12:
             if month:
                 yield f"{month:02d}-{day:02d}", True
@@ -57,7 +57,7 @@ def _dates(text: str) -> Iterator[tuple[str, bool]]:
 def _times(text: str) -> Iterator[tuple[str, bool]]:
     for match in _TIME.finditer(text):
         said = (match["hour"] or match["hour_only"] or match["hour_said"] or match["hour_full"]).lower()
-        hour = _COUNTS.index(said) + 1 if said in _COUNTS else int(said)
+        hour = COUNTS.index(said) + 1 if said in COUNTS else int(said)
         minute = int(match["minute"] or 0)
         if hour > 23 or minute > 59:
             continue

@@ -1,0 +1,64 @@
+"""What decides inside a tier besides similarity: who spoke, when, and in which order."""
+
+from stitch.core import MemorySnippet, ScoredSnippet, SearchRequest
+from stitch.retrieve.leanings import lean, named_speakers, read_leanings
+
+DEBATE = ("pro-side-debater", "con-side-debater", "judge")
+
+
+def hit(
+    step: str, similarity: float, *, role: str = "user", happened: str | None = None, density: float = 0.0
+) -> ScoredSnippet:
+    snippet = MemorySnippet(
+        tenant="a", trajectory="t", step=step, position=int(step), role=role, text=step, resolved=step,
+        happened=happened, recorded=0.0,
+    )  # fmt: skip
+    return ScoredSnippet(snippet, density, frozenset(), similarity)
+
+
+def order(query: str, *hits: ScoredSnippet, asked_at: str | None = None) -> str:
+    leanings = read_leanings(SearchRequest(query=query, tenant="a", asked_at=asked_at))
+    return "".join(own.snippet.step for own in lean(leanings, hits))
+
+
+def test_what_was_said_at_the_time_asked_for_comes_before_what_is_hardly_nearer() -> None:
+    hits = (hit("1", 0.55, happened="2023-05-09"), hit("2", 0.50, happened="2023-04-26"))
+    assert order("What did I plant two weeks ago?", *hits, asked_at="2023-05-10") == "21"
+    assert order("What did I plant?", *hits, asked_at="2023-05-10") == "12"
+
+
+def test_density_stays_first_and_what_is_much_nearer_stays_before() -> None:
+    early, late = hit("1", 0.1, happened="2023-04-26"), hit("2", 0.5, happened="2023-05-09")
+    assert order("What did I plant two weeks ago?", late, early, asked_at="2023-05-10") == "21"
+    dense = hit("3", 0.0, density=1.0)
+    assert order("What did I plant two weeks ago?", dense, early, asked_at="2023-05-10") == "31"
+
+
+def test_the_last_or_the_first_comes_first_among_equals() -> None:
+    hits = (hit("1", 0.5), hit("2", 0.5), hit("3", 0.5))
+    assert order("Which hotel did they choose in the end?", *hits) == "321"
+    assert order("Which hotel did they think of first?", *hits) == "123"
+    assert order("Which hotel was first, which one last?", *hits) == "123"
+
+
+def test_what_the_named_speaker_said_comes_first_among_equals() -> None:
+    hits = (hit("1", 0.5, role="Ann"), hit("2", 0.5, role="Bo"))
+    assert order("What did Bo buy?", *hits) == "21"
+    assert order("What did they buy?", *hits) == "12"
+
+
+def test_a_speaker_is_named_by_what_tells_him_from_the_others_and_as_who_acts() -> None:
+    def named(query: str) -> set[str]:
+        return set(named_speakers(query, DEBATE))
+
+    assert named("which evidence did the pro side use") == {"pro-side-debater"}
+    assert named("the evidence used by the con side") == {"con-side-debater"}
+    assert named("which evidence was brought up against the first point of the pro side") == {
+        "con-side-debater",
+        "judge",
+    }
+    assert named("which evidence was used by both sides") == set()
+    assert named("was the judge at the side of the debater") == {"judge"}
+    assert named_speakers("did ann or did bo go", ("ann", "bo")) == frozenset()
+    assert named_speakers("did ann go", ("ann",)) == frozenset()
+    assert named_speakers("where was ann's bag", ("ann", "bo")) == frozenset()

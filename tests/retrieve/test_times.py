@@ -1,0 +1,75 @@
+"""What a question says of when something was."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.retrieve.times import day_of, spans_of
+
+ASKED = date(2023, 5, 10).toordinal()
+"""A Wednesday."""
+
+
+@pytest.mark.parametrize(
+    ("happened", "day"),
+    [
+        ("2023/05/08 (Mon) 23:40", date(2023, 5, 8)),
+        ("2023-05-08T08:00", date(2023, 5, 8)),
+        ("1:56 pm on 8 May, 2023", date(2023, 5, 8)),
+        ("March-15-2024", date(2024, 3, 15)),
+        (0.0, date(1970, 1, 1)),
+        ("on the 8th of May", None),
+        ("yesterday", None),
+        ("2023-02-31", None),
+        (1e30, None),
+        (None, None),
+    ],
+)
+def test_a_time_is_read_in_the_form_of_its_source(happened: float | str | None, day: date | None) -> None:
+    assert day_of(happened) == (day and day.toordinal())
+
+
+@pytest.mark.parametrize(
+    ("question", "inside", "outside"),
+    [
+        ("What did I buy yesterday?", date(2023, 5, 9), date(2023, 5, 6)),
+        ("What did I plant two weeks ago?", date(2023, 4, 26), date(2023, 5, 9)),
+        ("Which museum was it two months ago?", date(2023, 3, 11), date(2023, 5, 1)),
+        ("Who came a few days ago?", date(2023, 5, 7), date(2023, 4, 1)),
+        ("What did I get last Saturday?", date(2023, 5, 6), date(2023, 5, 3)),
+        ("What did I do last Wednesday?", date(2023, 5, 3), date(2023, 5, 10)),
+        ("Where did I eat last week?", date(2023, 5, 3), date(2023, 5, 10)),
+        ("Where was I last weekend?", date(2023, 5, 6), date(2023, 4, 20)),
+        ("What did I read last year?", date(2022, 6, 1), date(2023, 5, 9)),
+        ("How many weddings in the past three months?", date(2023, 3, 1), date(2022, 12, 1)),
+        ("What happened in March?", date(2021, 3, 20), date(2023, 5, 1)),
+        ("What happened in March 2022?", date(2022, 3, 20), date(2023, 3, 20)),
+        ("What did she say on 3 May, 2023?", date(2023, 5, 4), date(2023, 5, 2)),
+        ("What did she say on May 3rd?", date(2020, 5, 3), date(2020, 5, 2)),
+        ("What did she say on 2023-05-03?", date(2023, 5, 3), date(2023, 6, 3)),
+    ],
+)
+def test_a_time_in_the_question_holds_the_days_it_speaks_of(question: str, inside: date, outside: date) -> None:
+    spans = spans_of(question, asked=ASKED)
+    assert any(span.holds(inside.toordinal()) for span in spans)
+    assert not any(span.holds(outside.toordinal()) for span in spans)
+
+
+def test_relative_times_say_nothing_where_nobody_knows_when_it_is_asked() -> None:
+    assert spans_of("What did I plant two weeks ago, and what last Saturday?", asked=None) == []
+    assert spans_of("What did I plant in March?", asked=None)
+
+
+def test_a_question_that_asks_for_the_time_names_none() -> None:
+    assert spans_of("How many days ago did I buy a smoker?", asked=ASKED) == []
+    assert spans_of("May I ask who will march on the 99 May?", asked=ASKED) == []
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(alphabet="0123456789 /-adgosyMarchlstweek", max_size=40), st.none() | st.integers(1, 3_000_000))
+def test_any_text_is_read(text: str, asked: int | None) -> None:
+    day_of(text)
+    for span in spans_of(text, asked=asked):
+        span.holds(730_000)
