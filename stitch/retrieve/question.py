@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stitch.embed.lexical import stem, words
-from stitch.label.local.language import content_stems, cue, noun_phrases
+from stitch.label.local.language import content_stems, cue, is_verb, noun_phrases
 from stitch.label.local.mentions import find_mentions
 from stitch.retrieve.moments import find_moments
 
@@ -25,13 +27,34 @@ _ASKS_FOR_A_THING = re.compile(
     re.IGNORECASE,
 )
 _LISTS = re.compile(r"\s*(?:please\s+)?(?:list|enumerate|name)\s+(?:all|each|every|the)\b", re.IGNORECASE)
+_ASKS_FOR_ALL = re.compile(
+    r"[.?!]\s*(?:please\s+)?(?:list|enumerate|name)\s+(?:all|each|every|its|their|the (?:\w+ )?names)\b"
+    r"|\b(?:separated?|divided) by\b|\bseparate names\b|\[[^\]]+\][^\[]*\[",
+    re.IGNORECASE,
+)
+"""Ways to say, after the question, that its answer has many parts; a form with several gaps is one."""
 _CAPITALIZED = re.compile(r"(?<!\w)[A-Z\d][\w'’.-]*(?: [A-Z\d][\w'’.-]*)+")
+_NAME = r"(?P<name>(?-i:[A-Z])[\w'’&.-]*(?: (?:of |the |de |and |& )*(?-i:[A-Z\d])[\w'’&.-]*)*)"
+_FACTS = tuple(
+    (re.compile(form.replace("NAME", _NAME), re.IGNORECASE), kind)
+    for form, kind in (
+        (r"\b(?:what|which|whose)\b[^?]*\b(?:price|cost|fare|fee)\b[^?]*\b(?:of|for|at) (?:the )?NAME", "price"),
+        (r"\b(?:what|how much) (?:do|does|did|will|would) (?:the )?NAME cost\b", "price"),
+        (r"\bhow (?:much|expensive) (?:is|are|was|were) (?:the )?NAME(?=\W)", "price"),
+        (r"\b(?:what|which)\b[^?]*\b(?:rating|score)\b[^?]*\b(?:of|for|at) (?:the )?NAME", "rating"),
+        (r"\bhow (?:is|are|was|were) (?:the )?NAME rated\b", "rating"),
+        (r"\bwhat\b[^?]*\b(?:phone|telephone) number\b[^?]*\b(?:of|for|at) (?:the )?NAME", "phone"),
+        (r"\bwhat\b[^?]*\baddress\b[^?]*\b(?:of|for) (?:the )?NAME", "address"),
+    )
+)
+"""Ways to ask for one fact of a thing that is named, and the class of the fact; its values are known by their form."""
+
 _OPERATIONS = (
-    (cue("chosen|chose|choose|picked|selected|settled|decided|final|finally|in the end|went with"), "decide"),
+    (cue("chosen|chose|choose|picked|selected|settled|decided|final|finally|finished|in the end|went with"), "decide"),
     (cue("why|cause|caused|causes|reasons?"), "explain"),
     (cue("suggested|suggestions?|proposed|proposals?|recommended|recommendations?|ideas?"), "propose"),
     (cue("compared|comparison|differences?"), "compare"),
-    (cue("booked|reserved|bookings?|reservations?"), "book"),
+    (cue("booked|reserved"), "book"),
 )
 """Ways to ask for what was done, and the act they ask for."""
 
@@ -50,6 +73,30 @@ _CLASSES_OF_FORM = tuple(
     )
 )
 """Classes for which the form of a question asks, whatever its words."""
+
+_KINDS_OF_NOUNS = {
+    stem(noun): kind
+    for kind, nouns in (
+        (
+            "place",
+            "city town village country state region location place destination origin station airport stop venue",
+        ),
+        ("price", "price cost fare fee rent charge amount total bill"),
+        ("rating", "rating score review star"),
+        ("phone", "phone telephone"),
+        ("address", "address"),
+        ("date", "date"),
+        ("time", "time hour"),
+        ("quantity", "quantity count size"),
+        ("person", "person artist author actor director singer"),
+        ("organization", "company airline organization employer"),
+        ("name", "name title"),
+    )
+    for noun in nouns.split()
+}
+"""Which neutral class a thing belongs to by the noun it is asked for with."""
+
+_NUMBER = stem("number")
 
 
 @dataclass(frozen=True)
@@ -74,11 +121,18 @@ class Question:
     classes: tuple[str, ...]
     """Classes of things for which its form asks."""
     lists: bool
-    """Whether it asks for all things of a class ("List the sources ...")."""
+    """Whether it asks for all things of a class ("List the sources ...", "Which ...? List every name.")."""
     operations: frozenset[str]
     """Acts that it asks for in so many words."""
+    verbs: frozenset[str]
+    """Stems of what was done: after "did", or in the past."""
+    kind: str
+    """The neutral class of the thing it asks for, by the noun; empty if the noun tells none."""
+    facts: frozenset[str]
+    """Classes of which it asks for the one value that belongs to something it names."""
 
 
+@lru_cache(maxsize=256)
 def read_question(text: str) -> Question:
     """Take a question apart."""
     leading = _LEADING.match(text)
@@ -88,6 +142,8 @@ def read_question(text: str) -> Question:
     asking = _ASKED.search(rest)
     asked = rest[lists.end() :] if lists else rest[asking.start() :] if asking else rest
     phrases = noun_phrases(asked) if lists or _ASKS_FOR_A_THING.match(asked) else []
+    asked_stems = tuple(stem(word) for word in phrases[0].text.split()) if phrases else ()
+    other_stems = frozenset(content_stems(rest))
     return Question(
         text=text,
         words=tuple(words(text)),
@@ -99,9 +155,29 @@ def read_question(text: str) -> Question:
         moments=find_moments(text),
         context=context,
         context_stems=frozenset(content_stems(context)),
-        asked_stems=tuple(stem(word) for word in phrases[0].text.split()) if phrases else (),
-        other_stems=frozenset(content_stems(rest)),
+        asked_stems=asked_stems,
+        other_stems=other_stems,
         classes=tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds)),
-        lists=lists is not None,
+        lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
         operations=frozenset(act for way, act in _OPERATIONS if way.search(rest)),
+        verbs=frozenset(map(stem, _done(rest))),
+        kind=_kind(asked_stems),
+        facts=frozenset(kind for form, kind in _FACTS if form.search(text)),
     )
+
+
+def _done(text: str) -> Iterator[str]:
+    """The verbs of a question: "report" of "What did the tests report?", "decided"; not "the last report"."""
+    did = False
+    for word in words(text):
+        if word.endswith("ed") or (did and is_verb(word, base=True)):
+            yield word
+        did = did or word in ("did", "do", "does")
+
+
+def _kind(asked: tuple[str, ...]) -> str:
+    if not asked:
+        return ""
+    if asked[-1] == _NUMBER:  # of something that is counted, or by which somebody is called
+        return next((kind for word in asked if (kind := _KINDS_OF_NOUNS.get(word)) == "phone"), "quantity")
+    return _KINDS_OF_NOUNS.get(asked[-1], "")

@@ -23,6 +23,8 @@ from stitch.core import (
     match,
 )
 from stitch.retrieve.budget import TokenCounter, fit_context
+from stitch.retrieve.excerpts import excerpt_hits
+from stitch.retrieve.question import read_question
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
@@ -110,7 +112,8 @@ def result(
     started: float,
 ) -> RetrievalResult:
     """The answer made of `hits`, its context inside the budget; `started` is a reading of `time.perf_counter`."""
-    context = fit_context(hits, budget_tokens=request.budget_tokens, counter=counter)
+    shown = excerpt_hits(hits, read_question(request.query))
+    context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
     return RetrievalResult(
         request=request,
         intent_filter=selection.intent_filter,

@@ -40,6 +40,9 @@ _REMEMBERED = 16
 _POINTING = frozenset(map(stem, ("of", "for", "about", "with", "regarding", "concerning", "on", "in", "during")))
 """Stems of words that say, before the name of a scope, that it is where to look and not what was done."""
 _FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
+_NUMBER = stem("number")
+_COUNTED = frozenset(("quantity", "phone"))
+"""Kinds of numbers that are told apart from any number."""
 _UNIT = re.compile(r"\b[a-z]+ \d+\b")
 
 
@@ -66,7 +69,7 @@ class LocalFilterSelector:
         else:
             scopes = _scopes_of_context(question, index)
         event_types = dict(_event_types(question, index)) if scopes else {}
-        entity_types = dict(_entity_types(question, index)) if scopes or question.lists else {}
+        entity_types = dict(_entity_types(question, index)) if scopes or question.lists else _facts(question, index)
         return Selection(
             IntentFilter(scopes=tuple(scopes), event_types=tuple(event_types), entity_types=tuple(entity_types)),
             (
@@ -214,7 +217,11 @@ def _entity_types(question: Question, index: _Index) -> Iterator[tuple[str, str]
     asked = question.asked_stems
     found: dict[str, tuple[int, str]] = {}
     for name, said in index.entity_types.items():
-        if asked and said == asked:
+        if name == question.kind:
+            found[name] = (0, "what the question asks for is of this class")
+        elif question.kind in _COUNTED and said and said[-1] == _NUMBER:
+            continue
+        elif asked and said == asked:
             found[name] = (0, "the question asks for it by name")
         elif asked and said and said[-1] == asked[-1]:
             found[name] = (1 if len(said) == 1 else 2, "it is the kind of thing the question asks for")
@@ -227,10 +234,21 @@ def _entity_types(question: Question, index: _Index) -> Iterator[tuple[str, str]
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]
 
 
+def _facts(question: Question, index: _Index) -> dict[str, str]:
+    """The class of the one fact that the question asks of something it names; none if nobody named that."""
+    if not question.facts or not any(phrase in question.names for phrase, _ in _values_in(question, index)):
+        return {}
+    return {
+        index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name): "the question asks for this of what it names"
+        for name in sorted(question.facts)
+        if name in index.entity_types
+    }
+
+
 def _event_types(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
     """Operations that the question names, outside of what tells where to look."""
     for name, said in index.event_types.items():
-        if said and said[0] in question.other_stems:
+        if said and said[0] in question.verbs:
             yield name, "the question names the operation"
         elif name in question.operations:
             yield name, "the question asks for what was done so"

@@ -111,7 +111,7 @@ def test_a_resumed_scope_is_chosen_by_its_name_and_the_name_is_not_searched_agai
         ("when does it leave?", ("time",)),
         ("how much is it?", ("price",)),
         ("what did the seats cost?", ("price",)),
-        ("what was the fare per seat?", ("ticket fare",)),
+        ("what was the fare per seat?", ("price", "ticket fare")),
         ("what was the arrival time?", ("time", "departure time")),
         ("what was the city centre called?", ("city",)),
         ("how were they rated?", ()),
@@ -170,3 +170,49 @@ def test_a_filter_from_five_hundred_labels_is_chosen_within_milliseconds() -> No
         selector.select(request, many)
         fastest = min(fastest, time.perf_counter() - started)
     assert fastest < 0.01
+
+
+@pytest.mark.parametrize(
+    ("query", "chosen"),
+    [
+        ("What does Blue Door Inn cost according to the conversation?", ("price",)),
+        ("Which price was named for the Blue Door Inn?", ("price",)),
+        ("How is Blue Door Inn rated, as told in the conversation?", ("rating",)),
+        ("What was the phone number of the Blue Door Inn?", ("phone",)),
+        ("What does Red Door Inn cost?", ()),
+        ("How many stars do I need at Blue Door Inn?", ()),
+        ("When did I go to Blue Door Inn?", ()),
+    ],
+)
+def test_one_fact_of_a_thing_that_was_named_licenses_its_class_without_a_scope(
+    query: str, chosen: tuple[str, ...]
+) -> None:
+    known = inventory(scope("stay", "Blue Door Inn"), scope("flight"), entity_types=("price", "rating", "phone"))
+    selection = select(query, known)
+    assert selection.intent_filter.entity_types == chosen
+    assert not selection.intent_filter.scopes
+
+
+def test_a_question_that_says_afterwards_that_it_wants_all_of_them_is_a_list() -> None:
+    debate = inventory(scope("a"), scope("b"), entity_types=("citation",))
+    for query in (
+        "Which evidence did the first speaker use? List its names, separated by semicolons.",
+        "Which sources were cited? Name all of them.",
+    ):
+        assert select(query, debate).intent_filter.entity_types == ("citation",), query
+    assert not select("Which evidence was shown first?", debate).intent_filter
+
+
+def test_what_is_a_thing_in_the_question_is_no_operation() -> None:
+    buses = inventory(scope("bus", "Oslo"), scope("hotel"), event_types=("book", "report result"))
+    where = "In the request where the city is Oslo,"
+    assert not select(f"{where} what was the price of the booking?", buses).intent_filter.event_types
+    assert select(f"{where} which seat was booked?", buses).intent_filter.event_types == ("book",)
+    assert not select(f"{where} what was in the report?", buses).intent_filter.event_types
+
+
+def test_a_number_of_things_is_a_quantity_and_not_any_number() -> None:
+    known = inventory(scope("bus", "Oslo"), scope("b"), entity_types=("quantity", "number", "main number", "phone"))
+    where = "In the request where the city is Oslo,"
+    assert select(f"{where} what was the number of seats?", known).intent_filter.entity_types == ("quantity",)
+    assert select(f"{where} what was the phone number of the inn?", known).intent_filter.entity_types == ("phone",)

@@ -1,0 +1,42 @@
+"""Sentences that bear what a list asks for."""
+
+import pytest
+
+from stitch.core import MemorySnippet, ScoredSnippet
+from stitch.retrieve.excerpts import excerpt_hits
+from stitch.retrieve.question import read_question
+
+SPEECH = "This is a long opening. Read Miller (2009) and you will see. The winter was cold. Later came Lindley (2002)."
+
+
+def shown(query: str, text: str) -> str:
+    snippet = MemorySnippet(
+        tenant="a", trajectory="t", step="1", position=1, role="pro", text=text, resolved=text, recorded=0.0
+    )
+    (hit,) = excerpt_hits([ScoredSnippet(snippet, 1.0, frozenset(), 0.5)], read_question(query))
+    assert hit.snippet.id == snippet.id
+    return hit.snippet.resolved
+
+
+def test_of_a_speech_a_list_of_evidence_needs_the_sentences_that_cite() -> None:
+    cited = "Read Miller (2009) and you will see. … Later came Lindley (2002)."
+    assert shown("List the evidence of the pro side.", SPEECH) == cited
+    assert shown("Which evidence was used? Separate names by semicolons.", SPEECH) == cited
+
+
+def test_who_asks_for_names_gets_the_sentences_that_name() -> None:
+    text = "It rained all day. We had lunch at the Blue Door Inn. It was fine."
+    assert shown("Name all places that came up. List every name.", text) == "We had lunch at the Blue Door Inn."
+    assert shown("What is the plan? Stay at [hotel]; Lunch at [lunch]", text) == "We had lunch at the Blue Door Inn."
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["What evidence was there?", "List the foods I like.", "What did we do at the Blue Door Inn?"],
+)
+def test_other_questions_get_whole_steps(query: str) -> None:
+    assert shown(query, SPEECH) == SPEECH
+
+
+def test_a_step_without_what_is_asked_for_stays_whole() -> None:
+    assert shown("List the evidence of the pro side.", "No source here. None at all.") == "No source here. None at all."
