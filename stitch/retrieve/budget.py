@@ -6,10 +6,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from html import escape
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from stitch.core import MemorySnippet, ScoredSnippet
+from stitch.core import MemorySnippet, ScoredSnippet, Trust
+from stitch.retrieve.quoting import clock, quote, quote_attribute
 
 
 @runtime_checkable
@@ -65,7 +65,6 @@ class Context(NamedTuple):
 _EMPTY = Context("", 0, ())
 _OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "</step>\n"
 _WORD = re.compile(r"\S+")
-_DELIMITER = re.compile(r"<(?=\s*/?\s*(?:memory|step)\b)", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
 
 
@@ -73,9 +72,11 @@ def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: T
     """Render as many hits as the budget holds.
 
     Hits are taken in the order given, that is, by rank; the first that does not fit is cut at its last full sentence
-    that does, and ends the context. Each stands as one `<step>` element; trajectory, time and scope are attributes
-    that are left out where they equal those of the step above. A `<` of the quoted text that could begin or end such
-    an element is written as `&lt;`, so no text can leave its place.
+    that does, and ends the context. Each stands as one `<step>` element. Attributes are its trajectory, when it
+    happened (`time`, as the source says it), when the memory took it in (`recorded`, UTC) and its scope, which are left
+    out where they equal those of the step above (of `recorded`, the day), and `trust="low"` for what is trusted least.
+    A `<` of the quoted text that could begin or end such an element is written as `&lt;`, so no text can leave its
+    place.
 
     Args:
         hits: Best first.
@@ -91,11 +92,6 @@ def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: T
         if not page.add(hit.snippet):
             break
     return page.context()
-
-
-def quote(text: str) -> str:
-    """Return `text` so that it cannot open or close an element of a context."""
-    return _DELIMITER.sub("&lt;", text)
 
 
 class _Entry(NamedTuple):
@@ -168,11 +164,17 @@ def _header(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
         shown.append(("trajectory", snippet.trajectory))
         above = None
     if snippet.happened is not None and (above is None or above.happened != snippet.happened):
-        shown.append(("time", str(snippet.happened)))
+        shown.append(("time", clock(snippet.happened)))
+    day, _, minute = clock(snippet.recorded).partition(" ")
+    day_above, _, minute_above = clock(above.recorded).partition(" ") if above else ("", "", "")
+    if (day, minute) != (day_above, minute_above):
+        shown.append(("recorded", minute if day == day_above else f"{day} {minute}"))
+    if snippet.trust is Trust.LOW:
+        shown.append(("trust", "low"))
     scope = snippet.intent.scope or ""
     if scope != ((above.intent.scope or "") if above else ""):
         shown.append(("scope", scope))
-    return "<step " + " ".join(f'{name}="{escape(" ".join(value.split()))}"' for name, value in shown) + ">"
+    return "<step " + " ".join(f'{name}="{quote_attribute(value)}"' for name, value in shown) + ">"
 
 
 def _longest(text: str, end: re.Pattern[str], fits: Callable[[str], bool]) -> str:

@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet
+from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, Trust
 from stitch.retrieve import PieceCounter, TokenCounter, fit_context
 
 COUNTER = PieceCounter()
@@ -34,8 +34,9 @@ def hit(
 ) -> ScoredSnippet:
     snippet = MemorySnippet(
         tenant="a", trajectory=trajectory, step=str(position), position=position, role=str(more.pop("role", "user")),
-        text=text, resolved=str(more.pop("resolved", text)), recorded=0.0, intent=ContextualIntent(scope=scope),
-        happened=more.pop("happened", None),
+        text=text, resolved=str(more.pop("resolved", text)), recorded=more.pop("recorded", 1.7e9),
+        intent=ContextualIntent(scope=scope),
+        happened=more.pop("happened", None), trust=more.pop("trust", Trust.HIGH),
     )  # fmt: skip
     return ScoredSnippet(snippet, 0.0, frozenset(), 0.0)
 
@@ -105,16 +106,32 @@ def test_trajectory_time_and_scope_are_said_when_they_change() -> None:
         hit("d", position=0, trajectory="z", scope="day 1"),
     ]
     assert fit_context(ranked, budget_tokens=500, counter=COUNTER).text.splitlines()[1:-1] == [
-        '<step n="1" role="user" trajectory="t" time="May 3" scope="day 1">a</step>',
+        '<step n="1" role="user" trajectory="t" time="May 3" recorded="2023-11-14 22:13" scope="day 1">a</step>',
         '<step n="2" role="user">b</step>',
         '<step n="3" role="user" time="May 4" scope="">c</step>',
-        '<step n="0" role="user" trajectory="z" scope="day 1">d</step>',
+        '<step n="0" role="user" trajectory="z" recorded="2023-11-14 22:13" scope="day 1">d</step>',
+    ]
+
+
+def test_both_clocks_are_said_when_they_change_and_low_trust_always() -> None:
+    noon = 1_763_726_400.0  # 2025-11-21 12:00
+    ranked = [
+        hit("a", position=1, happened=noon - 86_400, recorded=noon),
+        hit("b", position=2, happened=noon - 86_400, recorded=noon + 59, trust=Trust.LOW),
+        hit("c", position=3, recorded=noon + 60, trust=Trust.LOW),
+        hit("d", position=4, happened=7.5, recorded=noon + 86_400, trust=Trust.MEDIUM),
+    ]
+    assert fit_context(ranked, budget_tokens=500, counter=COUNTER).text.splitlines()[1:-1] == [
+        '<step n="1" role="user" trajectory="t" time="2025-11-20 12:00" recorded="2025-11-21 12:00">a</step>',
+        '<step n="2" role="user" trust="low">b</step>',
+        '<step n="3" role="user" recorded="12:01" trust="low">c</step>',
+        '<step n="4" role="user" time="7.5" recorded="2025-11-22 12:00">d</step>',
     ]
 
 
 def test_the_last_hit_is_cut_at_its_last_full_sentence_that_fits() -> None:
     ranked = [hit("Short.", position=5), hit("It costs $76.22. It is open. " + "And much more " * 50, position=1)]
-    context = fit_context(ranked, budget_tokens=70, counter=COUNTER)
+    context = fit_context(ranked, budget_tokens=90, counter=COUNTER)
     assert ">It costs $76.22. It is open.</step>" in context.text
     assert len(context.ids) == 2
 
