@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stitch.bench.answering import spend
 from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.judging import Verdict
 from stitch.bench.metrics.scores import Unscored
 
+from stitch.assemble import model_for
 from stitch.config import load_settings
 from stitch.errors import BudgetSpentError, ModelError
-from stitch.lm import Charge, LanguageModel, Ledger, Limits, Price, Purpose
+from stitch.lm import Charge, LanguageModel, Ledger, Purpose
+
+if TYPE_CHECKING:
+    from stitch.signatures.programs import AnswerProgram
 
 _SETTINGS = {"travel": "a travel plan", "debate": "a debate"}
 
@@ -25,26 +29,9 @@ def configured_model() -> LanguageModel | None:
         SettingsError: Settings contradict each other.
         ModelUnavailableError: The network is off and the model is not on this machine.
     """
-    settings = load_settings().settings
-    if settings.model is None:
+    if load_settings().settings.model is None:
         return None
-    prices = (settings.price_prompt, settings.price_reply)
-    key = settings.model_key
-    return LanguageModel(
-        settings.model,
-        base_url=settings.base_url,
-        api_key=key.get_secret_value() if key else None,
-        limits=Limits(
-            timeout_s=settings.model_timeout_s,
-            retries=settings.model_retries,
-            concurrency=settings.model_concurrency,
-            budget_tokens=settings.model_budget_tokens,
-            budget_usd=settings.model_budget_usd,
-        ),
-        price=Price(*(price or 0.0 for price in prices)) if any(price is not None for price in prices) else None,
-        offline=settings.offline,
-        ledger=_MeteredLedger(),
-    )
+    return model_for(ledger=_MeteredLedger())
 
 
 class _MeteredLedger(Ledger):
@@ -67,7 +54,25 @@ def prompts_sha256() -> str:
     )
 
     prompts = (AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet, JudgePlan, DiagnoseLabels)
-    return hashlib.sha256("\0".join(str(prompt.instructions) for prompt in prompts).encode()).hexdigest()
+    return hashlib.sha256(
+        "\0".join([*(str(prompt.instructions) for prompt in prompts), configured_program().digest]).encode()
+    ).hexdigest()
+
+
+def configured_program() -> AnswerProgram:
+    """The prompts that answer: compiled ones, if settings name a file of them.
+
+    Raises:
+        InputError: The file does not fit.
+    """
+    from stitch.signatures.programs import AnswerProgram
+
+    from stitch.label.model.compiled import load_compiled
+
+    program = AnswerProgram()
+    if (file := load_settings().settings.answer_program) is not None:
+        load_compiled(file, program, target="answerer")
+    return program
 
 
 class ModelAnswerer:
@@ -78,21 +83,19 @@ class ModelAnswerer:
 
     Args:
         model: The model.
+        program: The prompts; those that the settings name (`answer_program`), or as they stand in the code, if None.
     """
 
-    def __init__(self, model: LanguageModel) -> None:
-        import dspy
-        from stitch.signatures import AnswerDebate, AnswerQuestion
-
-        self.name = model.name
+    def __init__(self, model: LanguageModel, *, program: AnswerProgram | None = None) -> None:
         self._model = model
-        self._free, self._debate = dspy.Predict(AnswerQuestion), dspy.Predict(AnswerDebate)
+        self._program = program or configured_program()
+        self.name = " ".join(filter(None, (model.name, self._program.digest[:8])))
 
     def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
         """Answer from the context alone."""
         try:
             said: Any = self._model.run(
-                self._debate if domain == "debate" else self._free,
+                self._program.answer_debate if domain == "debate" else self._program.answer_question,
                 purpose=Purpose("answer"),
                 setting=_SETTINGS.get(domain, "a log of what was said and done"),
                 quoted_steps=context,

@@ -22,22 +22,28 @@ class BCubed(NamedTuple):
     f1: float
 
 
-def bcubed(clusters: Sequence[Hashable], gold: Sequence[Hashable]) -> BCubed | Unscored:
+def bcubed(clusters: Sequence[Hashable], gold: Sequence[Hashable], *, context: int = 0) -> BCubed | Unscored:
     """Compare two labelings of the same items; names do not matter.
 
+    Args:
+        clusters: The label of each item.
+        gold: The class of each item.
+        context: So many of the first items are there to be joined, and are not counted themselves.
+
     Returns:
-        The agreement; `Unscored` without items.
+        The agreement; `Unscored` without items that count.
 
     Raises:
         ValueError: The two differ in length.
     """
-    both = Counter(zip(clusters, gold, strict=True))
-    if not both:
+    pairs = list(zip(clusters, gold, strict=True))
+    both, counted = Counter(pairs), Counter(pairs[context:])
+    if not counted:
         return Unscored("no gold")
     in_cluster, in_class = Counter(clusters), Counter(gold)
-    items = len(gold)
-    precision = sum(n * n / in_cluster[cluster] for (cluster, _), n in both.items()) / items
-    recall = sum(n * n / in_class[label] for (_, label), n in both.items()) / items
+    items = len(pairs) - context
+    precision = sum(n * both[pair] / in_cluster[pair[0]] for pair, n in counted.items()) / items
+    recall = sum(n * both[pair] / in_class[pair[1]] for pair, n in counted.items()) / items
     return BCubed(precision, recall, harmonic(precision, recall))
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from stitch.cli.correct import command as correct
 from stitch.cli.options import json_option, memory_options, opened_memory, print_json
 from stitch.errors import InputError, StoreError
 
@@ -44,35 +45,7 @@ def group() -> None:
     """
 
 
-@group.command()
-@click.argument("step")
-@memory_options
-@click.option("--trajectory", metavar="ID", required=True, help="The trajectory of the step.")
-@click.option("--text", metavar="TEXT", help="The right text.")
-@click.option("--scope", metavar="NAME", help="The right thematic scope.")
-@click.option("--event-type", "event_types", metavar="NAME", multiple=True, help="The right event types.")
-@click.option("--entity-type", "entity_types", metavar="NAME", multiple=True, help="The right key entity types.")
-@click.option("--by", metavar="NAME", default="person", show_default=True, help="Who corrects it.")
-@json_option
-def correct(
-    *, as_json: bool, step: str, trajectory: str, text: str | None, scope: str | None, by: str,
-    event_types: tuple[str, ...], entity_types: tuple[str, ...], **arguments: Any,
-) -> None:  # fmt: skip
-    """Replace the text or the labels of STEP; what it was stays in its history.
-
-    \b
-    Example:
-      stitch forget correct 12 --trajectory trip-1 --scope "day 2" --memory trip.memory
-    """
-    given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
-    with opened_memory(**arguments) as memory:
-        labels = {name: value for name, value in given.items() if value}
-        memory.correct(step, trajectory=trajectory, text=text, labels=labels, by=by)
-        revisions = memory.history(step, trajectory=trajectory)
-    if as_json:
-        print_json({"step": step, "trajectory": trajectory, "revisions": len(revisions)})
-    else:
-        click.echo(f"step {step} of {trajectory} is corrected; {len(revisions)} earlier versions are kept")
+group.add_command(correct, "correct")
 
 
 @group.command()

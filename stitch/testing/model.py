@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dspy import lm15
 
 Script = Callable[[str, str], Any]
-"""Gives a reply from the system prompt and the user's message: JSON values, or a string that is sent as it is."""
+"""Gives a reply from the system prompt and the messages, those of examples first: JSON, or a string sent as it is."""
 
 
 def fields_of(message: str) -> dict[str, str]:
@@ -109,7 +109,7 @@ class LoopbackProvider(LoopbackServer):
             return fault
         messages = request.body["messages"]
         system = "".join(message["content"] for message in messages if message["role"] in ("system", "developer"))
-        user = "".join(_content(message["content"]) for message in messages if message["role"] == "user")
+        user = "".join(_content(m["content"]) for m in messages if m["role"] in ("user", "assistant"))
         said = self.script(system, user)
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
         return completion(text, prompt_tokens=(len(system) + len(user)) // 4)

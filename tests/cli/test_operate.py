@@ -153,4 +153,4 @@ def test_wrong_selections_are_wrong_calls(run, memory):
 def test_each_way_to_forget_shows_an_example_of_itself(run, name):
     code, out, _ = run("forget", name, "--help")
     assert code == 0
-    assert f"stitch forget {name}" in out.split("Example:")[1]
+    assert f"stitch {name}" in out.split("Example:")[1].replace("stitch forget", "stitch")

@@ -1,0 +1,181 @@
+"""`stitch optimize`: compile the prompts of one part of the library on examples, and judge what came of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from stitch.bench.training.sources import TARGETS, open_task
+
+from stitch.cli.options import json_option, model_options, print_json
+from stitch.errors import InputError
+
+if TYPE_CHECKING:
+    from stitch.pipelines.optimize import Compilation, OptimizingEstimate
+
+    from stitch.label.model.compiled import Scores
+
+_NAMES = ("bootstrap", "mipro", "gepa", "simba")
+
+NOT_ADOPTED = 1
+"""The exit status when what was compiled is worse and was not kept."""
+
+
+class _Choice(NamedTuple):
+    target: str
+    optimizer: str
+
+
+@click.command()
+@click.argument("target")
+@click.option(
+    "--train",
+    required=True,
+    metavar="DATA",
+    type=click.Path(path_type=Path),
+    help="Labeled trajectories, questions with evidence, CAME-Bench, or a memory with corrections.",
+)
+@click.option(
+    "--valid",
+    metavar="DATA",
+    type=click.Path(path_type=Path),
+    help="Others to judge by.  [default: a third of --train]",
+)
+@click.option("--optimizer", metavar="NAME", default="bootstrap", show_default=True, help=f"{', '.join(_NAMES)}.")
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="[default: TARGET.program.json]")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=2),
+    default=40,
+    show_default=True,
+    help="At most so many examples to learn from, and to judge by.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of whatever is drawn.")
+@click.option("--dry-run", is_flag=True, help="Only say what it will cost, about.")
+@model_options
+@click.option("--tenant", metavar="NAME", help="Whose corrections, where --train is a memory.")
+@click.option("--config", metavar="FILE", type=click.Path(), help="A YAML file of settings.")
+@json_option
+@click.pass_context
+def command(
+    context: click.Context, /, *, target: str, train: Path, valid: Path | None, optimizer: str, out: Path | None,
+    limit: int, seed: int, dry_run: bool, tenant: str | None, as_json: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """Compile the prompts of TARGET: windowed, stepwise, filter or answerer.
+
+    What comes of it is judged on examples that were held back, and kept only if it is not worse there. It is used by
+    naming its file: --program, or label_program, filter_program, answer_program in the settings.
+
+    \b
+    Example:
+      stitch optimize windowed --train star.jsonl.gz --optimizer gepa --model openai/gpt-5-mini --dry-run
+      stitch optimize windowed --train star.jsonl.gz --optimizer gepa --model openai/gpt-5-mini --out window.json
+      stitch ingest trip.jsonl --memory trip.memory --labels model --model openai/gpt-5-mini --program window.json
+    """
+    choice = _check(target, optimizer)
+    file = out or Path(f"{target}.program.json")
+    if file.exists() and not dry_run:
+        raise InputError(f"the file {str(file)!r} is there already", hint="name another with --out")
+    if not file.parent.is_dir():
+        raise InputError(f"there is no folder {str(file.parent)!r}", hint="make it, or name another file with --out")
+
+    from stitch.pipelines.optimize import compile_program, estimate, take
+
+    from stitch.assemble import model_for
+    from stitch.label.model.compiled import write_compiled
+
+    model = model_for(**settings)
+    with ExitStack() as stack:
+        stack.callback(model.close)
+        task, parts = open_task(target, train, valid=valid, model=model, tenant=tenant, seed=seed, stack=stack)
+        lessons, held_back = take(parts.train, limit, seed=seed), take(parts.held_back, limit, seed=seed)
+        cost = estimate(task, lessons, held_back=held_back, optimizer=optimizer)
+        if dry_run:
+            _print_estimate(cost, as_json=as_json)
+            return
+        with _progress() as advance:
+            made = compile_program(
+                task, lessons, held_back=held_back, optimizer=optimizer, model=model, seed=seed, on_run=advance
+            )
+    if made.adopted:
+        write_compiled(file, made.compiled)
+    _report(made, choice, file if made.adopted else None, as_json=as_json)
+    if not made.adopted:
+        click.echo(
+            "stitch: the compiled program is worse on the examples held back, and was not kept\n"
+            "  next: try another --optimizer or --seed, or give more examples with --train",
+            err=True,
+        )
+        context.exit(NOT_ADOPTED)
+
+
+def _check(target: str, optimizer: str) -> _Choice:
+    if target not in TARGETS:
+        raise InputError(f"there is no target {target!r}", hint=f"name one of {', '.join(TARGETS)}")
+    if optimizer not in _NAMES:
+        raise InputError(f"there is no optimizer {optimizer!r}", hint=f"name one of {', '.join(_NAMES)}")
+    return _Choice(target, optimizer)
+
+
+def _report(made: Compilation, choice: _Choice, file: Path | None, *, as_json: bool) -> None:
+    source = made.compiled.provenance
+    if as_json:
+        print_json(
+            {
+                "target": choice.target,
+                "optimizer": choice.optimizer,
+                "model": source.model,
+                "seed": source.seed,
+                "train_examples": source.train_examples,
+                "held_back_examples": source.held_back_examples,
+                "before": made.before.model_dump(),
+                "after": made.after.model_dump(),
+                "adopted": made.adopted,
+                "out": None if file is None else str(file),
+                "model_calls": source.model_calls,
+                "model_tokens": source.model_tokens,
+                "model_cost_usd": source.model_cost_usd,
+            }
+        )
+        return
+    cost = "" if source.model_cost_usd is None else f", ${source.model_cost_usd:.4f}"
+    click.echo(f"{choice.target} by {choice.optimizer}: learned from {source.train_examples} examples,"
+               f" judged on {source.held_back_examples} others")  # fmt: skip
+    click.echo(f"before: {_scores(made.before)}")
+    click.echo(f"after:  {_scores(made.after)}")
+    click.echo(f"model:  {source.model_calls} calls, {source.model_tokens} tokens{cost}")
+    if file is not None:
+        click.echo(f"kept in {file}; use it with --program {file}")
+
+
+def _scores(scores: Scores) -> str:
+    parts = ", ".join(f"{name} {value:.3f}" for name, value in scores.parts.items())
+    return f"{scores.score:.3f} ({parts}), {scores.prompt_tokens} tokens of prompt"
+
+
+def _print_estimate(cost: OptimizingEstimate, *, as_json: bool) -> None:
+    if as_json:
+        print_json(cost.model_dump())
+        return
+    click.echo(
+        f"{cost.target} by {cost.optimizer}: about {cost.model_calls} calls of the model and {cost.model_tokens} tokens"
+        f" to learn from {cost.train_examples} examples and to judge on {cost.held_back_examples}"
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[], None]]:
+    """Yield a function that counts runs of examples on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(file=sys.stderr)  # as it is now: the output of the optimizers is led away
+    columns = (SpinnerColumn(), TextColumn("{task.completed} examples run"), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True,
+                  redirect_stdout=False, redirect_stderr=False) as progress:  # fmt: skip
+        task = progress.add_task("", total=None)
+        yield lambda: progress.advance(task)

@@ -1,0 +1,309 @@
+"""Lessons for the labelers: a stretch of a trajectory, its past labeled with gold, marked by names that do not count.
+
+A lesson hands the labeler a session that knows the past as gold has it, and lets it label the next steps. Scope: the
+mean of B-cubed F1 and switch F1. Event types: B-cubed F1. Both are taken with the scopes and event types of the past as
+clusters that can be joined, so that a return to a known one counts and a new name for it costs. Entity types: F1, a
+name of the model's own being read as the gold type that it most often stands beside on the other half of the stretch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from stitch.bench.data.types import GoldLabels, StepGold
+from stitch.bench.metrics.bcubed import bcubed
+from stitch.bench.metrics.entity_types import majority_mapping
+from stitch.bench.metrics.scores import Unscored, harmonic
+from stitch.bench.metrics.switches import switch_f1
+from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
+from stitch.signatures.programs import StepProgram, WindowProgram
+
+from stitch.core import ContextualIntent, Embedder, Labeler, LabelKind, Step, StepLabels, Trajectory
+from stitch.label.local import LocalLabeler
+from stitch.label.model import StepwiseLabeler, WindowedLabeler
+from stitch.label.model.matching import match_name
+from stitch.label.model.quoting import shorten, shown_text
+from stitch.lm import CHARS_PER_TOKEN, LanguageModel
+
+STRETCH_STEPS = 12
+"""How many steps a lesson asks to label. A whole window would make examples that few prompts can afford."""
+
+_MOST_REMARKS = 8
+_KINDS = {"scope": LabelKind.SCOPE, "event_types": LabelKind.EVENT_TYPE, "entity_types": LabelKind.ENTITY_TYPE}
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What a lesson gives: steps to label, and a session that knows what came before."""
+
+    trajectory: str
+    saved: bytes
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Right:
+    """What a lesson knows: gold of the steps, and what the past was labeled with."""
+
+    steps: tuple[GoldLabels, ...]
+    """Empty where there is no gold."""
+    scopes: tuple[str, ...] = ()
+    """Of the past, the last one at the end."""
+    events: tuple[tuple[str, ...], ...] = ()
+    """Sets of event types of the past."""
+
+
+class Made(NamedTuple):
+    """What the labeler said of a step."""
+
+    intent: ContextualIntent
+    by_model: bool
+    """Whether its reply could be used; else local labels stand in."""
+
+
+@dataclass
+class _Part:
+    score: float
+    remarks: list[str] = field(default_factory=list)
+
+
+class LabelTask:
+    """Labeling as a task for optimizers.
+
+    Args:
+        lessons: Made by `lessons_of` or `lessons_from_corrections`.
+        embedder: For the stepwise labeler; None trains the windowed one.
+    """
+
+    def __init__(self, lessons: Sequence[Lesson], *, embedder: Embedder | None = None) -> None:
+        gold = [own for lesson in lessons for own in lesson.gold.steps]
+        self.target = "windowed" if embedder is None else "stepwise"
+        self.demos = 2 if embedder is None else 3
+        cues = {
+            "induce_scope": any(own.scope for own in gold),
+            "select_events": any(own.event_types for own in gold),
+            "summarize": any(own.entity_types for own in gold),
+        }
+        self.trained: tuple[str, ...] = ("label_window",)
+        if embedder is not None:
+            self.trained = tuple(name for name, known in cues.items() if known)
+        self._embedder = embedder
+        self._fallback = LocalLabeler()
+
+    def program(self) -> Any:
+        """The prompts of the labeler."""
+        return WindowProgram() if self._embedder is None else StepProgram()
+
+    def labeler(self, model: LanguageModel, program: Any = None) -> WindowedLabeler | StepwiseLabeler:
+        """The labeler with a program."""
+        if self._embedder is None:
+            return WindowedLabeler(model, fallback=self._fallback, window_steps=STRETCH_STEPS, program=program)
+        return StepwiseLabeler(model, embedder=self._embedder, fallback=self._fallback, program=program)
+
+    def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> list[Made]:
+        """Label the steps of a lesson."""
+        labeler, given = self.labeler(model, program), lesson.given
+        session = labeler.begin(given.trajectory, given.saved)
+        made = session.label(given.steps)
+        canonical = session.inventory().vocabulary().canonical
+        return [Made(_canonical(each.intent, canonical), each.made_by == labeler.name) for each in made]
+
+    def mark(self, lesson: Lesson, outcome: Any) -> Marks:
+        """Compare labels with gold; steps whose replies could not be used count for nothing."""
+        made: list[Made] = outcome
+        right: Right = lesson.gold
+        measures = {
+            "scope_bcubed": _mark_scopes,
+            "scope_switch": _mark_switches,
+            "event_bcubed": _mark_events,
+            "entity_f1": _mark_entities,
+        }
+        parts = {name: part for name, measure in measures.items() if (part := measure(made, right)) is not None}
+        scopes = [part.score for name, part in parts.items() if name.startswith("scope")]
+        others = [part.score for name, part in parts.items() if not name.startswith("scope")]
+        each = [*([sum(scopes) / len(scopes)] if scopes else []), *others]
+        usable = sum(own.by_model for own in made) / len(made)
+        remarks = [remark for part in parts.values() for remark in part.remarks][:_MOST_REMARKS]
+        if usable < 1:
+            remarks.insert(0, f"The replies for {sum(not own.by_model for own in made)} of {len(made)} steps could not"
+                              " be used: each step needs one reading, with its number.")  # fmt: skip
+        score = usable * sum(each) / len(each) if each else 0.0
+        return Marks(score, {**{name: part.score for name, part in parts.items()}, "usable": usable}, " ".join(remarks))
+
+    def cost(self, lesson: Lesson) -> Cost:
+        """Calls and tokens of labeling its steps."""
+        steps = lesson.given.steps
+        shown = sum(len(shown_text(step)) for step in steps) // CHARS_PER_TOKEN
+        if self._embedder is None:
+            return Cost(1, 1_500 + shown + 60 * len(steps))
+        return Cost(4 * len(steps), 4 * 600 * len(steps) + 10 * shown)
+
+
+def lessons_of(trajectory: Trajectory, gold: StepGold, *, labeler: Labeler) -> Iterator[Lesson]:
+    """Yield the lessons of a trajectory with gold, one for each stretch that has any."""
+    own = [gold.get(str(step.id), GoldLabels()) for step in trajectory.steps]
+    yield from _lessons(trajectory, own, list(_as_labels(own)), labeler=labeler)
+
+
+def lessons_from_corrections(
+    trajectory: Trajectory,
+    labels: Sequence[StepLabels],
+    *,
+    corrected: Mapping[int, frozenset[LabelKind]],
+    labeler: Labeler,
+) -> Iterator[Lesson]:
+    """Yield the lessons of a trajectory of a memory, one for each stretch in which a person corrected something.
+
+    Args:
+        trajectory: Its steps.
+        labels: Of each step, as they are now.
+        corrected: By position, which kinds of labels a person has put right: these are the gold.
+        labeler: Whose sessions lessons are made of.
+    """
+    own = [_gold_of(each, corrected.get(place, frozenset())) for place, each in enumerate(labels)]
+    yield from _lessons(trajectory, own, labels, labeler=labeler)
+
+
+def _lessons(
+    trajectory: Trajectory, gold: Sequence[GoldLabels], known: Sequence[StepLabels], *, labeler: Labeler
+) -> Iterator[Lesson]:
+    session = labeler.begin(trajectory.id)
+    scopes: dict[str, None] = {}
+    events: dict[tuple[str, ...], None] = {}
+    said = hashlib.sha256()
+    for start in range(0, len(trajectory.steps), STRETCH_STEPS):
+        steps = trajectory.steps[start : start + STRETCH_STEPS]
+        own, labels = tuple(gold[start : start + len(steps)]), known[start : start + len(steps)]
+        for step in steps:
+            said.update(f"{step.role}\0{shown_text(step)}\0".encode())
+        if any(own):
+            yield Lesson(
+                key=said.hexdigest(),
+                group=trajectory.id,
+                given=Stretch(trajectory.id, session.save(), steps),
+                gold=Right(own, tuple(scopes), tuple(events)),
+                shown="\n".join(f"{step.role}: {shorten(shown_text(step), limit=160)}" for step in steps),
+                wanted="; ".join(f"{n}: {_told(each)}" for n, each in enumerate(own, start=1) if each),
+            )
+        session.replay(steps, labels)
+        for each in labels:
+            if each.intent.scope:
+                scopes.pop(each.intent.scope, None)
+                scopes[each.intent.scope] = None
+            if each.intent.event_types:
+                events[tuple(sorted(each.intent.event_types))] = None
+
+
+def _as_labels(gold: Sequence[GoldLabels]) -> Iterator[StepLabels]:
+    """Gold as labels; a step without a scope stays in the one before."""
+    scope = next((_scope_name(own) for own in gold if own.scope), "")
+    for own in gold:
+        scope = _scope_name(own) or scope
+        intent = ContextualIntent(scope=scope or None, event_types=own.event_types, entity_types=own.entity_types)
+        yield StepLabels(intent=intent, made_by="gold")
+
+
+def _gold_of(labels: StepLabels, kinds: frozenset[LabelKind]) -> GoldLabels:
+    return GoldLabels(**{name: labels.intent.of(kind) for name, kind in _KINDS.items() if kind in kinds})
+
+
+def _scope_name(gold: GoldLabels) -> str:
+    return ContextualIntent(scope=", ".join(gold.scope)).scope or ""
+
+
+def _told(gold: GoldLabels) -> str:
+    named = {"scope": gold.scope, "events": gold.event_types, "entities": gold.entity_types}
+    return ", ".join(f"{name} {' + '.join(values)}" for name, values in named.items() if values)
+
+
+def _canonical(intent: ContextualIntent, canonical: Callable[[LabelKind, str], str]) -> ContextualIntent:
+    values: dict[LabelKind, Callable[[str], str]] = {kind: partial(canonical, kind) for kind in LabelKind}
+    return ContextualIntent(
+        scope=canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
+        event_types=tuple(map(values[LabelKind.EVENT_TYPE], intent.event_types)),
+        entity_types=tuple(map(values[LabelKind.ENTITY_TYPE], intent.entity_types)),
+    )
+
+
+def _mark_scopes(made: Sequence[Made], right: Right) -> _Part | None:
+    """B-cubed F1, the scopes of the past being there to be joined."""
+    items = [(n, own.intent.scope, _scope_name(gold))
+             for n, (own, gold) in enumerate(zip(made, right.steps, strict=True), start=1) if gold.scope]  # fmt: skip
+    return _mark_clusters(items, list(right.scopes), what="belongs to")
+
+
+def _mark_events(made: Sequence[Made], right: Right) -> _Part | None:
+    pairs = enumerate(zip(made, right.steps, strict=True), start=1)
+    items = [(n, tuple(sorted(own.intent.event_types)), tuple(sorted(gold.event_types)))
+             for n, (own, gold) in pairs if gold.event_types]  # fmt: skip
+    return _mark_clusters(items, list(right.events), what="does")
+
+
+def _mark_clusters(
+    items: Sequence[tuple[int, Hashable, Hashable]], known: Sequence[Hashable], *, what: str
+) -> _Part | None:
+    found = [own for _, own, _ in items]
+    wanted = [gold for _, _, gold in items]
+    agreement = bcubed([*known, *found], [*known, *wanted], context=len(known))
+    if isinstance(agreement, Unscored):
+        return None
+    part = _Part(agreement.f1)
+    meanings: dict[Hashable, Hashable] = {name: name for name in known}
+    names: dict[Hashable, Hashable] = {name: name for name in known}
+    for n, own, gold in items:
+        if meanings.setdefault(own, gold) != gold:
+            part.remarks.append(f"Step {n} {what} {_say(gold)}; it was put with {_say(own)}, which is another.")
+        elif names.setdefault(gold, own) != own:
+            part.remarks.append(f"Step {n} {what} {_say(gold)} again; it was split off as {_say(own)}.")
+    return part
+
+
+def _mark_switches(made: Sequence[Made], right: Right) -> _Part | None:
+    last = right.scopes[-1:]
+    items = [(n, own.intent.scope, _scope_name(gold))
+             for n, (own, gold) in enumerate(zip(made, right.steps, strict=True), start=1) if gold.scope]  # fmt: skip
+    found: list[Hashable] = [*last, *(own for _, own, _ in items)]
+    wanted: list[Hashable] = [*last, *(gold for _, _, gold in items)]
+    agreement = switch_f1([(found, wanted)])
+    if isinstance(agreement, Unscored):
+        return None
+    part = _Part(agreement.f1)
+    for place, (n, _, gold) in enumerate(items, start=len(last)):
+        if place and (found[place] != found[place - 1]) != (wanted[place] != wanted[place - 1]):
+            leaves = wanted[place] != wanted[place - 1]
+            part.remarks.append(f"Step {n} {'turns to' if leaves else 'stays with'} {_say(gold)}.")
+    return part
+
+
+def _mark_entities(made: Sequence[Made], right: Right) -> _Part | None:
+    steps = [(own.intent.entity_types, gold.entity_types)
+             for own, gold in zip(made, right.steps, strict=True) if gold.entity_types]  # fmt: skip
+    if not steps:
+        return None
+    names = sorted({name for _, gold in steps for name in gold})
+    # Each half of the stretch tells what a name of the model's own means on the other.
+    readings = [majority_mapping(steps[1::2]), majority_mapping(steps[::2])]
+    hits = found = wanted = 0
+    missing: dict[str, None] = {}
+    odd: dict[str, None] = {}
+    for place, (own, gold) in enumerate(steps):
+        mapped = {match_name(name, names) or readings[place % 2].get(name) or name for name in own}
+        hits += len(mapped & set(gold))
+        found += len(mapped)
+        wanted += len(gold)
+        missing |= dict.fromkeys(name for name in gold if name not in mapped)
+        odd |= dict.fromkeys(sorted(mapped - set(gold)))
+    part = _Part(harmonic(hits / found, hits / wanted) if found else 0.0)
+    if missing:
+        part.remarks.append(f"Classes of details that were missed: {', '.join(list(missing)[:6])}.")
+    if odd:
+        part.remarks.append(f"Classes that do not matter there: {', '.join(list(odd)[:6])}.")
+    return part
+
+
+def _say(name: Hashable) -> str:
+    return " + ".join(map(repr, name)) if isinstance(name, tuple) else repr(name)

@@ -1,0 +1,173 @@
+"""The four optimizers of DSPy, each set up so that what it costs is known before."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from stitch.pipelines.optimize.students import Metric, Student, as_example, judge
+from stitch.pipelines.optimize.tasks import Lesson
+
+from stitch.errors import SettingsError
+
+SETS_OF_DEMOS = 3
+"""How many sets of examples are tried."""
+INSTRUCTIONS = 4
+"""How many instructions MIPRO proposes, the present one among them."""
+TRIALS = 8
+"""How many pairs of instruction and examples MIPRO tries."""
+REFLECTIONS = 10
+"""How many improved instructions GEPA tries at most, about."""
+STEPS = 3
+"""How many steps SIMBA takes."""
+CANDIDATES = 4
+"""How many programs SIMBA tries in a step."""
+BATCH = 12
+"""How many lessons a step of SIMBA looks at."""
+MINIBATCH = 3
+"""How many lessons a reflection of GEPA looks at."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an optimizer works with.
+
+    Attributes:
+        metric: Marks what students do.
+        demos: How many examples a prompt may get.
+        seed: Of whatever is drawn.
+        threads: How many lessons are run at once.
+        lm: The model that proposes instructions, as DSPy takes it.
+    """
+
+    metric: Metric
+    demos: int
+    seed: int
+    threads: int
+    lm: Any
+
+
+Optimizer = Callable[[Student, Sequence[Lesson], Setting], Any]
+"""Returns a student that was made better, or the same."""
+
+
+def bootstrap(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
+    """Give prompts examples: the model's own replies to lessons that it did better than on average."""
+    from dspy.teleprompt import BootstrapFewShotWithRandomSearch
+
+    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).score
+    optimizer = BootstrapFewShotWithRandomSearch(
+        metric=setting.metric.score,
+        metric_threshold=max(usual, 1e-6),
+        max_bootstrapped_demos=setting.demos,
+        max_labeled_demos=0,
+        num_candidate_programs=SETS_OF_DEMOS - 1,
+        num_threads=setting.threads,
+        max_errors=len(lessons),
+    )
+    # -3 is the student as it is, -1 the examples in their order, from 0 on shuffled ones.
+    candidates = [-3, -1, *range(SETS_OF_DEMOS - 1)]
+    return optimizer.compile(student, trainset=_examples(lessons, seed=setting.seed), restrict=candidates)
+
+
+def mipro(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
+    """Let the model propose instructions, and search for the best pair of instruction and examples."""
+    if find_spec("optuna") is None:
+        raise SettingsError("the optimizer 'mipro' needs the package 'optuna'", hint="pip install optuna")
+    from dspy.teleprompt import MIPROv2
+
+    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).score
+    optimizer = MIPROv2(
+        metric=setting.metric.score,
+        metric_threshold=max(usual, 1e-6),
+        prompt_model=setting.lm,
+        task_model=setting.lm,
+        max_bootstrapped_demos=setting.demos,
+        max_labeled_demos=0,
+        auto=None,
+        num_candidates=INSTRUCTIONS,
+        num_threads=setting.threads,
+        max_errors=len(lessons),
+        seed=setting.seed,
+        track_stats=False,
+    )
+    examples = _examples(lessons, seed=setting.seed)
+    return optimizer.compile(
+        student,
+        trainset=examples,
+        valset=examples,
+        num_trials=TRIALS,
+        minibatch=False,
+        program_aware_proposer=False,  # it would show the model our source code
+    )
+
+
+def gepa(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
+    """Let the model reflect on what the feedback says, and rewrite the instructions; keep what does better."""
+    from dspy.teleprompt import GEPA
+
+    examples = _examples(lessons, seed=setting.seed)
+    optimizer = GEPA(
+        metric=setting.metric.feedback,
+        max_metric_calls=gepa_runs(len(lessons)),
+        reflection_minibatch_size=min(MINIBATCH, len(lessons)),
+        reflection_lm=setting.lm,
+        num_threads=setting.threads,
+        seed=setting.seed,
+    )
+    return optimizer.compile(student, trainset=examples, valset=examples)
+
+
+def gepa_runs(lessons: int) -> int:
+    """How many runs GEPA may make: each reflection looks at a few lessons twice, and every third is tried on all."""
+    return lessons * (1 + REFLECTIONS // 3) + 2 * MINIBATCH * REFLECTIONS
+
+
+def simba(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
+    """Sample replies, and add examples or rules where the same lesson goes now well and now badly."""
+    from dspy.teleprompt import SIMBA
+
+    optimizer = SIMBA(
+        metric=setting.metric.feedback,
+        bsize=min(BATCH, len(lessons)),
+        num_candidates=CANDIDATES,
+        max_steps=STEPS,
+        max_demos=setting.demos,
+        prompt_model=setting.lm,
+        num_threads=setting.threads,
+    )
+    return optimizer.compile(student, trainset=_examples(lessons, seed=setting.seed), seed=setting.seed)
+
+
+OPTIMIZERS: Mapping[str, Optimizer] = {"bootstrap": bootstrap, "mipro": mipro, "gepa": gepa, "simba": simba}
+"""By name."""
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Keep what DSPy's optimizers print, log and warn of from the output of the command."""
+    loggers = [logging.getLogger(name) for name in ("dspy", "optuna", "gepa")]
+    levels = [logger.level for logger in loggers]
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        try:
+            with redirect_stdout(nowhere), redirect_stderr(nowhere):
+                yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
+
+
+def _examples(lessons: Sequence[Lesson], *, seed: int) -> list[Any]:
+    examples = [as_example(lesson) for lesson in lessons]
+    random.Random(seed).shuffle(examples)
+    return examples

@@ -1,0 +1,119 @@
+"""A program as DSPy's optimizers see it: a module whose predictors they change, and a metric with feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any
+
+import dspy
+from stitch.pipelines.optimize.tasks import Lesson, Marks, Task
+
+from stitch.label.model.compiled import Scores
+from stitch.lm import CHARS_PER_TOKEN
+
+COST_OF_1000_TOKENS = 0.01
+"""What a prompt that is longer by a thousand tokens costs, in points of score: it is paid for with every call."""
+
+Run = Callable[[Any, Lesson], Any]
+"""Runs a full program on a lesson."""
+
+
+class Student(dspy.Module):
+    """The predictors of a program that are trained, under their own names; the others are as they stand in the code."""
+
+    def __init__(self, task: Task, run: Run) -> None:
+        super().__init__()
+        plain = dict(task.program().named_predictors())
+        for name in task.trained:
+            setattr(self, name, plain[name])
+        self._names = task.trained
+        # A bound method would be copied with its task, which may hold a memory.
+        self._make: Callable[[], Any] = lambda: task.program()
+        self._execute = run
+
+    def program(self) -> Any:
+        """The whole program, with the predictors of this student."""
+        program = self._make()
+        for name in self._names:
+            setattr(program, name, getattr(self, name))
+        return program
+
+    def forward(self, lesson: Lesson) -> Any:
+        """Run a lesson."""
+        program = self.program()
+        return dspy.Prediction(outcome=self._execute(program, lesson), prompt_tokens=prompt_tokens(program))
+
+
+def prompt_tokens(program: Any) -> int:
+    """How long the instructions and examples of all predictors are together, in tokens, about."""
+    chars = 0
+    for _, predictor in program.named_predictors():
+        chars += len(predictor.signature.instructions)
+        chars += sum(len(str(value)) for demo in predictor.demos for value in dict(demo).values())
+    return chars // CHARS_PER_TOKEN
+
+
+def as_example(lesson: Lesson) -> Any:
+    """A lesson as DSPy's optimizers take it."""
+    return dspy.Example(lesson=lesson, wanted=lesson.wanted).with_inputs("lesson")
+
+
+class Metric:
+    """Marks runs of lessons, less what a longer prompt costs.
+
+    Args:
+        task: Whose lessons they are.
+        plain_tokens: How long the prompts are as they stand in the code.
+    """
+
+    def __init__(self, task: Task, *, plain_tokens: int) -> None:
+        self._task = task
+        self._plain_tokens = plain_tokens
+
+    def marks(self, lesson: Lesson, prediction: Any) -> Marks:
+        """The marks of one run."""
+        marks = self._task.mark(lesson, prediction.outcome)
+        longer = max(0, prediction.prompt_tokens - self._plain_tokens)
+        feedback = marks.feedback
+        if longer > 250:
+            feedback += f" The prompt is {longer} tokens longer than it was, which each call pays for: say it shorter."
+        score = max(0.0, marks.score - longer / 1000 * COST_OF_1000_TOKENS)
+        return Marks(score, marks.parts, feedback.strip() or "All right.")
+
+    def score(self, example: Any, prediction: Any, trace: Any = None) -> float:
+        """The score alone, as few-shot optimizers take it."""
+        return self.marks(example.lesson, prediction).score
+
+    def feedback(
+        self, example: Any, prediction: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
+    ) -> Any:
+        """Score and feedback, as optimizers take them that reflect."""
+        if prediction is None:
+            return dspy.Prediction(score=0.0, feedback="It could not be run.")
+        marks = self.marks(example.lesson, prediction)
+        return dspy.Prediction(score=marks.score, feedback=marks.feedback)
+
+
+def judge(student: Student, lessons: Sequence[Lesson], *, metric: Metric, threads: int) -> Scores:
+    """The mean marks of a student on lessons. Whatever goes wrong is raised."""
+
+    def one(lesson: Lesson) -> Marks:
+        return metric.marks(lesson, student(lesson=lesson))
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        # DSPy's settings are in the context, which a plain pool would not hand on.
+        all_marks = [each.result() for each in [pool.submit(copy_context().run, one, lesson) for lesson in lessons]]
+    finally:
+        pool.shutdown(cancel_futures=True)
+    names = dict.fromkeys(name for marks in all_marks for name in marks.parts)
+    parts = {name: _mean([marks.parts[name] for marks in all_marks if name in marks.parts]) for name in names}
+    return Scores(
+        score=_mean([marks.score for marks in all_marks]), parts=parts, prompt_tokens=prompt_tokens(student.program())
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(sum(values) / len(values), 6)

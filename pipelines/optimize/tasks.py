@@ -1,0 +1,78 @@
+"""What is learned: the protocol between whoever has the gold and the optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from stitch.lm import LanguageModel
+
+
+@dataclass(frozen=True, repr=False)
+class Lesson:
+    """One example.
+
+    Attributes:
+        key: A digest of what it asks; two lessons with one key are the same.
+        group: What must not be on both sides of the split, such as a trajectory.
+        given: What the task needs to run it.
+        gold: What the task needs to mark it.
+        shown: What it asks, for a reader.
+        wanted: What would be right, for a reader.
+    """
+
+    key: str
+    group: str
+    given: Any
+    gold: Any
+    shown: str
+    wanted: str
+
+    def __repr__(self) -> str:
+        return f"Lesson(given={self.shown!r}, wanted={self.wanted!r})"  # optimizers show it to the model
+
+
+class Marks(NamedTuple):
+    """How well a lesson was done."""
+
+    score: float
+    """From 0 to 1."""
+    parts: Mapping[str, float]
+    """The measures that it is made of, by name; those that do not apply are left out."""
+    feedback: str
+    """What was wrong and what would have been right, for the model that improves the prompt."""
+
+
+class Cost(NamedTuple):
+    """What one run of a lesson costs, about."""
+
+    calls: int
+    tokens: int
+
+
+class Task(Protocol):
+    """A program with lessons for it. Runs of several lessons may be under way at once."""
+
+    target: str
+    """What the program does; compiled programs are marked with it."""
+    trained: tuple[str, ...]
+    """The predictors of the program that the lessons say something about."""
+    demos: int
+    """How many examples a prompt may get."""
+
+    def program(self) -> Any:
+        """The program as it stands in the code, with predictors of its own."""
+        ...
+
+    def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> Any:
+        """What the program makes of a lesson. Replies that cannot be used are part of it, not raised."""
+        ...
+
+    def mark(self, lesson: Lesson, outcome: Any) -> Marks:
+        """How good that is."""
+        ...
+
+    def cost(self, lesson: Lesson) -> Cost:
+        """What running it costs, about."""
+        ...

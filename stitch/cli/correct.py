@@ -1,0 +1,64 @@
+"""`stitch correct`: what a person knows better. `stitch forget correct` is the same command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.errors import InputError
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+
+
+@click.command()
+@click.argument("step")
+@memory_options
+@click.option("--trajectory", metavar="ID", help="Of the step; needed if several have a step of this id.")
+@click.option("--text", metavar="TEXT", help="The right text.")
+@click.option("--scope", metavar="NAME", help="The right thematic scope.")
+@click.option("--event", "--event-type", "event_types", metavar="NAME", multiple=True, help="The right event types.")
+@click.option(
+    "--entity", "--entity-type", "entity_types", metavar="NAME", multiple=True, help="The right key entity types."
+)
+@click.option("--by", metavar="NAME", default="person", show_default=True, help="Who corrects it.")
+@json_option
+def command(
+    *, as_json: bool, step: str, trajectory: str | None, text: str | None, scope: str | None, by: str,
+    event_types: tuple[str, ...], entity_types: tuple[str, ...], **arguments: Any,
+) -> None:  # fmt: skip
+    """Replace the text or the labels of STEP; what it was stays in its history.
+
+    Labels that were corrected stay when a memory is labeled anew, and are what `stitch optimize` learns from, if it is
+    given the memory as --train.
+
+    \b
+    Example:
+      stitch correct 12 --trajectory trip-1 --scope "day 2" --event "ask price" --memory trip.memory
+    """
+    given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
+    with opened_memory(**arguments) as memory:
+        labels = {name: value for name, value in given.items() if value}
+        trajectory = trajectory or _trajectory_of(step, memory)
+        memory.correct(step, trajectory=trajectory, text=text, labels=labels, by=by)
+        revisions = memory.history(step, trajectory=trajectory)
+    if as_json:
+        print_json({"step": step, "trajectory": trajectory, "revisions": len(revisions)})
+    else:
+        click.echo(f"step {step} of {trajectory} is corrected; {len(revisions)} earlier versions are kept")
+
+
+def _trajectory_of(step: str, memory: Memory) -> str:
+    """The only trajectory that has a step of this id.
+
+    Raises:
+        InputError: None has, or several have.
+    """
+    found = [receipt.trajectory for receipt in memory.receipts() if receipt.step == step]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InputError(f"no trajectory has a step {step!r}", hint="`stitch show --steps` lists the steps")
+    raise InputError(f"{len(found)} trajectories have a step {step!r}", hint=f"add --trajectory, such as {found[0]!r}")
