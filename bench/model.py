@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from stitch.cli.options import json_option, print_json
 from stitch.core import Labeler, SourcedStep, Step
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from dspy import lm15
 
 TRAJECTORIES = 32
@@ -137,26 +139,35 @@ def measure_growth(steps: Sequence[Step]) -> float:
 
 
 class SlowProvider:
-    """A provider on this machine that answers by rule after a fixed time, while it is entered."""
+    """A provider on this machine that answers by rule after a fixed time, while it is entered.
+
+    It is a process of its own, as a provider is: what it computes is not taken from us.
+    """
 
     def __init__(self, latency_s: float) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _exchange(latency_s))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-
-    @property
-    def base_url(self) -> str:
+        spawning = get_context("spawn")
+        self._here, there = spawning.Pipe()
+        self._process = spawning.Process(target=_serve, args=(latency_s, there), daemon=True)
+        self.base_url = ""
         """What to give as `base_url`."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> SlowProvider:
-        self._thread.start()
+        self._process.start()
+        self.base_url = f"http://127.0.0.1:{self._here.recv()}/v1"
         return self
 
     def __exit__(self, *reason: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._process.terminate()
+        self._process.join()
+        self._process.close()
+        self._here.close()
+
+
+def _serve(latency_s: float, there: Connection) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _exchange(latency_s))
+    server.daemon_threads = True
+    there.send(server.server_address[1])
+    server.serve_forever()
 
 
 def _exchange(latency_s: float) -> type[BaseHTTPRequestHandler]:
