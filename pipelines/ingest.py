@@ -235,6 +235,8 @@ class LabelingEstimate(BaseModel):
     steps: int
     model_calls: int
     model_tokens: int
+    model_cost_usd: float | None = None
+    """None if the price of the model is not known."""
 
 
 def estimate(
@@ -249,16 +251,19 @@ def estimate(
     for item in items:
         if not isinstance(item, Rejection):
             trajectories.setdefault(item.trajectory, []).append(item.step)
-    calls = tokens = 0
+    calls = asked = told = 0
+    price = None
     if isinstance(labeler, StepwiseLabeler | WindowedLabeler):
+        price = labeler.model.price
         for steps in trajectories.values():
             cost = labeler.estimate(steps)
-            calls, tokens = calls + cost.calls, tokens + cost.prompt_tokens + cost.reply_tokens
+            calls, asked, told = calls + cost.calls, asked + cost.prompt_tokens, told + cost.reply_tokens
     return LabelingEstimate(
         trajectories=len(trajectories),
         steps=sum(map(len, trajectories.values())),
         model_calls=calls,
-        model_tokens=tokens,
+        model_tokens=asked + told,
+        model_cost_usd=None if price is None else round(price.of(asked, told), 6),
     )
 
 
@@ -267,9 +272,10 @@ def print_estimate(cost: LabelingEstimate, *, as_json: bool) -> None:
     if as_json:
         print_json(cost.model_dump())
         return
+    money = "" if cost.model_cost_usd is None else f", ${cost.model_cost_usd:.4f}"
     click.echo(
         f"{cost.steps} steps of {cost.trajectories} trajectories: about {cost.model_calls} calls of the model"
-        f" and {cost.model_tokens} tokens"
+        f" and {cost.model_tokens} tokens{money}"
     )
 
 

@@ -209,6 +209,9 @@ def _build(
     stack.callback(ingestor.close)
     ingestor.recover()
     finish_purge(ingestor, folder=folder)
+    let_go = getattr(embedder, "close", None)  # one that is served elsewhere keeps connections
+    if let_go is not None:
+        resources.callback(let_go)
     if model is not None:
         resources.callback(model.close)
     resources.callback(ingestor.close)
@@ -363,7 +366,7 @@ def _selector(settings: Settings, model: LanguageModel | None) -> FilterSelector
     program = FilterProgram()
     if settings.filter_program is not None:
         load_compiled(settings.filter_program, program, target="filter")
-    return ModelFilterSelector(model, program=program)
+    return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)
 
 
 def is_url(location: str) -> bool:

@@ -34,6 +34,8 @@ class Settings(BaseSettings):
     """Who labels the steps: this machine alone, or a language model."""
     filter: Literal["local", "model"] = "local"
     """Who chooses the labels that a question licenses."""
+    filter_by_kind: bool = False
+    """Let a model choose in one call a kind of label, as in the paper, instead of in one call."""
     retriever: Literal["intent", "dense", "lexical", "hybrid"] = "intent"
     """How to search: by labels first, or by one or both similarities alone."""
     k: Annotated[int, Field(ge=1, le=10_000)] = 40

@@ -242,6 +242,7 @@ class LanguageModel:
             )
         self.name = name
         self.limits = limits
+        self.price = price
         self.ledger = ledger or Ledger()
         self._base_url, self._api_key = base_url, api_key
         self._engine = _Engine(self, completion, price=price, pause=pause)

@@ -70,7 +70,7 @@ def test_a_missing_file_and_a_wrong_variable_are_named(tmp_path, monkeypatch):
 
 
 def test_keys_do_not_show():
-    assert "secret" not in repr(load_settings(qdrant_key="secret").settings)
+    assert "sesame" not in repr(load_settings(qdrant_key="sesame").settings)
 
 
 @pytest.mark.parametrize("file", CONFIGS, ids=lambda file: file.name)
