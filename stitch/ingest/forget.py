@@ -18,7 +18,6 @@ from stitch.ingest.entries import Entry, encode_labels, encode_step
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.journal import Journal
 from stitch.ingest.repair import NEXT_FOLDER
-from stitch.ingest.secrets import redact_text
 from stitch.ingest.traces import Proof, remove_lines, search_files, traces_of
 
 PERSON = "person"
@@ -164,8 +163,7 @@ def correct(
         raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
     right, made = entry.step, entry.labels
     if text is not None:
-        text = redact_text(text)[0] if ingestor.redacts else text
-        right = right.model_copy(update={"content": clean_text(text)})
+        right = right.model_copy(update={"content": clean_text(ingestor.without_secrets(text))})
         made = made and made.model_copy(update={"references": (), "mentions": (), "summary": ""})
     if labels and made is not None:
         intent = ContextualIntent.model_validate({**made.intent.model_dump(), **labels})
@@ -266,24 +264,32 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
         ingestor.rework(tenant, trajectory, change)
     if selected:
         purge(ingestor, folder=folder)
-    return Erased(len(selected), len(trajectories), search_files(folder, ingestor, traces))
+    proof = search_files(folder, ingestor, traces)
+    if any(found.startswith(ingestor.journal.path.name) for found in proof.found):
+        ingestor.journal.compact()
+        proof = search_files(folder, ingestor, traces)
+    return Erased(len(selected), len(trajectories), proof)
 
 
 def purge(ingestor: Ingestor, *, folder: Path) -> None:
-    """Rewrite what may hold erased bytes in freed parts: the files of journal and store, a half-built next store."""
+    """Remove erased bytes from freed parts: of the files of the store, of the journal's log, of a half-built store.
+
+    The journal itself overwrites what is deleted, so that its file need not be written anew.
+    """
     shutil.rmtree(folder / NEXT_FOLDER, ignore_errors=True)
     ingestor.flush()
     if isinstance(ingestor.store, PurgeableStore):
         ingestor.store.purge()
     with ingestor.journal.transaction() as db:
         db.execute("DELETE FROM purges")
-    ingestor.journal.compact()
+    ingestor.journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
     """Purge if an erasure was interrupted before it had done so."""
     if ingestor.journal.rows("SELECT 1 FROM purges LIMIT 1"):
         purge(ingestor, folder=folder)
+        ingestor.journal.compact()
 
 
 def _erase_rows(

@@ -12,11 +12,10 @@ from stitch.core import snippet_id
 from stitch.errors import JournalError
 from stitch.ingest.entries import Entry
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.needles import LEAST_BYTES, Needles
 
-_LEAST_BYTES = 8
 _FRAGMENT_BYTES = 24
-_PIECE_BYTES = 1 << 22
-_HASH_BITS = 22
+_PIECE_BYTES = 1 << 24
 # What JSON writes otherwise than it is said ends a fragment, so that fragments look alike in every file.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
 _NAMES = re.compile(r"[A-Z0-9]\w*(?:[ .,:/-]{1,2}[A-Z0-9]\w*)*")
@@ -50,7 +49,7 @@ def traces_of(entries: Iterable[Entry], *, tenant: str) -> set[bytes]:
                 data = line.strip().encode().lower()
                 starts = (0, (len(data) - _FRAGMENT_BYTES) // 2, len(data) - _FRAGMENT_BYTES)
                 traces.update(data[max(start, 0) :][:_FRAGMENT_BYTES] for start in starts)
-    return {trace for trace in traces if len(trace) >= _LEAST_BYTES}
+    return {trace for trace in traces if len(trace) >= LEAST_BYTES}
 
 
 def remove_lines(folder: Path, entries: Sequence[Entry], traces: set[bytes], *, tenant: str) -> int:
@@ -75,11 +74,13 @@ def remove_lines(folder: Path, entries: Sequence[Entry], traces: set[bytes], *, 
 
 
 def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes]) -> Proof:
-    """Search every file of a memory folder for traces; those that remaining steps say too do not count."""
-    hits: dict[str, set[bytes]] = {}
+    """Search every file of a memory folder for traces, except for those that remaining steps say too."""
+    innocent = _said_by_others(ingestor, traces)
+    needles = Needles(traces - innocent)
+    found: list[str] = []
     files, size = 0, 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        found: set[bytes] = set()
+        there: set[bytes] = set()
         try:
             file = path.open("rb")
         except FileNotFoundError:  # the engine makes and moves files of its log when it likes
@@ -91,38 +92,11 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes]) -> Proof:
                 size += len(piece)
                 data = tail + piece.lower()
                 if data.count(0) < len(data):  # files are made larger than what is in them
-                    found |= find_traces(traces - found, data)
-                tail = data[-512:]
-        if found:
-            hits[str(path.relative_to(folder))] = found
-    innocent = _said_by_others(ingestor, set().union(*hits.values())) if hits else set()
-    left = {name: found - innocent for name, found in hits.items()}
-    told = tuple(f"{name}: {len(found)} traces" for name, found in left.items() if found)
-    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), told)
-
-
-def find_traces(traces: set[bytes], data: bytes) -> set[bytes]:
-    """Which of the traces stand in the data; both in lower case."""
-    if len(traces) * len(data) < 1 << 24:
-        return {trace for trace in traces if trace in data}
-    import numpy as np
-
-    by_prefix: dict[int, set[int]] = {}
-    for trace in traces:
-        by_prefix.setdefault(int.from_bytes(trace[:_LEAST_BYTES], "little"), set()).add(len(trace))
-    prefixes = np.array(sorted(by_prefix), dtype=np.uint64)
-    factor, shift = np.uint64(0x9E3779B97F4A7C15), np.uint64(64 - _HASH_BITS)
-    table = np.zeros(1 << _HASH_BITS, dtype=bool)
-    table[(prefixes * factor) >> shift] = True
-    found: set[bytes] = set()
-    for start in range(min(_LEAST_BYTES, len(data))):
-        windows = np.frombuffer(data, dtype="<u8", count=(len(data) - start) // _LEAST_BYTES, offset=start)
-        places = np.flatnonzero(table[(windows * factor) >> shift])
-        places = places[np.isin(windows[places], prefixes)]
-        for place, prefix in zip(places.tolist(), windows[places].tolist(), strict=True):
-            offset = start + place * _LEAST_BYTES
-            found.update(data[offset : offset + length] for length in by_prefix[prefix])
-    return found & traces
+                    there |= needles.found_in(data)
+                tail = data[max(len(data) - needles.longest, 0) :]
+        if there:
+            found.append(f"{path.relative_to(folder)}: {len(there)} traces")
+    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found))
 
 
 def _said_by_others(ingestor: Ingestor, traces: set[bytes]) -> set[bytes]:
@@ -130,7 +104,7 @@ def _said_by_others(ingestor: Ingestor, traces: set[bytes]) -> set[bytes]:
         "SELECT CAST(s.payload AS TEXT) || char(10) || t.name || char(10) || t.tenant FROM steps s"
         " JOIN trajectories t ON t.number = s.trajectory"
     )
-    return find_traces(traces, "\n".join(text for (text,) in rows).encode().lower())
+    return Needles(traces).found_in("\n".join(text for (text,) in rows).encode().lower())
 
 
 def _speaks_of(line: bytes, ids: set[tuple[str, str]], traces: set[bytes], tenant: str) -> bool:
@@ -143,7 +117,7 @@ def _speaks_of(line: bytes, ids: set[tuple[str, str]], traces: set[bytes], tenan
     steps = fields.get("steps")
     if isinstance(steps, list) and any((fields.get("trajectory"), step) in ids for step in steps):
         return True
-    return bool(find_traces(traces, line.lower()))
+    return bool(Needles(traces).found_in(line.lower()))
 
 
 def _texts(entry: Entry) -> Iterator[str]:

@@ -17,7 +17,7 @@ from stitch import Memory, Step, open_memory
 from stitch.core import StepState, ToolCall
 from stitch.errors import InputError, JournalError
 from stitch.ingest.forget import Selector, correct, erase, retire, select
-from stitch.ingest.traces import find_traces
+from stitch.ingest.needles import Needles
 from stitch.observe import TraceObserver
 
 Make = Callable[..., Any]
@@ -319,4 +319,4 @@ def test_finding_many_traces_at_once_finds_what_looking_for_each_finds(
     traces = {data[start : start + length] for start, length in cuts} | set(others)
     traces = {trace for trace in traces if len(trace) >= 8}
     everything = data * repeat
-    assert find_traces(traces, everything) == {trace for trace in traces if trace in everything}
+    assert Needles(traces).found_in(everything) == {trace for trace in traces if trace in everything}
