@@ -26,11 +26,16 @@ from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
     type=click.Choice(["high", "medium", "low"]),
     help="Only what the user said (high), what an agent said too (medium), or all.  [default: low]",
 )
+@click.option(
+    "--as-of",
+    metavar="STEP|TIME",
+    help="Answer as the memory would have then: a time (2026-03-01T12:00), or a step of --trajectory.",
+)
 @click.option("--context", is_flag=True, help="Print the context for a prompt instead of the list of steps.")
 @json_option
 def command(
     text: str, *, as_json: bool, context: bool, trajectory: str | None, asked_at: str | None, min_trust: str | None,
-    **settings: Any,
+    as_of: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
@@ -39,7 +44,7 @@ def command(
       stitch query "What did the hotel for day 1 cost?" --memory trip.memory -k 5
     """
     with opened_memory(**settings) as memory:
-        result = memory.search(text, trajectory=trajectory, asked_at=asked_at, min_trust=min_trust)
+        result = memory.search(text, trajectory=trajectory, asked_at=asked_at, min_trust=min_trust, as_of=as_of)
     if as_json:
         print_json(result_as_json(result))
     elif context:
@@ -73,6 +78,8 @@ def _hit_as_json(rank: int, hit: ScoredSnippet) -> dict[str, Any]:
         "step": snippet.step,
         "position": snippet.position,
         "role": snippet.role,
+        "happened": snippet.happened,
+        "recorded": snippet.recorded,
         "origin": snippet.origin.value,
         "trust": snippet.trust.value,
         "density": _plain(hit.density),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 JOURNAL_FILE = "journal.sqlite"
 """Where a memory keeps what it was given."""
+RECALLS_FILE = "recalls.jsonl"
+"""Where a memory keeps what it was asked, if the settings say so."""
 OWNER_FILE = "owner.json"
 """Beside the journal of a memory on a server, says who has it open; a store in a folder says so itself."""
 LEDGER_FILE = "ledger.jsonl"
@@ -215,7 +217,13 @@ def _build(
     if model is not None:
         resources.callback(model.close)
     resources.callback(ingestor.close)
+    recalls = None
+    if settings.recall_log:
+        from stitch.observe.recalls import RecallLog
+
+        recalls = RecallLog(folder / RECALLS_FILE, most=settings.recall_log, clean=ingestor.without_secrets)
     return Memory(
+        recalls=recalls,
         tenant=settings.tenant,
         ingestor=ingestor,
         store=store,

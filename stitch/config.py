@@ -63,6 +63,8 @@ class Settings(BaseSettings):
 
     max_step_chars: Annotated[int, Field(ge=1)] = 1_000_000
     """The longest step that is accepted, in characters."""
+    recall_log: Annotated[int, Field(ge=0)] = 0
+    """How many questions of a tenant are kept with what they found; none by default, for they are people's words."""
     redact_secrets: bool = True
     """Take keys, tokens and passwords out of steps before anything is written; receipts tell what was taken out."""
     power_safe: bool = False

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -20,6 +20,7 @@ from stitch.core import (
     SCHEMA_VERSION,
     IntentFilter,
     LabelInventory,
+    Moment,
     Receipt,
     RetrievalResult,
     Searched,
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     from stitch.ingest.repair import Verification
     from stitch.ingest.retention import Expiry
     from stitch.label.model.offline import OfflineLabeler
+    from stitch.observe.recalls import Recall, RecallLog
     from stitch.retrieve import IntentRetriever, WhyNot
+    from stitch.why import Why
 
 
 class MemoryStatus(BaseModel):
@@ -103,6 +106,7 @@ class Memory:
         ledger: Ledger | None = None,
         model_workers: int = 0,
         retention: Sequence[RetentionRule] = (),
+        recalls: RecallLog | None = None,
     ) -> None:
         self.tenant = _tenant_name(tenant)
         self._ingestor = ingestor
@@ -112,6 +116,7 @@ class Memory:
         self._intent = intent
         self._defaults = defaults
         self._observer = observer
+        self._recalls = recalls
         self._resources = resources
         self.folder = folder
         """Where the journal is, and the snippets too unless they are on a server."""
@@ -159,6 +164,7 @@ class Memory:
         intent_filter: IntentFilter | None = None,
         retriever: str | None = None,
         min_trust: Trust | str | None = None,
+        as_of: float | str | None = None,
     ) -> RetrievalResult:
         """Find the steps that answer a question: by shared labels first, by similarity second (§2.3).
 
@@ -172,6 +178,8 @@ class Memory:
             retriever: `intent`, `dense`, `lexical` or `hybrid`; what the settings say by default.
             min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
+            as_of: Answer as the memory would have then, merges of labels included: Unix seconds, a time as ISO 8601
+                writes it, or the id of a step of `trajectory`. What was erased or retired since is not there.
         """
         request = self._request(
             query=query,
@@ -181,14 +189,17 @@ class Memory:
             asked_at=asked_at,
             intent_filter=intent_filter,
             min_trust=min_trust,
+            as_of=self._moment(as_of, trajectory),
         )
         with charged_to(self.tenant):
-            result = self._retriever(retriever).search(request)
+            result = self._retriever(retriever, request.as_of).search(request)
+        if self._recalls is not None:
+            self._recalls.note(result)
         self._observer.notice(
             Searched(
                 tenant=self.tenant,
                 trajectory=trajectory,
-                query=query,
+                query=self._ingestor.without_secrets(query),
                 intent_filter=result.intent_filter,
                 hits=tuple(hit.snippet.id for hit in result.hits),
                 milliseconds=result.milliseconds,
@@ -212,6 +223,39 @@ class Memory:
         )
         return self._intent.why_not(request, step=step)
 
+    def why(self, query: str, *, step: str, trajectory: str, k: int | None = None, **options: Any) -> Why:
+        """Say why a step comes back for a question, or why it does not: labels, rank, trust, state and budget.
+
+        Args:
+            query: The question.
+            step: The id of the step.
+            trajectory: Where it is; all trajectories are searched.
+            k: How many steps count as hits; what the settings say by default.
+            options: `min_trust`, `as_of` and `asked_at` as in `search`.
+
+        Raises:
+            InputError: The memory knows no such step; it was never accepted, or erased.
+        """
+        from stitch.why import explain
+
+        options["as_of"] = self._moment(options.get("as_of"), trajectory)
+        chosen = self._defaults.k if k is None else k
+        request = self._request(query=query, k=chosen, budget_tokens=self._defaults.budget_tokens, **options)
+        intent = cast("IntentRetriever", self._retriever(self._intent.mode, request.as_of))
+        with charged_to(self.tenant):
+            return explain(self._ingestor.journal, intent, request, step=step, trajectory=trajectory)
+
+    def recalls(self) -> list[Recall]:
+        """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
+        return [] if self._recalls is None else self._recalls.read(self.tenant)
+
+    def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:
+        if as_of is None:
+            return None
+        from stitch.ingest.past import moment_of
+
+        return moment_of(self._ingestor.journal, as_of, tenant=self.tenant, trajectory=trajectory)
+
     def _request(self, **fields: Any) -> SearchRequest:
         try:
             return SearchRequest(tenant=self.tenant, **fields)
@@ -219,12 +263,17 @@ class Memory:
             first = error.errors()[0]
             raise InputError(f"search argument {first['loc'][0]!r}: {str(first['msg']).lower()}") from None
 
-    def _retriever(self, name: str | None) -> Retriever:
+    def _retriever(self, name: str | None, moment: Moment | None = None) -> Retriever:
         try:
-            return self._retrievers[name or self._defaults.retriever]
+            retriever = self._retrievers[name or self._defaults.retriever]
         except KeyError:
             known = ", ".join(self._retrievers)
             raise SettingsError(f"no retriever {name!r}", hint=f"one of {known}") from None
+        if moment is None:
+            return retriever
+        from stitch.ingest.past import in_the_past
+
+        return in_the_past(retriever, ingestor=self._ingestor, moment=moment)
 
     def add_each(self, steps: Sequence[Step], *, trajectory: str) -> list[Receipt | StepRejectedError]:
         """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are stored."""

@@ -23,6 +23,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("stitch.bench.demo:command", "See the memory do its main job on two sample trajectories."),
     "ingest": ("stitch.pipelines.ingest:command", "Store the steps of files or of standard input."),
     "query": ("stitch.pipelines.query:command", "Find the steps that answer a question."),
+    "why": ("stitch.cli.why:command", "Say why a step comes back for a question, or why it does not."),
+    "recalls": ("stitch.cli.recalls:command", "List what was asked last and what came back, if that is kept."),
     "show": ("stitch.cli.show:command", "Draw the scopes of a trajectory as lanes over its steps."),
     "labels": ("stitch.cli.labels:command", "List the labels of a memory."),
     "status": ("stitch.cli.status:command", "Say what a memory holds and what waits or failed."),

@@ -47,7 +47,7 @@ from stitch.errors import (
 )
 from stitch.ingest.entries import Entry, IngestCounts, differences, encode_labels
 from stitch.ingest.journal import Journal
-from stitch.ingest.secrets import redact_steps
+from stitch.ingest.secrets import redact_steps, redact_text
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
 from stitch.lm import charged_to
 
@@ -244,6 +244,10 @@ class Ingestor:
             entry._replace(redacted=redacted.get(entry.seq, ())).receipt()
             for entry in self.journal.every_entry(tenant, state=state)
         )
+
+    def without_secrets(self, text: str) -> str:
+        """A text as it may be written."""
+        return redact_text(text)[0] if self.redacts else text
 
     def redacted(self, tenant: str) -> dict[str, int]:
         """How many secrets of each kind were taken out of the steps of a tenant."""

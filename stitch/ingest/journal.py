@@ -273,6 +273,11 @@ class Journal:
         )
         return IngestCounts(*self.rows(query, tenant, tenant)[0])
 
+    def entry(self, tenant: str, trajectory: str, step: str) -> Entry | None:
+        """One step; None if there is none of this id."""
+        rows = self.rows(f"{_ENTRIES} WHERE t.tenant = ? AND t.name = ? AND s.step = ?", tenant, trajectory, step)
+        return _entry(rows[0]) if rows else None
+
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
         """What was taken out of the steps of a tenant, by `Entry.seq`."""
         query = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -65,6 +66,12 @@ class IntentRetriever:
         self._store, self._selector, self._inventories = store, selector, inventories
         self._similarity = Similarity(embedder=embedder, lexical=lexical)
         self._counter, self._density, self._informative = counter, count, informative
+
+    def over(self, store: SnippetStore, *, inventories: Inventories) -> IntentRetriever:
+        """The same retriever over another store and label space."""
+        other = copy.copy(self)
+        other._store, other._inventories = store, inventories
+        return other
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. A filter that the request brings along is used as it is."""

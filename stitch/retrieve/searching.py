@@ -87,6 +87,10 @@ class Unlabeled:
         self.mode = mode
         self._store, self._similarity, self._counter = store, similarity, counter
 
+    def over(self, store: SnippetStore, *, inventories: object = None) -> Unlabeled:
+        """The same retriever over another store; it looks at no labels."""
+        return Unlabeled(self.mode, store=store, similarity=self._similarity, counter=self._counter)
+
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; a filter in the request is not looked at."""
         started = time.perf_counter()

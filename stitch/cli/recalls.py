@@ -1,0 +1,41 @@
+"""`stitch recalls`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import click
+
+from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+
+
+@click.command()
+@memory_options
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N questions.")
+@json_option
+def command(as_json: bool, last: int | None, **arguments: Any) -> None:
+    """List what was asked last, which labels were chosen, which steps came back, and why.
+
+    Questions are kept only if the setting recall_log says how many (STITCH_RECALL_LOG=1000); erasing a step erases
+    every question that found it.
+
+    \b
+    Example:
+      stitch recalls --memory trip.memory --last 5
+    """
+    with opened_memory(**arguments) as memory:
+        recalls = memory.recalls()[-(last or 0) :]
+    if as_json:
+        print_json({"recalls": [recall.model_dump(mode="json") for recall in recalls]})
+        return
+    for recall in recalls:
+        moment = datetime.fromtimestamp(recall.at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        labels = ", ".join(f"{kind.value} {value!r}" for kind, value in sorted(recall.intent_filter.labels()))
+        click.echo(f"{moment}  {recall.query}")
+        click.echo(f"  labels: {labels or 'none'}")
+        for hit in recall.hits[:5]:
+            matched = ", ".join(value for values in hit.matched.values() for value in values) or "no label"
+            click.echo(f"  {hit.trajectory} step {hit.step}: {matched}, similarity {hit.similarity:.2f}")
+        if len(recall.hits) > 5:
+            click.echo(f"  and {len(recall.hits) - 5} more")

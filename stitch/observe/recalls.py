@@ -1,0 +1,153 @@
+"""The recall log: what a memory was asked, which labels were chosen, which steps came back, and why."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stitch.core import IntentFilter, RetrievalResult, matched_by_kind
+from stitch.errors import SettingsError
+
+
+class RecalledStep(BaseModel):
+    """A step that came back."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    """Of its snippet: by it the line is found when the step is erased."""
+    trajectory: str
+    step: str
+    density: float
+    similarity: float
+    matched: dict[str, list[str]]
+    """The labels it shares with the question, by kind."""
+    in_context: bool
+
+
+class Recall(BaseModel):
+    """One question, and what became of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at: float
+    """When it was asked, in Unix seconds."""
+    tenant: str
+    trajectory: str | None
+    """Where was searched; None for everywhere."""
+    query: str
+    mode: str
+    """The retriever."""
+    min_trust: str | None = None
+    intent_filter: IntentFilter
+    reasons: tuple[str, ...]
+    hits: tuple[RecalledStep, ...]
+    milliseconds: float
+
+
+class RecallLog:
+    """Keeps the last questions of each tenant in a file of JSON lines, one a question.
+
+    A question is written when it was answered; the file is rewritten when a tenant has twice as many as are kept, and
+    the questions of no tenant push out another's. Erasing a step removes each line that names it.
+
+    Args:
+        path: The file; it is made with the first question. Its folder must exist.
+        most: How many questions of a tenant are kept.
+        clean: Takes secrets out of a question.
+        clock: Gives Unix seconds.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        most: int,
+        clean: Callable[[str], str] = str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = Path(path)
+        self._most, self._clean, self._clock = most, clean, clock
+        self._lock = threading.Lock()
+        self._counts: Counter[str] | None = None
+
+    def note(self, result: RetrievalResult) -> None:
+        """Write a question down.
+
+        Raises:
+            SettingsError: The file cannot be written.
+        """
+        request, shown = result.request, set(result.context_hits)
+        recall = Recall(
+            at=self._clock(),
+            tenant=request.tenant,
+            trajectory=request.trajectory,
+            query=self._clean(request.query),
+            mode=result.mode,
+            min_trust=request.min_trust.value if request.min_trust else None,
+            intent_filter=result.intent_filter,
+            reasons=tuple(map(self._clean, result.reasons)),
+            hits=tuple(
+                RecalledStep(
+                    id=hit.snippet.id,
+                    trajectory=hit.snippet.trajectory,
+                    step=hit.snippet.step,
+                    density=hit.density,
+                    similarity=round(hit.similarity, 6),
+                    matched=matched_by_kind(hit.matched),
+                    in_context=hit.snippet.id in shown,
+                )
+                for hit in result.hits
+            ),
+            milliseconds=round(result.milliseconds, 3),
+        )
+        line = orjson.dumps(recall.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
+        with self._lock:
+            if self._counts is None:
+                self._counts = Counter(each.tenant for each in self._read())
+            self._counts[request.tenant] += 1
+            try:
+                with self.path.open("ab") as file:
+                    file.write(line)
+                if self._counts[request.tenant] >= 2 * self._most:
+                    self._shorten()
+            except OSError as error:
+                cause = (error.strerror or str(error)).lower()
+                raise SettingsError(
+                    f"the recall log {str(self.path)!r} cannot be written: {cause}", hint="set recall_log to 0"
+                ) from error
+
+    def read(self, tenant: str) -> list[Recall]:
+        """The last questions of a tenant, oldest first."""
+        with self._lock:
+            return [recall for recall in self._read() if recall.tenant == tenant][-self._most :]
+
+    def _read(self) -> list[Recall]:
+        """All that can be read; a line that was cut when the process ended is passed over."""
+        if not self.path.exists():
+            return []
+        recalls = []
+        for line in self.path.read_bytes().splitlines():
+            try:
+                recalls.append(Recall.model_validate_json(line))
+            except ValidationError:
+                continue
+        return recalls
+
+    def _shorten(self) -> None:
+        left = Counter[str]()
+        kept = []
+        for recall in reversed(self._read()):
+            left[recall.tenant] += 1
+            if left[recall.tenant] <= self._most:
+                kept.append(orjson.dumps(recall.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE))
+        fresh = self.path.with_suffix(".new")
+        fresh.write_bytes(b"".join(reversed(kept)))
+        fresh.replace(self.path)
+        self._counts = Counter({tenant: min(count, self._most) for tenant, count in left.items()})

@@ -1,0 +1,106 @@
+"""Why a step came back for a question, or why it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from stitch.core import IntentFilter, Origin, RetrievalResult, SearchRequest, StepState, Trust
+from stitch.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stitch.core import Label
+    from stitch.ingest import Entry, Journal
+    from stitch.retrieve import IntentRetriever, WhyNot
+
+
+class Why(NamedTuple):
+    """What became of one step when a question was answered."""
+
+    found: bool
+    """Whether it is among the hits."""
+    in_context: bool
+    """Whether at least a part of it stands in the context."""
+    state: StepState
+    trust: Trust
+    intent_filter: IntentFilter
+    """The labels that were chosen for the question."""
+    reasons: tuple[str, ...]
+    """Why they were."""
+    place: WhyNot | None
+    """Where it stands in the ranking; None if it was not ranked at all."""
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """All of it, a sentence a line."""
+        return "\n".join(self.sentences)
+
+
+def explain(journal: Journal, retriever: IntentRetriever, request: SearchRequest, *, step: str, trajectory: str) -> Why:
+    """Answer a question, and say why a step is among the hits or not.
+
+    Args:
+        journal: Knows what became of the step.
+        retriever: Answers the question.
+        request: The question.
+        step: The id of the step.
+        trajectory: Where it is.
+
+    Raises:
+        InputError: There is no such step.
+    """
+    entry = journal.entry(request.tenant, trajectory, step)
+    if entry is None:
+        raise InputError(
+            f"there is no step {step!r} in trajectory {trajectory!r}: it was never accepted, or it was erased",
+            hint="`stitch show --memory DIR --json` lists trajectories and steps",
+        )
+    absence = tuple(_of_absence(entry, request))
+    result = retriever.search(request)
+    place = None if absence else retriever.why_not(request, step=step, trajectory=trajectory)
+    snippet = entry.snippet()
+    found = any(hit.snippet.id == snippet.id for hit in result.hits)
+    shown = snippet.id in result.context_hits
+    sentences = [*_of_filter(result), *(absence if place is None else _of_place(place))]
+    if shown:
+        sentences.append("It stands in the context.")
+    elif found:
+        sentences.append(f"It is not in the context: {request.budget_tokens} tokens were spent on hits before it.")
+    return Why(found, shown, entry.state, snippet.trust, result.intent_filter, result.reasons, place, tuple(sentences))
+
+
+def _of_filter(result: RetrievalResult) -> Iterator[str]:
+    labels = sorted(result.intent_filter.labels())
+    if not labels:
+        yield "The question licenses no label: similarity alone ranks."
+        return
+    yield f"The question licenses {_names(labels)}."
+    yield from result.reasons
+
+
+def _of_place(place: WhyNot) -> Iterator[str]:
+    if place.hit.matched:
+        yield f"Step {place.hit.snippet.step} carries {_names(sorted(place.hit.matched))}."
+    yield str(place)
+
+
+def _of_absence(entry: Entry, request: SearchRequest) -> Iterator[str]:
+    """Why a step was not ranked; nothing if it was."""
+    snippet = entry.snippet()
+    if entry.state is StepState.RETIRED:
+        yield f"Step {entry.id} is out of retrieval: {entry.reason}."
+    if request.trajectory not in (None, entry.trajectory):
+        yield f"Step {entry.id} is in trajectory {entry.trajectory!r}, and {request.trajectory!r} was searched."
+    if request.min_trust is not None and snippet.trust < request.min_trust:
+        origin = entry.step.whence()
+        own = f"it comes from {'an agent' if origin is Origin.AGENT else f'a {origin.value}'}"
+        why = own if snippet.trust is origin.trust else "it took in words of a less trusted step"
+        yield f"Step {entry.id} has trust {snippet.trust.value!r}, below {request.min_trust.value!r}: {why}."
+    if request.as_of is not None and not request.as_of.knows(snippet):
+        yield f"Step {entry.id} was not there yet at the moment that was asked for."
+
+
+def _names(labels: Sequence[Label]) -> str:
+    return ", ".join(f"{label.kind.value} {label.value!r}" for label in labels)
