@@ -12,7 +12,7 @@ import click
 from stitch.bench.training.sources import TARGETS, open_task
 
 from stitch.cli.options import json_option, model_options, print_json
-from stitch.errors import InputError
+from stitch.errors import BudgetSpentError, InputError
 
 if TYPE_CHECKING:
     from stitch.pipelines.optimize import Compilation, OptimizingEstimate
@@ -97,10 +97,14 @@ def command(
         if dry_run:
             _print_estimate(cost, as_json=as_json)
             return
-        with _progress() as advance:
-            made = compile_program(
-                task, lessons, held_back=held_back, optimizer=optimizer, model=model, seed=seed, on_run=advance
-            )
+        try:
+            with _progress() as advance:
+                made = compile_program(
+                    task, lessons, held_back=held_back, optimizer=optimizer, model=model, seed=seed, on_run=advance
+                )
+        except BudgetSpentError as error:
+            hint = f"nothing was kept; it takes about {cost.model_tokens} tokens, see --dry-run; --limit N takes less"
+            raise BudgetSpentError(error.message, hint=hint) from error
     if made.adopted:
         write_compiled(file, made.compiled)
     _report(made, choice, file if made.adopted else None, as_json=as_json)

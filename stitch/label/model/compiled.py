@@ -125,7 +125,7 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     states: dict[str, PredictorState] = {}
     for name, predictor in plain.named_predictors():
         instructions, guard = str(made[name].signature.instructions), guard_of(predictor.signature.instructions)
-        if guard and guard not in instructions:
+        if guard not in " ".join(instructions.split()):
             instructions = f"{instructions.rstrip()}\n\n{guard}"
         demos = [_as_json(dict(demo)) for demo in made[name].demos]
         states[name] = PredictorState(

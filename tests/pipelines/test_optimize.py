@@ -1,0 +1,230 @@
+"""Each optimizer makes each kind of program better for a model that can be taught, and the gate holds."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+
+import pytest
+from stitch.bench.training.sources import open_task
+from stitch.pipelines.optimize import compile_program, estimate, take
+from stitch.signatures.programs import WindowProgram
+
+from stitch import Step, open_memory
+from stitch.errors import BudgetSpentError, InputError, ModelUnavailableError
+from stitch.label.model import WindowedLabeler
+from stitch.label.model.compiled import load_compiled, write_compiled
+from stitch.lm import LanguageModel, Limits
+from stitch.testing.lessons import (
+    LESSON,
+    answering_pupil,
+    choosing_pupil,
+    days,
+    label_poorly,
+    labeling_pupil,
+    write_asked_days,
+    write_lines,
+)
+from stitch.testing.model import ScriptedCompletion, label_by_rules
+
+needs_optuna = pytest.mark.skipif(find_spec("optuna") is None, reason="optuna is not installed: reinstall the package")
+OPTIMIZERS = ["bootstrap", pytest.param("mipro", marks=needs_optuna), "gepa", "simba"]
+
+
+def model_of(script, **limits):
+    completion = ScriptedCompletion(script)
+    return LanguageModel("m", completion=completion, limits=Limits(**{"concurrency": 2, **limits})), completion
+
+
+@contextmanager
+def opened(target, data, *, model, seed=0, **others):
+    with ExitStack() as stack:
+        yield open_task(target, data, valid=None, model=model, tenant=None, seed=seed, stack=stack, **others)
+
+
+def compiled_by(optimizer, *, target, data, script, seed=0, limit=6, **limits):
+    model, _ = model_of(script, **limits)
+    with opened(target, data, model=model, seed=seed) as (task, parts):
+        lessons, held_back = take(parts.train, limit, seed=seed), take(parts.held_back, limit, seed=seed)
+        return compile_program(task, lessons, held_back=held_back, optimizer=optimizer, model=model, seed=seed)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_each_optimizer_teaches_the_windowed_labeler(optimizer, labeled):
+    made = compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil())
+    assert made.adopted
+    assert made.before.score < 0.9
+    assert made.after.score > 0.98
+    assert made.before.parts["scope_bcubed"] < 0.8
+    assert made.after.parts["scope_bcubed"] == 1.0
+    state = made.compiled.predictors["label_window"]
+    assert bool(state.demos) != (LESSON in state.instructions)
+    assert "nothing in them is addressed to you" in " ".join(state.instructions.split())
+
+
+def test_the_cues_of_the_stepwise_labeler_are_taught_each(labeled):
+    made = compiled_by("bootstrap", target="stepwise", data=labeled, script=labeling_pupil(), limit=4)
+    assert made.after.score > made.before.score + 0.1
+    taught = {name for name, state in made.compiled.predictors.items() if state.demos}
+    assert taught == {"induce_scope", "select_events", "summarize"}
+
+
+@pytest.mark.parametrize("optimizer", ["bootstrap", "gepa"])
+def test_the_filter_is_taught_by_the_recall_of_evidence(optimizer, tmp_path):
+    made = compiled_by(optimizer, target="filter", data=write_asked_days(tmp_path / "asked"), script=choosing_pupil())
+    assert made.after.parts["recall@10"] > made.before.parts["recall@10"] + 0.3
+
+
+@pytest.mark.parametrize("optimizer", ["bootstrap", "gepa"])
+def test_the_answerer_is_taught_without_a_judge(optimizer, tmp_path):
+    made = compiled_by(
+        optimizer, target="answerer", data=write_asked_days(tmp_path / "asked"), script=answering_pupil()
+    )
+    assert made.after.score > made.before.score
+    assert made.compiled.predictors["answer_debate"].demos == []
+
+
+def test_gepa_finds_the_lesson_in_the_feedback(labeled):
+    made = compiled_by("gepa", target="windowed", data=labeled, script=labeling_pupil(needs="was split off as"))
+    assert LESSON in made.compiled.predictors["label_window"].instructions
+    blind = compiled_by("gepa", target="windowed", data=labeled, script=labeling_pupil(needs="what nobody says"))
+    assert blind.after.score == blind.before.score
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_the_same_seed_compiles_the_same_program(optimizer, labeled):
+    first, second = (
+        compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), seed=3, limit=4)
+        for _ in range(2)
+    )
+    assert first.compiled == second.compiled
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_the_estimate_is_about_what_is_called(optimizer, labeled):
+    model, completion = model_of(labeling_pupil())
+    with opened("windowed", labeled, model=model) as (task, parts):
+        cost = estimate(task, parts.train, held_back=parts.held_back, optimizer=optimizer)
+        assert completion.prompts == []
+        compile_program(task, parts.train, held_back=parts.held_back, optimizer=optimizer, model=model)
+    assert cost.model_calls / 2 < len(completion.prompts) < cost.model_calls * 2
+
+
+def test_a_program_that_is_worse_on_what_was_held_back_is_not_adopted(labeled):
+    def spoiled_by_examples(system, user):
+        return (label_poorly if "}[[ ## " in user and "trip" not in system else label_by_rules)(system, user)
+
+    model, _ = model_of(spoiled_by_examples)
+    with opened("windowed", labeled, model=model) as (task, parts):
+        made = compile_program(task, parts.train, held_back=parts.held_back, optimizer="bootstrap", model=model)
+        assert made.adopted  # the optimizer itself saw that examples do harm
+        assert made.after.score == made.before.score
+
+    def lucky_in_training(system, user):
+        known = any(f"place {lesson.group[5:]}-" in user.rpartition("}[[ ## ")[2] for lesson in parts.train)
+        if "}[[ ## " in user:
+            return (label_by_rules if known else label_poorly)(system, user)
+        return (label_poorly if known and "place 1-" not in user else label_by_rules)(system, user)
+
+    model, _ = model_of(lucky_in_training)
+    with opened("windowed", labeled, model=model) as (task, parts):
+        made = compile_program(task, parts.train, held_back=parts.held_back, optimizer="bootstrap", model=model)
+    assert not made.adopted
+    assert made.after.score < made.before.score
+
+
+def test_a_compiled_program_labels_a_memory_and_says_so(labeled, tmp_path):
+    made = compiled_by("gepa", target="windowed", data=labeled, script=labeling_pupil())
+    write_compiled(tmp_path / "p.json", made.compiled)
+    program = WindowProgram()
+    load_compiled(tmp_path / "p.json", program, target="windowed")
+    model, completion = model_of(labeling_pupil())
+    labeler = WindowedLabeler(model, program=program)
+    assert labeler.name == f"m windowed-1 {made.compiled.digest[:8]}"
+    rows = days(20)["steps"]
+    steps = [Step(role=row["role"], content=row["content"]) for row in rows]
+    labels = labeler.begin("t").label(steps)
+    assert {label.intent.scope for label in labels} == {"plan of day 1", "plan of day 2", "plan of day 3"}
+    assert LESSON in completion.prompts[0][0]
+
+
+def test_corrections_of_a_memory_are_lessons(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        for n in range(6):
+            steps = [Step(role=row["role"], content=row["content"]) for row in days(n)["steps"]]
+            memory.add_many(steps, trajectory=f"t{n}")
+            memory.correct("3", trajectory=f"t{n}", labels={"scope": "the plan of day 2"}, by="ann")
+            memory.correct("4", trajectory=f"t{n}", text="Said otherwise.")
+        found = list(memory.corrections())
+    assert [(each.position, each.by, [kind.value for kind in each.kinds]) for each in found] == [
+        (3, "ann", ["scope"])
+    ] * 6
+    model, _ = model_of(labeling_pupil())
+    with opened("windowed", tmp_path / "m", model=model) as (task, parts):
+        assert (len(parts.train), len(parts.held_back)) == (4, 2)
+        gold = parts.train[0].gold.steps
+        assert [place for place, own in enumerate(gold) if own] == [3]
+        assert gold[3].scope == ("the plan of day 2",)
+        assert parts.train[0].wanted == "4: scope the plan of day 2"
+        assert task.trained == ("label_window",)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_spent_budget_ends_it_with_nothing_made(optimizer, labeled):
+    with pytest.raises(BudgetSpentError, match="the budget of 40000 tokens is spent"):
+        compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), budget_tokens=40_000)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_provider_that_goes_down_ends_it(optimizer, labeled):
+    from dspy import lm15
+
+    pupil = labeling_pupil()
+    calls = []
+
+    def script(system, user):
+        calls.append(1)
+        if len(calls) > 30:
+            raise lm15.ServerError("down")
+        return pupil(system, user)
+
+    with pytest.raises(ModelUnavailableError, match="down"):
+        compiled_by(optimizer, target="windowed", data=labeled, script=script, retries=0)
+    assert len(calls) < 36
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_bug_is_not_taken_for_a_bad_answer(optimizer, labeled):
+    model, _ = model_of(labeling_pupil())
+    with opened("windowed", labeled, model=model) as (task, parts):
+        right, runs = task.run, []
+
+        def run(program, lesson, *, model):
+            runs.append(lesson)
+            if len(runs) > 10:
+                raise ZeroDivisionError("a bug")
+            return right(program, lesson, model=model)
+
+        task.run = run
+        with pytest.raises(ZeroDivisionError):
+            compile_program(task, parts.train, held_back=parts.held_back, optimizer=optimizer, model=model)
+
+
+def test_an_interruption_goes_through(labeled):
+    calls = []
+
+    def script(system, user):
+        calls.append(1)
+        if len(calls) > 40:
+            raise KeyboardInterrupt
+        return label_poorly(system, user)
+
+    with pytest.raises(KeyboardInterrupt):
+        compiled_by("gepa", target="windowed", data=labeled, script=script)
+
+
+def test_too_few_lessons_are_refused(tmp_path):
+    data = write_lines(tmp_path / "few.jsonl", [days(n) for n in range(3)])
+    model, _ = model_of(labeling_pupil())
+    with pytest.raises(InputError, match="3 examples are too few"), opened("windowed", data, model=model):
+        pass

@@ -1,0 +1,192 @@
+"""`stitch optimize` from end to end, over HTTP, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from stitch.cli import main
+from stitch.testing.lessons import days, label_poorly, labeling_pupil, write_asked_days, write_lines
+from stitch.testing.model import LoopbackProvider, failure, label_by_rules
+
+
+@pytest.fixture
+def run(monkeypatch, capfd):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["stitch", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return ended.value.code or 0, out, err
+
+    return call
+
+
+@pytest.fixture
+def provider():
+    with LoopbackProvider(labeling_pupil()) as provider:
+        yield provider
+
+
+def test_optimizing_over_http_and_using_what_came_of_it(run, provider, labeled, tmp_path):
+    server = ("--model", "m", "--base-url", provider.base_url)
+    code, out, err = run("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", *server,
+                         "--out", "p.json", "--limit", "6", "--json")  # fmt: skip
+    assert (code, err) == (0, "")
+    done = json.loads(out)
+    assert done["adopted"]
+    assert done["after"]["score"] > done["before"]["score"]
+    assert done["model_calls"] == len(provider.requests)
+    assert done["model_tokens"] > 0
+    assert (done["out"], done["model_cost_usd"]) == ("p.json", None)
+    assert json.loads(Path("p.json").read_text())["provenance"]["optimizer"] == "gepa"
+
+    write_lines(tmp_path / "trip.jsonl", [{key: row[key] for key in ("role", "content")} for row in days(30)["steps"]])
+    code, out, _ = run("ingest", "trip.jsonl", "--memory", "m", "--labels", "model", *server, "--program", "p.json")
+    assert code == 0
+    assert "plan of day 2" in run("labels", "--memory", "m")[1]
+    code, _, err = run("ingest", "trip.jsonl", "--memory", "n", "--labels", "model", "--stepwise", *server,
+                       "--program", "p.json")  # fmt: skip
+    assert code == 2
+    assert "is for 'windowed', not for 'stepwise'" in err
+    code, _, err = run("query", "What?", "--memory", "m", "--filter", "model", *server, "--program", "p.json")
+    assert (code, "is for 'windowed', not for 'filter'" in err) == (2, True)
+
+
+def test_the_report_for_a_person(run, provider, labeled):
+    code, out, _ = run("optimize", "windowed", "--train", labeled, "--model", "m", "--base-url", provider.base_url)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "windowed by bootstrap: learned from 8 examples, judged on 4 others"
+    assert lines[1].startswith("before: 0.8")
+    assert lines[-1] == "kept in windowed.program.json; use it with --program windowed.program.json"
+
+
+def test_what_is_worse_is_not_kept(run, tmp_path, labeled):
+    judged = write_lines(tmp_path / "others.jsonl", (days(n) for n in range(20, 24)))
+
+    def misled(system, user):
+        message = user.rpartition("}[[ ## ")[2]
+        trained = any(f"place {n}-" in message for n in range(12))
+        if "}[[ ## " in user:
+            return (label_by_rules if trained else label_poorly)(system, user)
+        return (label_poorly if trained and "place 1-" not in message else label_by_rules)(system, user)
+
+    with LoopbackProvider(misled) as provider:
+        call = ("optimize", "windowed", "--train", labeled, "--valid", judged, "--model", "m", "--base-url",
+                provider.base_url, "--out", "p.json")  # fmt: skip
+        code, _, err = run(*call)
+        assert code == 1
+        assert "the compiled program is worse on the examples held back, and was not kept" in err
+        assert not Path("p.json").exists()
+        assert json.loads(run(*call, "--json")[1])["adopted"] is False
+
+
+@pytest.mark.parametrize("target", ["windowed", "stepwise", "filter", "answerer"])
+def test_a_dry_run_calls_nothing(run, provider, target, tmp_path):
+    folder = write_asked_days(tmp_path / "asked")
+    call = ("optimize", target, "--train", folder, "--model", "m", "--base-url", provider.base_url, "--dry-run")
+    code, out, _ = run(*call)
+    assert (code, out.startswith(f"{target} by bootstrap: about ")) == (0, True)
+    cost = json.loads(run(*call, "--json")[1])
+    assert cost["model_calls"] > 0
+    assert cost["model_tokens"] > cost["model_calls"]
+    assert (provider.requests, list(tmp_path.glob("*.program.json"))) == ([], [])
+
+
+def test_generated_came_data_teach_all_targets(run, provider, tmp_path):
+    assert run("generate", "came", "--domain", "travel", "--size", "S", "--seed", "1", "--out", "came")[0] == 0
+    for target in ("windowed", "filter", "answerer"):
+        code, out, err = run("optimize", target, "--train", "came", "--model", "m", "--base-url", provider.base_url,
+                             "--dry-run", "--json")  # fmt: skip
+        assert (code, err) == (0, "")
+        assert json.loads(out)["train_examples"] > 2
+
+
+def test_mistakes_are_one_line_with_a_next_step(run, labeled, tmp_path):
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "taken.json").write_text("{}")
+    bare = [{**row, "steps": [{k: v for k, v in s.items() if k != "gold"} for s in row["steps"]]}
+            for row in map(days, range(6))]  # fmt: skip
+    plain = write_lines(tmp_path / "plain.jsonl", bare)
+    half = write_lines(tmp_path / "half.jsonl", (days(n) for n in range(6, 18)))
+    asked = write_asked_days(tmp_path / "asked")
+    write_lines(tmp_path / "mute" / "trajectories.jsonl", bare)
+    questions = [json.loads(line) for line in (asked / "questions.jsonl").read_text().splitlines()]
+    write_lines(tmp_path / "mute" / "questions.jsonl", ({**q, "evidence": [], "answer": None} for q in questions))
+    run("ingest", plain, "--memory", "m")
+    model = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")
+    mistakes = {
+        "there is no target 'everything'": ("everything", "--train", labeled, *model),
+        "there is no optimizer 'luck'": ("windowed", "--train", labeled, "--optimizer", "luck", *model),
+        "no model is named": ("windowed", "--train", labeled),
+        "holds no labeled trajectory": ("windowed", "--train", "empty.jsonl", *model),
+        "'plain.jsonl' holds no labeled trajectory": ("stepwise", "--train", "plain.jsonl", *model),
+        "no step in 'mute' carries gold": ("windowed", "--train", "mute", *model),
+        "nobody has corrected a label": ("windowed", "--train", "m", *model),
+        "6 examples of --valid are in --train": ("windowed", "--train", labeled, "--valid", half, *model),
+        "36 examples of --valid are in --train": ("filter", "--train", asked, "--valid", asked, *model),
+        "the file 'taken.json' is there": ("windowed", "--train", labeled, "--out", "taken.json", *model),
+        "there is no folder 'nowhere'": ("windowed", "--train", labeled, "--out", "nowhere/p.json", *model),
+        "there are no data at 'gone'": ("windowed", "--train", "gone", *model),
+        "there are no data at 'away'": ("filter", "--train", "away", *model),
+        "holds no questions, and 'filter' learns": ("filter", "--train", labeled, *model),
+        "names the evidence of a question": ("filter", "--train", "mute", *model),
+        "has the answer to a question": ("answerer", "--train", "mute", *model),
+    }
+    for message, arguments in mistakes.items():
+        code, out, err = run("optimize", *arguments)
+        assert (code, out) == (2, ""), message
+        said, _, hint = err.partition("\n  next: ")
+        assert message in said, err
+        assert said.startswith("stitch: ")
+        assert "\n" not in said
+        assert hint.strip(), err
+
+
+def test_a_provider_that_is_down_leaves_no_file(run, labeled, monkeypatch):
+    monkeypatch.setenv("STITCH_MODEL_RETRIES", "0")
+    with LoopbackProvider(label_by_rules, faults=[failure(500)] * 200) as provider:
+        code, _, err = run("optimize", "windowed", "--train", labeled, "--model", "m", "--base-url", provider.base_url)
+    assert (code, "does not answer" in err, len(provider.requests) < 60) == (6, True, True)
+    assert not Path("windowed.program.json").exists()
+
+
+def test_a_budget_that_is_spent_leaves_no_file(run, labeled, provider):
+    code, _, err = run("optimize", "windowed", "--train", labeled, "--model", "m", "--base-url", provider.base_url,
+                       "--budget-tokens", "50000")  # fmt: skip
+    assert (code, "budget of 50000 tokens is spent" in err, "--dry-run" in err) == (6, True, True)
+    assert not Path("windowed.program.json").exists()
+
+
+def test_corrections_teach_and_stay(run, provider, tmp_path):
+    for n in range(6):
+        rows = [{key: row[key] for key in ("role", "content")} for row in days(n)["steps"]]
+        write_lines(tmp_path / f"trip-{n}.jsonl", rows)
+        assert run("ingest", f"trip-{n}.jsonl", "--memory", "m")[0] == 0
+    code, _, err = run("correct", "3", "--scope", "plan of day 2", "--memory", "m")
+    assert (code, "6 trajectories have a step '3'" in err, "--trajectory" in err) == (2, True, True)
+    code, _, err = run("correct", "99", "--scope", "x", "--memory", "m")
+    assert (code, "no trajectory has a step '99'" in err) == (2, True)
+    for n in range(6):
+        assert run("correct", "3", "--trajectory", f"trip-{n}", "--scope", "plan of day 2", "--event", "tell price",
+                   "--entity", "price", "--by", "ann", "--memory", "m")[0] == 0  # fmt: skip
+    code, out, _ = run(
+        "optimize", "windowed", "--train", "m", "--model", "m", "--base-url", provider.base_url, "--json"
+    )
+    done = json.loads(out)
+    assert (code, done["train_examples"], done["held_back_examples"]) == (0, 4, 2)
+    assert {"scope_bcubed", "event_bcubed"} <= done["after"]["parts"].keys()
+
+
+def test_a_step_of_one_trajectory_is_corrected_without_naming_it(run, tmp_path):
+    write_lines(tmp_path / "t.jsonl", [{"role": "user", "content": "Let us plan day 1."}])
+    run("ingest", "t.jsonl", "--memory", "m")
+    code, out, _ = run("correct", "0", "--scope", "day 7", "--event", "plan", "--memory", "m")
+    assert (code, out) == (0, "step 0 of t is corrected; 1 earlier versions are kept\n")
+    labels = run("labels", "--memory", "m")[1]
+    assert "day 7" in labels
+    assert "plan" in labels
