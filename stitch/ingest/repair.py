@@ -44,10 +44,18 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     """Compare journal, store and inventories of a tenant; name each thing that does not agree.
 
     Every step that is stored must be in the store as the journal has it, one that is retired must not, and the store
-    must hold nothing else. Every label of a step must be in the inventory of its trajectory.
+    must hold nothing else. Every label of a step that is not retired must be in the inventory of its trajectory.
     """
+    found = [Disagreement("", "", f"journal: {message}") for message in damage(ingestor.journal)]
+    try:
+        return _compare(ingestor, tenant=tenant, found=found)
+    except JournalError as error:  # what of it cannot be read cannot be compared
+        found.append(Disagreement("", "", f"{error.message}: not all could be compared"))
+        return Verification(0, ingestor.store.count(tenant), tuple(found))
+
+
+def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement]) -> Verification:
     journal, store = ingestor.journal, ingestor.store
-    found = [Disagreement("", "", f"journal: {message}") for message in damage(journal)]
     known: set[str] = set()
     steps = 0
     for chunk in chunks(journal.every_entry(tenant), BATCH_STEPS):
@@ -128,7 +136,7 @@ def _inventory_disagreements(ingestor: Ingestor, tenant: str, trajectory: str) -
     inventory = ingestor.inventory(tenant, trajectory)
     vocabulary, steps, used = inventory.vocabulary(), 0, dict[Label, str]()
     for entry in ingestor.journal.entries(tenant, trajectory):
-        if entry.labels is not None:
+        if entry.labels is not None and entry.state is not StepState.RETIRED:
             steps += 1
             used = dict.fromkeys(sorted(entry.labels.intent.labels()), entry.id) | used
     if inventory.steps != steps:

@@ -1,0 +1,269 @@
+"""Whatever breaks, nothing accepted is missing after a restart, nothing is there twice, and what failed is listed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import Step, open_memory
+from stitch.core import StepState
+from stitch.embed.hashing import HashingEmbedder
+from stitch.errors import JournalError, StoreError
+from stitch.ingest import Ingestor, Journal
+from stitch.ingest.forget import Selector, erase, retire, select
+from stitch.ingest.repair import verify
+from stitch.testing.labeling import ScriptedLabeler
+from stitch.testing.storing import ListStore
+from stitch.upkeep import backup_memory, restore_memory
+
+RUNS = int(os.environ.get("STITCH_TEST_KILL_RUNS", "2"))
+NOBODY = 65534
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kill -9 is a matter of POSIX")
+
+WRITER = """
+import os, sys, time
+from stitch import Step, open_memory
+from stitch.errors import StitchError
+with open_memory(sys.argv[1]) as memory:
+    {before}
+    for number in range({start}, {stop}):
+        try:
+            step = Step(role="user", content=f"Word{{number}} " + "x" * 2000, id=str(number))
+            receipt = memory.add(step, trajectory="t")
+        except StitchError as error:
+            print("refused", number, error.message, flush=True)
+            break
+        print(receipt.state.value, number, receipt.reason, flush=True)
+"""
+
+
+def write(memory: Path, *, start: int, stop: int, before: str = "pass") -> list[list[str]]:
+    """Let another process add steps; return what it was told of each."""
+    code = WRITER.format(start=start, stop=stop, before=before)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(memory)], capture_output=True, text=True, check=False, timeout=120
+    )
+    return [line.split(" ", 2) for line in done.stdout.splitlines()]
+
+
+def kept(memory: Path) -> list[int]:
+    with open_memory(memory) as opened:
+        opened.retry()
+        assert opened.verify().disagreements == ()
+        assert {receipt.state for receipt in opened.receipts()} <= {StepState.STORED}
+        assert opened.status().snippets == opened.status().accepted
+        return [int(entry.id) for entry in opened.steps("t")]
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Path:
+    with open_memory(tmp_path / "m") as opened:
+        for number in range(10):
+            opened.add(Step(role="user", content=f"Word{number}", id=str(number)), trajectory="t")
+    return tmp_path / "m"
+
+
+def script(name: str) -> Any:
+    path = Path(__file__).with_name(f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves(tmp_path: Path) -> None:
+    kills = script("kills")
+    calm = kills.be_calm(1, tmp_path / "calm")
+    outcomes = [kills.run(seed, work=1, calm=calm, folder=_made(tmp_path / str(seed))) for seed in range(RUNS)]
+    assert [problem for outcome in outcomes for problem in outcome.wrong] == []
+    assert any(outcome.kills for outcome in outcomes)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def test_a_full_disk_refuses_or_fails_steps_and_loses_none(memory: Path) -> None:
+    size = sum(path.stat().st_size for path in memory.glob("journal.sqlite*"))
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 150_000}, {size + 150_000}))"
+    said = write(memory, start=10, stop=400, before=limit)
+    assert said[-1][0] == "refused", "the journal could not grow"
+    assert "cannot be used" in said[-1][2]
+    accepted = [int(number) for state, number, _ in said if state != "refused"]
+    there = kept(memory)
+    assert there[: 10 + len(accepted)] == [*range(10), *accepted]
+    assert len(there) <= 10 + len(accepted) + 1, "only the step that was being written may be there too"
+    assert {state for state, *_ in write(memory, start=there[-1] + 1, stop=there[-1] + 4)} == {"stored"}
+
+
+@pytest.fixture
+def readable() -> Iterator[Path]:
+    """A folder that others may read and only its owner may write."""
+    made = Path(tempfile.mkdtemp())
+    made.chmod(0o755)
+    yield made
+    subprocess.run(["chmod", "-R", "u+w", made], check=True)
+    shutil.rmtree(made)
+
+
+def test_a_read_only_folder_is_told_and_left_as_it_is(memory: Path, readable: Path, tmp_path: Path) -> None:
+    shutil.copytree(memory, readable / "m")
+    subprocess.run(["chmod", "-R", "a+rX,a-w", readable], check=True)
+    before = {path: path.read_bytes() for path in readable.rglob("*") if path.is_file()}
+    # Root may write anywhere: the process gives up its rights when everything is imported.
+    code = (
+        "import os, sys\nfrom stitch import open_memory\nfrom stitch.errors import StoreError\n"
+        "open_memory(sys.argv[1]).close()\n"
+        f"os.getuid() or os.setuid({NOBODY})\n"
+        "try:\n    open_memory(sys.argv[2])\nexcept StoreError as error:\n    print(error.message)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "other", readable / "m"], capture_output=True, text=True, check=True,
+        timeout=60,
+    ).stdout  # fmt: skip
+    assert "cannot be opened for writing: permission denied" in said
+    assert {path: path.read_bytes() for path in readable.rglob("*") if path.is_file()} == before
+
+
+def test_a_process_that_hangs_in_the_store_is_killed_and_nothing_is_lost(memory: Path) -> None:
+    code = WRITER.format(
+        start=10, stop=20, before="memory._store.put = lambda records: (print('hangs', flush=True), time.sleep(600))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(memory)], stdout=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        assert process.stdout
+        assert process.stdout.readline() == "hangs\n"
+        process.kill()
+    assert kept(memory) == [*range(11)], "it was accepted before the store was asked"
+
+
+def test_a_step_that_the_store_refuses_is_listed_and_stored_later(tmp_path: Path) -> None:
+    store, labeler = ListStore(), ScriptedLabeler()
+    ingestor = Ingestor(journal=Journal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=labeler)
+    steps = [Step(role="user", content=f"It costs {number}", id=str(number)) for number in range(6)]
+    ingestor.add_many(steps[:2], tenant="a", trajectory="t")
+    store.fail_next(StoreError("the store is broken"))
+    ingestor.add_many(steps[2:4], tenant="a", trajectory="t")
+    failed = list(ingestor.receipts("a", state=StepState.FAILED))
+    assert [(receipt.step, receipt.reason) for receipt in failed] == [
+        ("2", "the store is broken"), ("3", "the store is broken"),
+    ]  # fmt: skip
+    assert verify(ingestor, tenant="a").disagreements == ()
+    ingestor.close()
+    store.reopen()
+    again = Ingestor(journal=Journal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=labeler)
+    again.recover()
+    assert [receipt.step for receipt in again.receipts("a", state=StepState.FAILED)] == ["2", "3"], "still listed"
+    assert again.retry("a") == 2
+    again.add_many(steps[4:], tenant="a", trajectory="t")
+    assert [entry.labels.summary for entry in again.journal.entries("a", "t") if entry.labels] == [
+        f"step {number}" for number in range(6)
+    ]
+    assert again.store.count("a") == 6
+    again.close()
+
+
+@pytest.mark.parametrize("verb", ["retire", "erase"])
+def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path, verb: str) -> None:
+    class Stubborn(ListStore):
+        broken = True
+
+        def delete(self, tenant: str, ids: Any) -> int:
+            if self.broken:
+                self.broken = False
+                raise StoreError("the store is broken")
+            return super().delete(tenant, ids)
+
+    store = Stubborn()
+    ingestor = Ingestor(
+        journal=Journal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=ScriptedLabeler()
+    )
+    ingestor.add_many([Step(role="u", content="It costs 1"), Step(role="u", content="x")], tenant="a", trajectory="t")
+
+    def forget() -> None:
+        chosen = select(ingestor, Selector(trajectory="t", step="0"), tenant="a")
+        if verb == "retire":
+            retire(ingestor, chosen, tenant="a", at=1.0, reason="")
+        else:
+            erase(ingestor, chosen, tenant="a", folder=tmp_path)
+
+    with pytest.raises(StoreError):
+        forget()
+    forget()
+    assert [snippet.step for snippet in store.scroll("a")] == ["1"]
+    assert verify(ingestor, tenant="a").disagreements == ()
+    ingestor.close()
+
+
+def test_a_clock_that_jumps_back_changes_no_order_and_loses_nothing(tmp_path: Path) -> None:
+    moments = iter([1000.0, 5000.0, 10.0, -3.0, 10.0, 6000.0])
+    ingestor = Ingestor(
+        journal=Journal(tmp_path / "j"), store=ListStore(), embedder=HashingEmbedder(8), labeler=ScriptedLabeler(),
+        clock=lambda: next(moments),
+    )  # fmt: skip
+    for number in range(6):
+        ingestor.add(Step(role="user", content=f"It costs {number}"), tenant="a", trajectory="t")
+    entries = list(ingestor.journal.entries("a", "t"))
+    assert [entry.recorded for entry in entries] == [1000.0, 5000.0, 10.0, -3.0, 10.0, 6000.0]
+    assert [entry.position for entry in entries] == [receipt.position for receipt in ingestor.receipts("a")]
+    assert [snippet.position for snippet in ingestor.store.scroll("a")] == list(range(6))
+    assert [entry.labels.summary for entry in entries if entry.labels] == [f"step {number}" for number in range(6)]
+    assert verify(ingestor, tenant="a").disagreements == ()
+    ingestor.close()
+
+
+def test_a_corrupt_page_of_the_journal_is_named_and_a_backup_brings_all_back(memory: Path, tmp_path: Path) -> None:
+    write(memory, start=10, stop=60)
+    backup_memory(memory, to=tmp_path / "b")
+    journal = memory / "journal.sqlite"
+    data = bytearray(journal.read_bytes())
+    page = data.index(b"Word30 ") // 4096 * 4096
+    data[page : page + 4096] = b"\xff" * 4096
+    journal.write_bytes(data)
+    with open_memory(memory) as opened:
+        found = opened.verify().disagreements
+        assert found[0].what.startswith("journal: ")
+        assert "not all could be compared" in found[-1].what
+        with pytest.raises(JournalError, match="is damaged") as damaged:
+            list(opened.receipts())
+        assert "backup" in damaged.value.hint
+    restored = restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    assert (restored.steps, restored.disagreements) == (60, 0)
+    assert kept(tmp_path / "r") == list(range(60))
+
+
+def test_a_torn_last_write_takes_nothing_that_was_accepted(memory: Path) -> None:
+    code = WRITER.format(start=10, stop=30, before="pass")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(memory)], stdout=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        assert process.stdout
+        said = [process.stdout.readline() for _ in range(8)]
+        process.kill()
+    log = memory / "journal.sqlite-wal"
+    log.write_bytes(log.read_bytes() + log.read_bytes()[32:3000])
+    assert len(said) == 8
+    there = kept(memory)
+    assert there == list(range(len(there)))
+    assert len(there) >= 18

@@ -1,0 +1,276 @@
+"""A backup is whole whoever writes meanwhile, is of one tenant if asked, and is refused when it is not as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import Step, open_memory, open_tenants
+from stitch.errors import InputError, JournalError, SettingsError, StoreMismatchError
+from stitch.ingest.backup import MANIFEST, check_backup, copy_running
+from stitch.ingest.forget import Selector
+from stitch.upkeep import backup_memory, export_memory, restore_memory
+
+Make = Callable[..., Any]
+
+SAID = ["Let's plan day 1. One idea is the Olympus Summit.", "How much is it?", "It is priced at $76.22."]
+CANARY = "Quetzalina Archaeopteryx lives at the Halcyon Observatory"
+
+WRITER = """
+import sys
+from stitch.ingest import Journal
+from stitch.core import Step
+from stitch.store.owner import Ownership
+from pathlib import Path
+folder = Path(sys.argv[1])
+(folder / "store").mkdir(parents=True)
+owner = Ownership(folder / "store" / "owner.json", what="it")
+journal = Journal(folder / "journal.sqlite")
+number = 0
+while True:
+    journal.append_many([Step(role="u", content=f"{number} " + "x" * 900, id=str(number + i)) for i in range(5)],
+                        tenant="default", trajectory="t", recorded=1.0)
+    number += 5
+    if number % 50 == 0:
+        print(number, flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with open_tenants(tmp_path / "m") as tenants:
+        for tenant in ("default", "ann"):
+            steps = [Step(role="user", content=f"{text} ({tenant})") for text in SAID]
+            tenants.memory(tenant).add_many(steps, trajectory="t")
+        tenants.memory("ann").add(Step(role="user", content=CANARY), trajectory="canary")
+    return tmp_path / "m"
+
+
+def contents(folder: Path, tenant: str = "default") -> Any:
+    with open_memory(folder, tenant=tenant) as memory:
+        hits = memory.search("What did breakfast cost?", k=9).hits
+        return list(memory.export()), [(hit.snippet, hit.density) for hit in hits], memory.inventory(), memory.verify()
+
+
+def with_rows(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_restored_memory_is_the_one_that_was_backed_up(folder: Path, tmp_path: Path, is_open: bool) -> None:
+    before = {tenant: contents(folder, tenant) for tenant in ("default", "ann")}
+    if is_open:
+        with open_tenants(folder) as tenants:
+            made = tenants.backup(tmp_path / "b")
+    else:
+        made = backup_memory(folder, to=tmp_path / "b")
+    assert made[:3] == (tmp_path / "b", 2, 7)
+    restored = restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    assert restored == (tmp_path / "r", 2, 7, 7, 0)
+    assert {tenant: contents(tmp_path / "r", tenant) for tenant in ("default", "ann")} == before
+    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob("*.restoring"))
+
+
+def test_a_backup_of_one_tenant_has_no_byte_of_another(folder: Path, tmp_path: Path) -> None:
+    (folder / "trace.jsonl").write_text(
+        "".join(json.dumps({"tenant": name, "text": name.upper()}) + "\n" for name in ("ann", "default")) + "no json\n"
+    )
+    (folder / "rejects.jsonl").write_text(json.dumps({"text": CANARY}) + "\n")
+    with open_memory(folder) as memory:
+        memory.backup(tmp_path / "mine")
+    backup_memory(folder, to=tmp_path / "too", tenant="default")
+    for name in ("mine", "too"):
+        data = with_rows(tmp_path / name).lower()
+        assert b"quetzalina" not in data
+        assert b"ann" not in data.replace(b"planning", b"").replace(b"channel", b"")
+        assert [path.name for path in check_backup(tmp_path / name)] == ["journal.sqlite", "trace.jsonl"]
+        restored = restore_memory(tmp_path / name, memory=tmp_path / f"r-{name}")
+        assert restored[1:] == (1, 3, 3, 0)
+        assert contents(tmp_path / f"r-{name}") == contents(folder)
+
+
+def test_of_what_was_erased_no_byte_is_in_a_later_backup(folder: Path, tmp_path: Path) -> None:
+    with open_memory(folder, tenant="ann") as memory:
+        memory.backup(tmp_path / "before")
+        memory.erase(Selector(trajectory="canary"))
+        memory.backup(tmp_path / "after")
+    backup_memory(folder, to=tmp_path / "whole")
+    assert b"quetzalina" in with_rows(tmp_path / "before").lower()
+    for name in ("after", "whole"):
+        assert b"quetzalina" not in with_rows(tmp_path / name).lower()
+        assert b"halcyon" not in with_rows(tmp_path / name).lower()
+    assert not any(b"quetzalina" in line.lower().encode() for line in export_memory(folder, tenant="ann"))
+
+
+def test_adding_goes_on_while_a_backup_is_made(folder: Path, tmp_path: Path) -> None:
+    with open_memory(folder) as memory:
+        accepted: list[str] = []
+        done = threading.Event()
+
+        def add() -> None:
+            while not done.is_set():
+                accepted.append(memory.add(Step(role="user", content=f"Number {len(accepted)}"), trajectory="n").step)
+
+        thread = threading.Thread(target=add)
+        thread.start()
+        while len(accepted) < 20:
+            pass
+        first = list(accepted)
+        memory.backup(tmp_path / "b")
+        done.set()
+        thread.join()
+    restored = restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    assert restored.disagreements == 0
+    with open_memory(tmp_path / "r") as memory:
+        there = [entry.id for entry in memory.steps("n")]
+    assert there[: len(first)] == first
+    assert there == accepted[: len(there)]
+
+
+@pytest.fixture
+def writing(tmp_path: Path) -> Iterator[tuple[Path, Any]]:
+    folder = tmp_path / "busy"
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        assert process.stdout
+        process.stdout.readline()
+        yield folder, process.stdout
+        process.kill()
+
+
+def test_another_process_backs_up_what_is_being_written(writing: Any, tmp_path: Path) -> None:
+    folder, said = writing
+    accepted = 0
+    for number in range(4):
+        accepted = int(said.readline())
+        made = backup_memory(folder, to=tmp_path / str(number))
+        assert made.steps >= accepted
+        assert made.steps % 5 == 0, "each transaction whole"
+        check_backup(tmp_path / str(number))
+    lines = list(export_memory(folder))
+    assert json.loads(lines[-1])["steps"] >= accepted
+
+
+def test_a_log_that_is_begun_anew_each_time_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal, log = tmp_path / "j", tmp_path / "j-wal"
+    journal.write_bytes(b"file")
+    copies = 0
+
+    def changes(source: Any, target: Any) -> None:
+        nonlocal copies
+        copies += 1
+        log.write_bytes(str(copies).encode())
+        Path(target).write_bytes(Path(source).read_bytes())
+
+    monkeypatch.setattr("shutil.copyfile", changes)
+    with pytest.raises(JournalError, match="changes too fast"):
+        copy_running(journal, to=tmp_path / "copy")
+    assert copies > 20
+
+
+def test_the_process_that_has_it_open_is_told_what_to_call(folder: Path, tmp_path: Path) -> None:
+    with open_memory(folder) as memory:
+        for call in (lambda: backup_memory(folder, to=tmp_path / "b"), lambda: list(export_memory(folder))):
+            with pytest.raises(InputError, match="open in this process"):
+                call()
+        memory.add(Step(role="user", content="still works"), trajectory="t")
+
+
+def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    backup_memory(folder, to=tmp_path / "empty")
+    for there in (tmp_path / "empty", folder, folder / "journal.sqlite"):
+        with pytest.raises(InputError, match="there is something at"):
+            backup_memory(folder, to=there)
+        with pytest.raises(InputError, match="there is something at"):
+            restore_memory(tmp_path / "empty", memory=there)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="there is something at"):
+        backup_memory(folder, to=tmp_path / "link")
+    (tmp_path / "here").mkdir()
+    assert restore_memory(tmp_path / "empty", memory=tmp_path / "here").steps == 7
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "gone", "manifest", "format", "path", "no journal"])
+def test_a_damaged_backup_is_refused_and_nothing_is_restored(folder: Path, tmp_path: Path, damage: str) -> None:
+    backup = tmp_path / "b"
+    backup_memory(folder, to=backup)
+    journal, manifest = backup / "journal.sqlite", backup / MANIFEST
+    about = json.loads(manifest.read_text())
+    if damage == "flip":
+        data = bytearray(journal.read_bytes())
+        data[5000] ^= 1
+        journal.write_bytes(data)
+    elif damage == "cut":
+        journal.write_bytes(journal.read_bytes()[:-4096])
+    elif damage == "gone":
+        journal.unlink()
+    elif damage == "manifest":
+        manifest.write_text(manifest.read_text()[:40])
+    elif damage == "format":
+        manifest.write_text(json.dumps({**about, "format": "zip"}))
+    elif damage == "path":
+        (tmp_path / "outside").write_text("x")
+        digest = hashlib.sha256(b"x").hexdigest()
+        about["files"]["../outside"] = {"bytes": 1, "sha256": digest}
+        manifest.write_text(json.dumps(about))
+    else:
+        manifest.write_text(json.dumps({**about, "files": {}}))
+    with pytest.raises(JournalError, match="is damaged"):
+        restore_memory(backup, memory=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_what_is_no_backup_or_of_a_later_version_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no backup at"):
+        restore_memory(tmp_path / "none", memory=tmp_path / "r")
+    backup_memory(folder, to=tmp_path / "b")
+    manifest = tmp_path / "b" / MANIFEST
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema_version": 99}))
+    with pytest.raises(StoreMismatchError, match="schema version 99"):
+        restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    with pytest.raises(InputError, match="no memory at"):
+        backup_memory(tmp_path / "none", to=tmp_path / "c")
+    with pytest.raises(SettingsError, match="no memory is named"):
+        backup_memory(to=tmp_path / "c")
+
+
+def test_a_damaged_journal_is_not_backed_up(folder: Path, tmp_path: Path) -> None:
+    journal = folder / "journal.sqlite"
+    data = bytearray(journal.read_bytes())
+    for page in range(2, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 8] = b"\xff" * 8
+    journal.write_bytes(data)
+    with pytest.raises(JournalError):
+        backup_memory(folder, to=tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+    assert not (tmp_path / "b.partial").exists()
+
+
+def test_a_backup_that_cannot_be_written_says_why(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with open_memory(folder) as memory, pytest.raises(JournalError, match="cannot be made"):
+        memory.backup(tmp_path / "file" / "b")
+
+
+def test_an_interrupted_restore_is_repeated(folder: Path, tmp_path: Path) -> None:
+    backup_memory(folder, to=tmp_path / "b")
+    (tmp_path / "r.restoring").mkdir()
+    (tmp_path / "r.restoring" / "half").write_text("x")
+    assert restore_memory(tmp_path / "b", memory=tmp_path / "r").steps == 7
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["journal.sqlite", "store"]

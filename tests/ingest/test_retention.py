@@ -1,0 +1,144 @@
+"""Retention rules retire or erase what is older than it may be, by the clock of acceptance, and count first."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from stitch import Step, open_memory
+from stitch.cli import main
+from stitch.core import StepState
+from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
+from stitch.errors import ReplyError, SettingsError
+from stitch.ingest.retention import expire
+
+Make = Callable[..., Any]
+
+DAY = float(SECONDS_PER_DAY)
+
+
+def old(world: Any, steps: Make) -> None:
+    """One step a day for six days, the first word of each being its event type."""
+    for number, step in enumerate(steps(6)):
+        world.ingestor._clock = lambda number=number: number * DAY
+        world.add(step)
+        world.add(step, tenant="b")
+
+
+def run(world: Any, *rules: RetentionRule, now: float, folder: Path, dry_run: bool = False) -> Any:
+    return expire(world.ingestor, rules, tenant="a", folder=folder, now=now, dry_run=dry_run)
+
+
+def shown(world: Any, tenant: str = "a") -> list[str]:
+    return [snippet.step for snippet in world.store.scroll(tenant)]
+
+
+def test_what_is_older_is_retired_or_erased_and_the_rest_stays(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j")
+    old(world, steps)
+    retiring = RetentionRule(older_than_days=2, action="retire")
+    erasing = RetentionRule(older_than_days=4, action="erase")
+    counted = run(world, retiring, erasing, now=5 * DAY, folder=tmp_path, dry_run=True)
+    assert [(each.rule, each.steps, each.waiting) for each in counted.rules] == [(retiring, 2, 0), (erasing, 1, 0)]
+    assert counted.proof is None
+    assert shown(world) == ["s0", "s1", "s2", "s3", "s4", "s5"]
+    done = run(world, retiring, erasing, now=5 * DAY, folder=tmp_path)
+    assert done.rules == counted.rules
+    assert done.proof.found == ()
+    assert shown(world) == ["s3", "s4", "s5"]
+    retired = list(world.ingestor.receipts("a", state=StepState.RETIRED))
+    assert [receipt.step for receipt in retired] == ["s1", "s2"]
+    assert all("retention, any event type, older than 2 days" in receipt.reason for receipt in retired)
+    assert [entry.id for entry in world.journal.every_entry("a")] == ["s1", "s2", "s3", "s4", "s5"]
+    assert shown(world, "b") == ["s0", "s1", "s2", "s3", "s4", "s5"], "rules are a tenant's own"
+    again = run(world, retiring, erasing, now=5 * DAY, folder=tmp_path)
+    assert [each.steps for each in again.rules] == [0, 0]
+    assert again.proof is None
+
+
+def test_a_rule_of_an_event_type_concerns_no_other(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j")
+    old(world, steps)
+    rule = RetentionRule(older_than_days=0.5, action="retire", event_type="it")
+    assert run(world, rule, now=9 * DAY, folder=tmp_path).rules[0].steps == 2
+    assert shown(world) == ["s0", "s2", "s3", "s5"]
+
+
+def test_by_a_clock_that_jumped_back_nothing_expires(worlds: Make, steps: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j")
+    old(world, steps)
+    rules = [RetentionRule(older_than_days=1, action=action) for action in ("retire", "erase")]
+    assert [each.steps for each in run(world, *rules, now=0.0, folder=tmp_path).rules] == [0, 0]
+    assert len(shown(world)) == 6
+
+
+def test_when_a_step_happened_decides_nothing(world: Any, tmp_path: Path) -> None:
+    world.add(Step(role="user", content="Long ago", timestamp=1.0), Step(role="user", content="Soon", timestamp=1e12))
+    rule = RetentionRule(older_than_days=1, action="retire")
+    assert run(world, rule, now=1000.0 + DAY, folder=tmp_path).rules[0].steps == 0
+    assert run(world, rule, now=1001.0 + DAY, folder=tmp_path).rules[0].steps == 2
+
+
+def test_steps_without_labels_are_counted_and_not_retired(world: Any, steps: Make, tmp_path: Path) -> None:
+    world.labeler.fail_next(ReplyError("broken on purpose"))
+    world.add(*steps(2))
+    rule = RetentionRule(older_than_days=0, action="retire")
+    assert run(world, rule, now=9 * DAY, folder=tmp_path).rules == ((rule, 0, 2),)
+    assert (
+        run(world, RetentionRule(older_than_days=0, action="erase"), now=9 * DAY, folder=tmp_path).rules[0].steps == 2
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"older_than_days": -1}, {"action": "hide"}, {"older_than_days": float("nan")}])
+def test_a_rule_that_says_nothing_sensible_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        RetentionRule.model_validate({"older_than_days": 1, "action": "retire", **wrong})
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Any:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+    with open_memory("m") as memory:
+        memory.add(Step(role="user", content="Let's plan day 1."), trajectory="t")
+
+    def run_command(*arguments: str) -> tuple[Any, str, str]:
+        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (ended.value.code or 0, *capfd.readouterr())
+
+    return run_command
+
+
+def test_the_rules_of_the_settings_are_applied_by_command(call: Any) -> None:
+    Path("s.yaml").write_text("retention:\n- {older_than_days: 0, action: erase}\n")
+    where = ("--memory", "m", "--config", "s.yaml")
+    assert call("forget", "expire", "--dry-run", *where)[:2] == (
+        0, "1 steps of any event type older than 0 days would be erased\n",
+    )  # fmt: skip
+    code, out, _ = call("forget", "expire", *where)
+    assert code == 0
+    assert "are erased\nproof: " in out
+    found = json.loads(call("forget", "expire", "--json", *where)[1])
+    assert found["rules"] == [{"older_than_days": 0.0, "action": "erase", "event_type": None, "steps": 0, "waiting": 0}]
+    code, _, err = call("forget", "expire", "--memory", "m")
+    assert (code, "no retention rules" in err) == (0, True)
+    Path("s.yaml").write_text("retention:\n- {older_than_days: 0, action: hide}\n")
+    assert call("forget", "expire", *where)[0] == SettingsError.exit_code
+
+
+def test_the_rules_of_the_environment_are_json(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = {"older_than_days": 0, "action": "retire", "event_type": "no such thing"}
+    monkeypatch.setenv("STITCH_RETENTION", json.dumps([rule]))
+    with open_memory("m") as memory:
+        assert memory.retention == (RetentionRule.model_validate(rule),)
+        assert memory.expire(now=4e9).rules[0].steps == 0
+        erasing = RetentionRule(older_than_days=0, action="erase")
+        assert memory.expire([erasing], now=4e9, dry_run=True).rules[0].steps == 1

@@ -1,0 +1,260 @@
+"""Many tenants in one place never see each other's text, labels, names, costs or copies, whatever they do at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import Memory, Step, StitchError, Tenants, open_memory, open_tenants
+from stitch.core import StepState
+from stitch.errors import ScopeError
+from stitch.ingest.forget import Selector
+from stitch.lm import read_ledger
+from stitch.observe import TraceObserver
+from stitch.testing.model import LoopbackProvider, label_by_rules
+
+TENANTS = int(os.environ.get("STITCH_TEST_TENANTS", "100"))
+ROUNDS = int(os.environ.get("STITCH_TEST_TENANT_ROUNDS", "5"))
+THREADS = 4
+CANARY = re.compile(r"canary\d+")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+
+
+@pytest.fixture
+def tenants(tmp_path: Path) -> Iterator[Tenants]:
+    with open_tenants(tmp_path / "m") as opened:
+        yield opened
+
+
+def name_of(number: int) -> str:
+    return f"canary{number:04d}"
+
+
+def steps_of(tenant: str, start: int, stop: int) -> list[Step]:
+    """The same ids in every tenant, and in every text, name and value the tenant's own word."""
+    word = tenant.capitalize()
+    said = (
+        f"Let's plan day {{n}} with {word}. One idea for breakfast is the {word} Dining Hall.",
+        f"How much is the first {tenant} restaurant I raised for day {{n}}'s breakfast?",
+        f"It is priced at around ${{n}}.22, says {word}.",
+        f"Now book the {word} hotel, please.",
+    )
+    return [
+        Step(id=str(n), role="user" if n % 4 != 2 else "assistant", content=said[n % 4].format(n=n // 4 + 1),
+             metadata={tenant: tenant})
+        for n in range(start, stop)
+    ]  # fmt: skip
+
+
+class SeesOthersError(AssertionError):
+    """Something of another tenant came to light."""
+
+
+def check(tenant: str, *shown: Any) -> None:
+    found = {word for each in shown for word in CANARY.findall(str(each).lower())}
+    if found - {tenant}:
+        raise SeesOthersError(f"{tenant} sees {sorted(found - {tenant})}")
+
+
+def live(memory: Memory, chance: random.Random, said: set[int], lock: threading.Lock) -> None:
+    """Do one thing in a tenant's memory, and look at all that comes back."""
+    tenant = memory.tenant
+    doing = chance.choice(["add", "add", "search", "search", "correct", "retire", "erase", "look", "wrong", "copy"])
+    try:
+        if doing == "add":
+            with lock:
+                start = max(said, default=-1) + 1
+                said.update(range(start, start + 3))
+            check(tenant, memory.add_many(steps_of(tenant, start, start + 3), trajectory="trip"))
+        elif doing == "search":
+            other = name_of(chance.randrange(TENANTS))
+            for query in ("What did breakfast on day 1 cost?", f"Where is the {other} Dining Hall?"):
+                result = memory.search(query, k=9)
+                check(tenant, result.hits, result.intent_filter, result.context())
+        elif doing == "correct":
+            memory.correct("1", trajectory="trip", labels={"scope": f"{tenant} scope", "event_types": (tenant,)})
+            check(tenant, memory.history("1", trajectory="trip"))
+        elif doing == "retire":
+            memory.retire(Selector(trajectory="trip", step="2"), reason=f"{tenant} said so")
+        elif doing == "erase" and chance.random() < 0.1:
+            check(tenant, memory.erase(Selector(trajectory="trip", step="3")))
+        elif doing == "look":
+            check(tenant, memory.inventory(), memory.status(), list(memory.receipts()), list(memory.steps("trip")))
+            check(tenant, memory.trajectories(), memory.why_not("0", query="the hotel", trajectory="trip"))
+        elif doing == "copy":
+            check(tenant, *memory.export())
+        elif doing == "wrong":
+            check(tenant, memory.count(Selector(scope=name_of(chance.randrange(TENANTS)))))
+            if not any(memory.steps("trip")):
+                memory.correct("0", trajectory="trip", text="there is none yet")
+            memory.add(Step(id="0", role="user", content=f"Not what {tenant} said first"), trajectory="trip")
+    except StitchError as error:
+        check(tenant, error.message, error.hint)
+
+
+def test_tenants_that_do_everything_at_once_never_see_each_other(tmp_path: Path) -> None:
+    errors: list[BaseException] = []
+    said: dict[str, set[int]] = {name_of(number): set() for number in range(TENANTS)}
+    locks = {tenant: threading.Lock() for tenant in said}
+
+    with TraceObserver(tmp_path / "trace.jsonl") as trace, open_tenants(tmp_path / "m", observers=[trace]) as tenants:
+
+        def work(seed: int) -> None:
+            chance = random.Random(seed)
+            order = list(said) * ROUNDS
+            chance.shuffle(order)
+            try:
+                for tenant in order[:: THREADS // 2]:
+                    live(tenants.memory(tenant), chance, said[tenant], locks[tenant])
+            except BaseException as error:
+                errors.append(error)
+                raise
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors
+        for tenant, numbers in said.items():
+            memory = tenants.memory(tenant)
+            entries = list(memory.steps("trip"))
+            check(tenant, entries, memory.inventory(), *memory.export())
+            there = {int(entry.id) for entry in entries}
+            assert numbers - {3} <= there <= numbers
+            assert memory.verify().disagreements == ()
+        assert sum(map(len, said.values())) > TENANTS, "something was going on"
+    for line in (tmp_path / "trace.jsonl").read_text().splitlines():
+        event = json.loads(line)
+        if "query" not in event:  # which may name anybody
+            check(event["tenant"], line)
+
+
+def rows_of_others(folder: Path, tenant: str) -> list[Any]:
+    query = (
+        "SELECT t.*, s.*, labels.labels, states.*, h.* FROM steps s JOIN trajectories t ON t.number = s.trajectory"
+        " JOIN labels USING (seq) JOIN states USING (seq) LEFT JOIN history h USING (seq)"
+        " WHERE t.tenant <> ? ORDER BY seq"
+    )
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
+        return db.execute(query, (tenant,)).fetchall()
+
+
+def points_of_others(folder: Path, tenant: str) -> dict[str, Any]:
+    """Payload and vectors as the engine holds them; there is no public way to see a vector."""
+    with open_memory(folder, tenant=tenant) as memory:
+        points, offset = {}, None
+        shard: Any = memory._store._shard  # type: ignore[attr-defined]
+        from qdrant_edge import ScrollRequest
+
+        while True:
+            records, offset = shard.scroll(ScrollRequest(limit=100, offset=offset, with_payload=True, with_vector=True))
+            for record in records:
+                if record.payload["tenant"] != tenant:
+                    points[record.payload["id"]] = (record.payload, str(record.vector))
+            if offset is None:
+                return points
+
+
+@pytest.mark.parametrize("deletion", ["retire", "erase", "erase all"])
+def test_deleting_in_one_tenant_leaves_all_others_byte_for_byte(tmp_path: Path, deletion: str) -> None:
+    folder = tmp_path / "m"
+    with open_tenants(folder) as tenants:
+        for number in range(8):
+            tenants.memory(name_of(number)).add_many(steps_of(name_of(number), 0, 8), trajectory="trip")
+        tenants.memory(name_of(2)).correct("1", trajectory="trip", labels={"scope": "mine"})
+    mine = name_of(3)
+    before = rows_of_others(folder, mine), points_of_others(folder, mine)
+    assert len(before[0]) == len(before[1]) == 7 * 8
+    with open_memory(folder, tenant=mine) as memory:
+        if deletion == "retire":
+            assert memory.retire(Selector(trajectory="trip")) == 8
+        else:
+            chosen = Selector(everything=True) if deletion == "erase all" else Selector(trajectory="trip", step="0")
+            assert memory.erase(chosen).proof.found == ()
+    assert (rows_of_others(folder, mine), points_of_others(folder, mine)) == before
+
+
+def test_a_memory_is_of_its_tenant_whatever_the_name(tenants: Tenants) -> None:
+    ann = tenants.memory("ann")
+    assert tenants.memory("ann") is ann
+    assert tenants.memory(" ann\n").tenant == "ann"
+    with pytest.raises(ScopeError, match="empty"):
+        tenants.memory(" ")
+    ann.add(Step(role="user", content="Hello there"), trajectory="t")
+    ann.close()
+    assert tenants.names() == ["ann"]
+    assert tenants.memory("ann").search("hello").hits, "closing one closes nothing for others"
+    assert tenants.memory("%").search("hello").hits == ()
+    assert tenants.memory("bob").trajectories() == []
+
+
+def test_what_waits_of_others_is_not_shown_to_the_labeler_of_one(worlds_of: Any) -> None:
+    world = worlds_of(only="a")
+    for tenant in ("a", "b"):
+        world.journal.append_many([Step(role="u", content="It waits")], tenant=tenant, trajectory=tenant, recorded=1.0)
+    assert world.ingestor.recover() == 1
+    assert [trajectory for trajectory, _ in world.labeler.calls] == ["a"]
+    world.ingestor.flush()
+    assert [receipt.state for receipt in world.ingestor.receipts("b")] == [StepState.ACCEPTED]
+    everybody = worlds_of(journal=world.journal, store=world.store)
+    assert everybody.ingestor.recover() == 1
+
+
+@pytest.fixture
+def worlds_of() -> Iterator[Any]:
+    from stitch.embed.hashing import HashingEmbedder
+    from stitch.ingest import Ingestor, Journal
+    from stitch.testing.labeling import ScriptedLabeler
+    from stitch.testing.storing import ListStore
+
+    class World:
+        def __init__(self, *, journal: Any = None, store: Any = None, only: str | None = None) -> None:
+            self.journal = journal or Journal(":memory:")
+            self.store = store or ListStore()
+            self.labeler = ScriptedLabeler()
+            self.ingestor = Ingestor(
+                journal=self.journal, store=self.store, embedder=HashingEmbedder(8), labeler=self.labeler, only=only
+            )
+
+    made: list[World] = []
+
+    def make(**options: Any) -> World:
+        made.append(World(**options))
+        return made[-1]
+
+    yield make
+    made[0].journal.close()
+
+
+def test_each_tenant_has_a_ledger_of_its_own(tmp_path: Path) -> None:
+    with LoopbackProvider(label_by_rules) as provider:
+        settings: dict[str, Any] = {
+            "labels": "model", "filter": "model", "model": "any", "base_url": provider.base_url, "offline": True,
+        }  # fmt: skip
+        with open_tenants(tmp_path / "m", **settings) as tenants:
+            for tenant in (name_of(1), name_of(2)):
+                memory = tenants.memory(tenant)
+                memory.add_many(steps_of(tenant, 0, 4), trajectory=tenant)
+                memory.finish(tenant)
+            first, second = (tenants.memory(name_of(number)).ledger.total() for number in (1, 2))
+            tenants.memory(name_of(1)).search("What did breakfast cost?")
+            assert tenants.memory(name_of(1)).ledger.total().calls > first.calls > 0
+            assert tenants.memory(name_of(2)).ledger.total() == second
+    charges = list(read_ledger(tmp_path / "m" / "ledger.jsonl"))
+    assert {charge.tenant for charge in charges} == {name_of(1), name_of(2)}
+    assert all(charge.trajectory in ("", charge.tenant) for charge in charges)
