@@ -25,6 +25,7 @@ from stitch.errors import InputError
 from stitch.retrieve.budget import TokenCounter
 from stitch.retrieve.explain import WhyNot, explain_rank
 from stitch.retrieve.leanings import POOL, lean, named_speakers, read_leanings
+from stitch.retrieve.question import read_question
 from stitch.retrieve.searching import Similarity, result, scored
 
 if TYPE_CHECKING:
@@ -127,11 +128,15 @@ class IntentRetriever:
     ) -> list[ScoredSnippet]:
         vocabulary = inventory.vocabulary()
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
+        asked = ""
+        if selection.intent_filter.scopes and selection.remainder is None:
+            asked = read_question(request.query).asked_after_context
 
         def first(k: int) -> list[ScoredSnippet]:
             query = self._similarity.query(
                 request,
                 text=selection.remainder,
+                asked=asked,
                 labels={label: vocabulary.aliases(label) for label in sorted(labels)},
                 count=self._density,
                 weights=self._weights(labels, inventory),

@@ -113,6 +113,8 @@ class Question:
     """See `find_moments`."""
     context: str
     """The leading clause that says where to look ("In the request where the city is Oslo"); empty if it has none."""
+    asked_after_context: str
+    """What stands after that clause; empty if there is none."""
     context_stems: frozenset[str]
     asked_stems: tuple[str, ...]
     """Stems of the thing it asks for ("fare" of "what was the fare per ticket"); none of "what did it cost"."""
@@ -154,6 +156,7 @@ def read_question(text: str) -> Question:
         ),
         moments=find_moments(text),
         context=context,
+        asked_after_context=rest if context else "",
         context_stems=frozenset(content_stems(context)),
         asked_stems=asked_stems,
         other_stems=other_stems,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,14 +22,19 @@ from stitch.core import (
     StoreHit,
     match,
 )
+from stitch.core.protocols import SparseVector
 from stitch.retrieve.budget import TokenCounter, fit_context
 from stitch.retrieve.excerpts import excerpt_hits
 from stitch.retrieve.question import read_question
 
 if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
     from stitch.embed.lexical import LexicalEncoder
 
 NOTHING_SELECTED = Selection(IntentFilter())
+
+_ASKED_SHARE = 0.4
+"""How much the part of a question that says what is asked for counts once more beside the whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,19 +56,31 @@ class Similarity:
         request: SearchRequest,
         *,
         text: str | None = None,
+        asked: str = "",
         labels: Mapping[Label, frozenset[str]] | None = None,
         count: DensityCount = DensityCount.VALUES,
         weights: Mapping[Label, float] | None = None,
         k: int | None = None,
     ) -> DensityQuery:
-        """What to ask a store for; without labels, similarity alone decides. `text` stands in for the question."""
+        """What to ask a store for; without labels, similarity alone decides.
+
+        Args:
+            request: The question.
+            text: Stands in for the question.
+            asked: That part of the text which says what is asked for and not where to look; it counts more.
+            labels: See `DensityQuery`, as for the others.
+            count: What density counts.
+            weights: What each label counts.
+            k: How many to return.
+        """
         text = request.query if text is None else text
+        texts, shares = ((text, asked), (1.0 - _ASKED_SHARE, _ASKED_SHARE)) if asked else ((text,), (1.0,))
         return DensityQuery(
             tenant=request.tenant,
             trajectory=request.trajectory,
             labels=labels or {},
-            vector=self.embedder.embed([text])[0] if self.embedder else None,
-            words=self.lexical.query(text) if self.lexical else None,
+            vector=_mean(self.embedder.embed(texts), shares) if self.embedder else None,
+            words=_sum(map(self.lexical.query, texts), shares) if self.lexical else None,
             lexical_share=self.lexical_share,
             count=count,
             weights=weights,
@@ -71,6 +88,22 @@ class Similarity:
             min_trust=request.min_trust,
             as_of=request.as_of,
         )
+
+
+def _mean(vectors: Vectors, shares: Sequence[float]) -> Vectors:
+    """Their weighted mean, of length one unless it is zero."""
+    mixed: Vectors = vectors.T @ shares
+    length = float(mixed @ mixed) ** 0.5
+    unit: Vectors = (mixed / length if length else mixed).astype(vectors.dtype)
+    return unit if len(shares) > 1 else vectors[0].copy()
+
+
+def _sum(words: Iterable[SparseVector], shares: Sequence[float]) -> SparseVector:
+    weights: dict[int, float] = {}
+    for share, own in zip(shares, words, strict=True):
+        for index, weight in own.items():
+            weights[index] = weights.get(index, 0.0) + share * weight
+    return weights
 
 
 class Unlabeled:

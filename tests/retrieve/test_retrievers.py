@@ -204,3 +204,36 @@ def test_why_not_of_an_unknown_step_is_an_error(trajectory: str | None) -> None:
     with pytest.raises(InputError) as caught:
         intent_retriever().why_not(request, step="0" if trajectory == "other" else "99", trajectory=trajectory)
     assert caught.value.hint
+
+
+def test_beside_a_scope_what_is_asked_for_counts_more_than_where_to_look() -> None:
+    scope = ContextualIntent(scope="day 1 itinerary")
+    store = stored(
+        [
+            snippet("the city is oslo the city is oslo fare", step="1", intent=scope),
+            snippet("fare fare of forty", step="2", intent=scope),
+        ]
+    )
+    query = "In the request where the city is Oslo, what was the fare?"
+    scoped = intent_retriever(store, choosing=IntentFilter(scopes=("day 1 itinerary",)))
+    plain = HybridRetriever(store=store, embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
+
+    def lead(retriever: Retriever) -> float:
+        hits = retriever.search(SearchRequest(query=query, tenant="a")).hits
+        alike = {hit.snippet.step: hit.similarity for hit in hits}
+        return alike["2"] - alike["1"]
+
+    assert lead(scoped) > lead(plain)
+
+
+def test_what_a_named_speaker_said_is_looked_for_beyond_the_first_hits() -> None:
+    loud = [snippet("bo bought a boat", step=str(n)).model_copy(update={"role": "ann"}) for n in range(1, 4)]
+    store = stored([*loud, snippet("bought a boat and a car", step="9").model_copy(update={"role": "bo"})])
+    retriever = intent_retriever(store, choosing=IntentFilter())
+    request = SearchRequest(query="What did Bo buy, a boat?", tenant="a", k=4)
+    plain = HybridRetriever(store=store, embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
+
+    def similarity(own: Retriever) -> float:
+        return next(hit.similarity for hit in own.search(request).hits if hit.snippet.role == "bo")
+
+    assert similarity(retriever) > similarity(plain)
