@@ -83,6 +83,9 @@ def _exchange(answer: Answer, requests: list[Request], stopping: threading.Event
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
+            if stopping.is_set():  # a connection that was kept open outlives the server
+                self.close_connection = True
+                return
             size = int(self.headers.get("content-length", 0))
             body = json.loads(self.rfile.read(size)) if size else None
             request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
