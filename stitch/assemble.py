@@ -206,6 +206,7 @@ def _build(
         lexical=lexical,
         observer=observer,
         only=None if everybody else settings.tenant,
+        label_threads=_label_threads(settings),
         redact=settings.redact_secrets,
     )
     stack.callback(ingestor.close)
@@ -248,10 +249,17 @@ def _build(
         resources=resources,
         folder=folder,
         ledger=ledger,
-        # Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
         retention=settings.retention,
-        model_workers=2 * settings.model_concurrency if settings.labels == "model" else 0,
+        model_workers=_label_threads(settings),
     )
+
+
+def _label_threads(settings: Settings) -> int:
+    """How many trajectories a model labels side by side.
+
+    Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
+    """
+    return 2 * settings.model_concurrency if settings.labels == "model" else 0
 
 
 def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler:

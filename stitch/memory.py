@@ -9,8 +9,8 @@ import asyncio
 import copy
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -22,10 +22,12 @@ from stitch.core import (
     LabelInventory,
     Moment,
     Receipt,
+    Rejection,
     RetrievalResult,
     Searched,
     SearchRequest,
     SnippetStore,
+    SourcedStep,
     Step,
     StepState,
     Trust,
@@ -118,6 +120,7 @@ class Memory:
         self._observer = observer
         self._recalls = recalls
         self._resources = resources
+        self._resources_are_ours = True
         self.folder = folder
         """Where the journal is, and the snippets too unless they are on a server."""
         self._spent = ledger or Ledger()
@@ -132,26 +135,56 @@ class Memory:
         self.workers = max(1, model_workers)
         """How many trajectories are best worked on side by side."""
 
-    def add(self, step: Step, *, trajectory: str) -> Receipt:
+    def add(self, step: Step, *, trajectory: str, wait: bool = True) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
 
+        Args:
+            step: The step.
+            trajectory: Where it goes on; it is begun by its first step.
+            wait: Whether its labels are waited for. If not, they follow, and `flush` waits for them. Labels of a model
+                are never waited for here.
+
         Returns:
-            How far the step came: `stored`, or `failed` with the reason. A failed step is kept and searchable by its
-            text; `retry` labels it. A step known word for word changes nothing.
+            How far the step came: `stored`; `accepted` if its labels follow; or `failed` with the reason. A failed step
+            is kept and searchable by its text; `retry` labels it. A step known word for word changes nothing.
 
         Raises:
             StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
             JournalError: It could not be made durable.
         """
-        return self._ingestor.add(step, tenant=self.tenant, trajectory=trajectory)
+        return self._ingestor.add(step, tenant=self.tenant, trajectory=trajectory, wait=wait)
 
-    def add_many(self, steps: Iterable[Step], *, trajectory: str) -> list[Receipt]:
+    def add_many(self, steps: Iterable[Step], *, trajectory: str, wait: bool = True) -> list[Receipt]:
         """Store the next steps of a trajectory, in order; as `add` for each, but much faster.
 
         Raises:
             StepRejectedError: One step cannot be accepted; none of them was stored.
         """
-        return self._ingestor.add_many(list(steps), tenant=self.tenant, trajectory=trajectory)
+        return self._ingestor.add_many(list(steps), tenant=self.tenant, trajectory=trajectory, wait=wait)
+
+    def stream(
+        self, steps: Iterable[Step | SourcedStep | Rejection], *, trajectory: str | None = None, wait: bool = True
+    ) -> Iterator[Receipt | Rejection]:
+        """Store what an iterator gives, as it comes: a step that comes alone at once, many at a time together.
+
+        The iterator runs in a thread of its own, at most `BUFFER_STEPS` steps ahead; then it waits. Reading on is what
+        stores, so take all that is yielded.
+
+        Args:
+            steps: Steps, or what a `StepSource` yields. It may be endless.
+            trajectory: Where steps go that do not say it themselves, as those of a `StepSource` do.
+            wait: As in `add`.
+
+        Yields:
+            A receipt a step, in order; a `Rejection` for one that is not accepted.
+
+        Raises:
+            InputError: A step has no trajectory; or whatever the iterator raises, after all that came before is stored.
+        """
+        from stitch.ingest.streaming import batches, take_in
+
+        for batch in batches(steps):
+            yield from take_in(self._ingestor, batch, tenant=self.tenant, trajectory=trajectory, wait=wait)
 
     def search(
         self,
@@ -275,9 +308,11 @@ class Memory:
 
         return in_the_past(retriever, ingestor=self._ingestor, moment=moment)
 
-    def add_each(self, steps: Sequence[Step], *, trajectory: str) -> list[Receipt | StepRejectedError]:
+    def add_each(
+        self, steps: Sequence[Step], *, trajectory: str, wait: bool = True
+    ) -> list[Receipt | StepRejectedError]:
         """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are stored."""
-        return self._ingestor.add_each(steps, tenant=self.tenant, trajectory=trajectory)
+        return self._ingestor.add_each(steps, tenant=self.tenant, trajectory=trajectory, wait=wait)
 
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         """The label space of one trajectory, or of all."""
@@ -453,15 +488,18 @@ class Memory:
         other = copy.copy(self)
         other.tenant = _tenant_name(tenant)
         other.ledger = self._spent.of(other.tenant)
-        other._resources = ExitStack()
+        other._resources, other._resources_are_ours = ExitStack(), False
         return other
 
     def flush(self) -> None:
-        """Make everything survive a loss of power."""
+        """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
         self._ingestor.flush()
 
     def close(self) -> None:
-        """Flush and let go of the memory; closing twice is harmless."""
+        """Flush and let go of the memory; closing twice is harmless.
+
+        Used as a context that an error ends, it does not wait for labels: who opens it next goes on with them.
+        """
         self._resources.close()
 
     def __enter__(self) -> Memory:
@@ -470,15 +508,47 @@ class Memory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            if kind is not None and self._resources_are_ours:
+                self._ingestor.close(finish=False)
+        finally:
+            self.close()
 
-    async def aadd(self, step: Step, *, trajectory: str) -> Receipt:
+    async def aadd(self, step: Step, *, trajectory: str, wait: bool = True) -> Receipt:
         """As `add`, for asyncio."""
-        return await asyncio.to_thread(self.add, step, trajectory=trajectory)
+        return await asyncio.to_thread(self.add, step, trajectory=trajectory, wait=wait)
 
-    async def aadd_many(self, steps: Sequence[Step], *, trajectory: str) -> list[Receipt]:
+    async def aadd_many(self, steps: Iterable[Step], *, trajectory: str, wait: bool = True) -> list[Receipt]:
         """As `add_many`, for asyncio."""
-        return await asyncio.to_thread(self.add_many, steps, trajectory=trajectory)
+        return await asyncio.to_thread(self.add_many, steps, trajectory=trajectory, wait=wait)
+
+    async def astream(
+        self,
+        steps: Iterable[Step | SourcedStep | Rejection] | AsyncIterable[Step | SourcedStep | Rejection],
+        *,
+        trajectory: str | None = None,
+        wait: bool = True,
+    ) -> AsyncIterator[Receipt | Rejection]:
+        """As `stream`, for asyncio; the iterator may be one of asyncio."""
+        from stitch.ingest.streaming import abatches, batches, take_in
+
+        def store(batch: list[Step | SourcedStep | Rejection]) -> list[Receipt | Rejection]:
+            return take_in(self._ingestor, batch, tenant=self.tenant, trajectory=trajectory, wait=wait)
+
+        if isinstance(steps, AsyncIterable):
+            async with aclosing(abatches(steps)) as coming:
+                async for batch in coming:
+                    for result in await asyncio.to_thread(store, batch):
+                        yield result
+            return
+        with closing(batches(steps)) as waiting:
+            while batch := await asyncio.to_thread(lambda: next(waiting, [])):
+                for result in await asyncio.to_thread(store, batch):
+                    yield result
+
+    async def aflush(self) -> None:
+        """As `flush`, for asyncio."""
+        await asyncio.to_thread(self.flush)
 
     async def asearch(self, query: str, **options: Any) -> RetrievalResult:
         """As `search`, with the same options, for asyncio."""

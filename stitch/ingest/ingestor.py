@@ -9,8 +9,9 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,7 @@ from stitch.errors import (
 )
 from stitch.ingest.entries import Entry, IngestCounts, differences, encode_labels
 from stitch.ingest.journal import Journal
+from stitch.ingest.labelthreads import LabelThreads
 from stitch.ingest.secrets import redact_steps, redact_text
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
 from stitch.lm import charged_to
@@ -59,6 +61,9 @@ _CONTEXT_SHARE = 0.5
 
 _SHORT_CHARS = 100
 """Up to so many characters a step is short; from there on its context counts the less, the longer it is."""
+
+LOOK_AGAIN_S = 1.0
+"""After how long a window that is not full is looked at again, whether it has waited long enough."""
 
 UNFINISHED = (StepState.ACCEPTED, StepState.LABELED, StepState.FAILED)
 
@@ -73,6 +78,7 @@ class Ingestor:
     found, and noted as *failed* with the reason; so it is if it cannot be embedded or put. Failed steps are tried
     again by `retry`; those without labels also when the trajectory goes on, because labels are made in order.
     A `PatientLabeler` lets steps wait: they stay accepted, and can be found without labels, until there are enough.
+    With `label_threads` it is waited for in these: whoever adds gets the receipt at once, and labels follow.
     Whatever interrupts the work, an exception, Ctrl-C or the end of the process, `recover` takes it up where it was.
 
     Safe to use from several threads. Steps of different trajectories are worked on side by side; those of one
@@ -89,6 +95,7 @@ class Ingestor:
         only: Label the steps of this tenant alone when taking up what was left (`recover`, `flush`): the text of others
             is not shown to a labeler that they did not choose. None if the labeler is everybody's.
         redact: Whether secrets are taken out of steps before anything of them is written.
+        label_threads: In how many threads labels follow. With 0 they are made by whoever adds.
         live_sessions: How many trajectories are kept ready to go on; others are resumed from the journal.
         checkpoint_steps: After how many steps a trajectory's labeling is saved.
         flush_steps: After how many puts the store is flushed.
@@ -106,6 +113,7 @@ class Ingestor:
         clock: Callable[[], float] = time.time,
         only: str | None = None,
         redact: bool = True,
+        label_threads: int = 0,
         live_sessions: int = 256,
         checkpoint_steps: int = 512,
         flush_steps: int = 5_000,
@@ -129,13 +137,21 @@ class Ingestor:
             limit=live_sessions,
             checkpoint_steps=checkpoint_steps,
         )
+        self._follows = self._patient is not None and label_threads > 0
+        self._threads = LabelThreads(self._bring_on, count=max(1, label_threads))
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
         self._puts = 0
         self._closed = False
 
-    def add(self, step: Step, *, tenant: str, trajectory: str) -> Receipt:
+    def add(self, step: Step, *, tenant: str, trajectory: str, wait: bool = True) -> Receipt:
         """Take in the next step of a trajectory.
+
+        Args:
+            step: The step.
+            tenant: Whose it is.
+            trajectory: Where it goes on.
+            wait: Whether labels are waited for. If not, the step is accepted and can be found; labels follow.
 
         Returns:
             The receipt: stored, or failed with a reason (the step is kept, see `retry`); of a step that is known word
@@ -145,15 +161,18 @@ class Ingestor:
             StepRejectedError: It is too long, or its id is known with other content. Nothing was written.
             JournalError: It is not accepted, unless the journal failed later: then it is, and `recover` goes on.
         """
-        return self.add_many([step], tenant=tenant, trajectory=trajectory)[0]
+        return self.add_many([step], tenant=tenant, trajectory=trajectory, wait=wait)[0]
 
-    def add_many(self, steps: Sequence[Step], *, tenant: str, trajectory: str) -> list[Receipt]:
+    def add_many(self, steps: Sequence[Step], *, tenant: str, trajectory: str, wait: bool = True) -> list[Receipt]:
         """As `add`, for the next steps of a trajectory at once: all are accepted, or none; one receipt a step."""
-        return [result for result in self._add(steps, tenant, trajectory, whole=True) if isinstance(result, Receipt)]
+        results = self._add(steps, tenant, trajectory, whole=True, wait=wait)
+        return [result for result in results if isinstance(result, Receipt)]
 
-    def add_each(self, steps: Sequence[Step], *, tenant: str, trajectory: str) -> list[Receipt | StepRejectedError]:
+    def add_each(
+        self, steps: Sequence[Step], *, tenant: str, trajectory: str, wait: bool = True
+    ) -> list[Receipt | StepRejectedError]:
         """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are taken in."""
-        return self._add(steps, tenant, trajectory, whole=False)
+        return self._add(steps, tenant, trajectory, whole=False, wait=wait)
 
     def recover(self) -> int:
         """Finish what was interrupted; return how many snippets were put. To be called before anything is added.
@@ -170,10 +189,18 @@ class Ingestor:
             self.store.put(self._records([entry.snippet() for _, entry in page], self.embedder))
             count += len(page)
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
-            if self._only in (None, tenant):
+            if self._only not in (None, tenant):
+                continue
+            if self._follows:
+                with self._states.held(tenant, trajectory) as state:
+                    count += self._work_off(state, self._accepted(state, states=(StepState.LABELED,)))
+                count += self._show_again(tenant, trajectory)
+                self._threads.announce(tenant, trajectory)
+            else:
                 count += self.finish(tenant, trajectory)
         if count:
-            self.flush()
+            self._states.save()
+            self._flush_store()
         return count
 
     def retry(self, tenant: str | None = None) -> int:
@@ -197,8 +224,7 @@ class Ingestor:
         with self._states.reworked(tenant, trajectory) as forget:
             change()
             state = forget()
-            undone = self.journal.entries(tenant, trajectory, states=(StepState.ACCEPTED, StepState.LABELED))
-            deque(self._advance(state, undone), maxlen=0)
+            self._work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
         self._flush_when_due()
 
     def reindex(self, store: SnippetStore, *, embedder: Embedder | None = None, tenant: str | None = None) -> int:
@@ -260,7 +286,7 @@ class Ingestor:
     def flush(self) -> None:
         """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added.
 
-        Steps that wait for a patient labeler are labeled first.
+        Steps that wait for labels are labeled first, trajectories side by side where labels follow in threads.
         """
         self._finish_waiting()
         self.save()
@@ -270,13 +296,21 @@ class Ingestor:
         """Write down what the labeling of each trajectory remembers, merges of labels included."""
         self._states.save()
 
-    def close(self) -> None:
-        """Flush, and close journal and store; closing twice is harmless."""
+    def close(self, *, finish: bool = True) -> None:
+        """Flush, and close journal and store; closing twice is harmless.
+
+        Args:
+            finish: Label what waits for labels first. If not, it stays accepted, and `recover` goes on with it.
+        """
         if self._closed:
             return
         self._closed = True
+        self._threads.close()
         try:
-            self.flush()
+            if finish:
+                self._finish_waiting()
+            self._states.save()
+            self._flush_store()
         finally:
             try:
                 self.store.close()
@@ -284,29 +318,35 @@ class Ingestor:
                 self.journal.close()
 
     def _add(
-        self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool
+        self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool, wait: bool
     ) -> list[Receipt | StepRejectedError]:
         tenant, trajectory = _tenant_name(tenant), _trajectory_name(trajectory)
         redacted: Mapping[int, Sequence[Redaction]] = {}
         if self.redacts:
             steps, redacted = redact_steps(steps, tenant=tenant, trajectory=trajectory)
-        with self._states.held(tenant, trajectory) as state:
-            results = self.journal.append_many(
-                steps,
-                tenant=tenant,
-                trajectory=trajectory,
-                recorded=self._clock(),
-                whole=whole,
-                redacted=redacted,
-            )
-            accepted = [result for result in results if isinstance(result, Entry) and not result.repeated]
+        follow = self._follows or not wait
+        with (self._states.pinned if follow else self._states.held)(tenant, trajectory) as state:
+            with state.door:
+                results = self.journal.append_many(
+                    steps,
+                    tenant=tenant,
+                    trajectory=trajectory,
+                    recorded=self._clock(),
+                    whole=whole,
+                    redacted=redacted,
+                )
+                accepted = [result for result in results if isinstance(result, Entry) and not result.repeated]
+                if follow:
+                    self._show(accepted)
             outcomes: dict[int, Entry] = {}
             if accepted:
                 ids = tuple(entry.id for entry in accepted)
                 self._notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
-                if self._patient is not None:
-                    ready = self._ready(self._patient, state, accepted)
-                    outcomes = {entry.seq: entry for entry in self._advance(state, ready)}
+                if follow:
+                    self._threads.announce(tenant, trajectory)
+                elif self._patient is not None:
+                    waiting, ready = self._ready(self._patient, state)
+                    outcomes = {entry.seq: entry for entry in self._advance(state, waiting[:ready])}
                     self._show([entry for entry in accepted if entry.seq not in outcomes])
                 else:
                     blocked = self._catch_up(state, accepted[0].position)
@@ -319,12 +359,47 @@ class Ingestor:
             for result in results
         ]
 
-    def _ready(self, labeler: PatientLabeler, state: IngestState, accepted: Sequence[Entry]) -> list[Entry]:
-        """Those of the steps that wait, the accepted ones and those before them, that are to be labeled now."""
-        before = self.journal.entries(state.tenant, state.trajectory, start=state.position, stop=accepted[0].position)
-        waiting = [*before, *accepted]
-        waited_s = self._clock() - waiting[0].recorded
-        return waiting[: labeler.ready([entry.step for entry in waiting], waited_s=waited_s)]
+    def _ready(self, labeler: PatientLabeler, state: IngestState) -> tuple[list[Entry], int]:
+        """The steps that wait for labels, and how many of them are to be labeled now."""
+        waiting = list(self._accepted(state, start=state.position))
+        waited_s = self._clock() - waiting[0].recorded if waiting else 0.0
+        return waiting, labeler.ready([entry.step for entry in waiting], waited_s=waited_s) if waiting else 0
+
+    def _accepted(
+        self, state: IngestState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
+    ) -> Iterator[Entry]:
+        """The steps of a trajectory up to now: each that is labeled later on has been put without labels before."""
+        with state.door:
+            stop = self.journal.length(state.tenant, state.trajectory)
+        return self.journal.entries(state.tenant, state.trajectory, start=start, stop=stop, states=states)
+
+    def _bring_on(self, tenant: str, trajectory: str) -> float | None:
+        """Label what is ready of a trajectory; return after how many seconds to look again, None if nothing waits."""
+        with self._states.held(tenant, trajectory) as state:
+            if self._patient is not None:
+                waiting, ready = self._ready(self._patient, state)
+                again_s = LOOK_AGAIN_S if ready < len(waiting) else None
+            else:
+                waiting = list(islice(self._accepted(state, start=state.position), BATCH_STEPS))
+                ready, again_s = len(waiting), 0.0 if len(waiting) == BATCH_STEPS else None
+            self._work_off(state, waiting[:ready])
+            if ready and state.position <= waiting[0].position:
+                again_s = None  # labels cannot be made now; they are when the trajectory goes on, or by `retry`
+        self._flush_when_due()
+        return again_s
+
+    def _work_off(self, state: IngestState, entries: Iterable[Entry]) -> int:
+        return sum(1 for _ in self._advance(state, entries))
+
+    def _show_again(self, tenant: str, trajectory: str) -> int:
+        """Put the accepted steps of a trajectory that the store does not hold; return how many."""
+        count = 0
+        for chunk in chunks(self.journal.entries(tenant, trajectory, states=(StepState.ACCEPTED,)), BATCH_STEPS):
+            held = {snippet.id for snippet in self.store.get(tenant, [entry.snippet().id for entry in chunk])}
+            missing = [entry for entry in chunk if entry.snippet().id not in held]
+            self._show(missing)
+            count += len(missing)
+        return count
 
     def _show(self, entries: Sequence[Entry]) -> None:
         """Put steps that wait for their labels, so that they can be found meanwhile; they stay accepted."""
@@ -336,9 +411,17 @@ class Ingestor:
             _log.warning("steps that wait for labels cannot be found yet: %s", error)
 
     def _finish_waiting(self) -> None:
-        for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED]) if self._patient else ():
-            if self._only in (None, tenant):
+        waiting = [
+            (tenant, trajectory)
+            for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED])
+            if self._only in (None, tenant)
+        ]
+        if len(waiting) < 2 or not self._follows:
+            for tenant, trajectory in waiting:
                 self.finish(tenant, trajectory)
+            return
+        with ThreadPoolExecutor(self._threads.count) as pool:
+            deque(pool.map(self.finish, *zip(*waiting, strict=True)), maxlen=0)
 
     def _catch_up(self, state: IngestState, position: int) -> str:
         """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
@@ -357,7 +440,7 @@ class Ingestor:
         What waits for a patient labeler is labeled now.
         """
         with self._states.held(tenant, trajectory) as state:
-            count = sum(1 for _ in self._advance(state, self.journal.entries(tenant, trajectory, states=UNFINISHED)))
+            count = self._work_off(state, self._accepted(state, states=UNFINISHED))
         self._flush_when_due()
         return count
 

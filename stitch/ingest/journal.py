@@ -254,6 +254,14 @@ class Journal:
         )
         return [(tenant, name) for tenant, name in self.rows(query, _values(states))]
 
+    def length(self, tenant: str, trajectory: str) -> int:
+        """The position after the last step of a trajectory; 0 if there is none."""
+        query = (
+            "SELECT coalesce(max(s.position) + 1, 0) FROM trajectories t JOIN steps s ON s.trajectory = t.number"
+            " WHERE t.tenant = ? AND t.name = ?"
+        )
+        return int(self.rows(query, tenant, trajectory)[0][0])
+
     def labeled(self, tenant: str, trajectory: str) -> int:
         """How many steps of a trajectory are labeled. They are its first ones: labels are made in order."""
         query = (

@@ -15,6 +15,7 @@ from stitch.ingest.entries import Checkpoint
 from stitch.ingest.inventories import TenantInventories
 from stitch.ingest.journal import Journal
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
+from stitch.ingest.shown import without_retired
 
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
@@ -32,6 +33,8 @@ class IngestState:
     trajectory: str
     lock: threading.RLock = field(default_factory=threading.RLock)
     """Held by whoever adds to the trajectory: its steps are labeled one after the other."""
+    door: threading.Lock = field(default_factory=threading.Lock)
+    """Held while steps are accepted and first put; taken inside `lock`, never around it."""
     users: int = 0
     session: LabelSession | None = None
     """None until it is needed, and after anything that leaves it in doubt."""
@@ -79,7 +82,7 @@ class LiveStates:
     @contextmanager
     def held(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
         """A trajectory's state, for this thread alone."""
-        with self._pinned(tenant, trajectory) as state:
+        with self.pinned(tenant, trajectory) as state:
             before = state.position
             try:
                 with state.lock:
@@ -135,13 +138,13 @@ class LiveStates:
 
     def inventory(self, tenant: str, trajectory: str | None) -> LabelInventory:
         """The label space of a trajectory, or of a tenant; while labels are being made, the one before."""
+
+        def shown(name: str) -> LabelInventory:
+            return without_retired(self._inventory(tenant, name), self._journal, tenant=tenant, trajectory=name)
+
         if trajectory is not None:
-            return self._inventory(tenant, trajectory)
-        return self._inventories.union(
-            tenant,
-            trajectories=lambda: self._journal.trajectories(tenant),
-            part=lambda name: self._inventory(tenant, name),
-        )
+            return shown(trajectory)
+        return self._inventories.union(tenant, trajectories=lambda: self._journal.trajectories(tenant), part=shown)
 
     def save(self) -> None:
         """Make a checkpoint of every labeling; waits for those that are going on."""
@@ -152,7 +155,7 @@ class LiveStates:
                 self._save(state)
 
     @contextmanager
-    def _pinned(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
+    def pinned(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
         """A trajectory's state, which stays the only one of it as long as somebody uses it."""
         key = (tenant, trajectory)
         with self._lock:
@@ -188,7 +191,7 @@ class LiveStates:
             checkpoint = self._journal.checkpoint(tenant, trajectory)
             if checkpoint and checkpoint.position == labeled:
                 return checkpoint.inventory
-        with self._pinned(tenant, trajectory) as state:
+        with self.pinned(tenant, trajectory) as state:
             if not state.lock.acquire(blocking=False):
                 return state.inventory
             try:

@@ -99,9 +99,9 @@ def open_hands(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     message = record.get("message")
     if isinstance(record.get("llm_message"), Mapping):
         rest.pop("llm_message")
-        for number, spoken in enumerate(reader.rows({"role": source, **record["llm_message"]})):
+        for number, said_row in enumerate(reader.rows({"role": source, **record["llm_message"]})):
             own_id = {"id": f"{row['id']}-{number}"} if number and "id" in row else {}
-            yield {**spoken, **row, **own_id, "metadata": {**rest, **spoken["metadata"]}}
+            yield {**said_row, **row, **own_id, "metadata": {**rest, **said_row["metadata"]}}
         return
     if "observation" in record:
         seen = record["observation"]

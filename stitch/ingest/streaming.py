@@ -1,0 +1,151 @@
+"""From an iterator that may be slow or endless to batches: as large as what has come, and never more than a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from stitch.core import Receipt, Rejection, SourcedStep, Step
+from stitch.errors import InputError, StepRejectedError
+
+if TYPE_CHECKING:
+    from stitch.ingest.ingestor import Ingestor
+
+T = TypeVar("T")
+
+BUFFER_STEPS = 1024
+"""How many steps wait in a stream's buffer at most; while it is full, whoever makes them waits."""
+
+
+_EXCERPT_CHARS = 200
+
+
+class _Buffer(Generic[T]):
+    """Items on their way from one thread to another, at most `bound` at a time."""
+
+    def __init__(self, bound: int) -> None:
+        self._bound = bound
+        self._items: deque[T] = deque()
+        self._changed = threading.Condition()
+        self._ended = False
+        self._error: BaseException | None = None
+
+    def fill(self, items: Iterable[T]) -> None:
+        """Put in all items, waiting while it is full; stop when nobody takes them any more."""
+        error: BaseException | None = None
+        try:
+            for item in items:
+                with self._changed:
+                    self._changed.wait_for(lambda: len(self._items) < self._bound or self._ended)
+                    if self._ended:
+                        return
+                    self._items.append(item)
+                    self._changed.notify_all()
+        except BaseException as raised:  # noqa: BLE001 - whoever takes the items raises it again
+            error = raised
+        with self._changed:
+            self._ended, self._error = True, error
+            self._changed.notify_all()
+
+    def take(self, tick_s: float | None) -> list[T] | None:
+        """All items that are there, at least one; none after `tick_s` seconds without any; None after the last."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._items or self._ended, tick_s)
+            batch = list(self._items)
+            self._items.clear()
+            self._changed.notify_all()
+            if batch or not self._ended:
+                return batch
+            if self._error is not None:
+                raise self._error
+            return None
+
+    def end(self) -> None:
+        """Take no more."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+
+def batches(
+    items: Iterable[T], *, bound: int = BUFFER_STEPS, tick_s: float | None = None
+) -> Generator[list[T], None, None]:
+    """Yield lists of what has come since the last one, in order; what comes is waited for in a thread of its own.
+
+    An item that comes alone is yielded alone and at once; what comes faster than it is taken comes in larger lists.
+
+    Args:
+        items: The iterator; an error that it raises is raised here, after all that came before.
+        bound: How many items wait at most.
+        tick_s: Yield an empty list when nothing has come for so long.
+    """
+    buffer = _Buffer[T](bound)
+    threading.Thread(target=buffer.fill, args=(items,), name="stitch-stream", daemon=True).start()
+    try:
+        while (batch := buffer.take(tick_s)) is not None:
+            yield batch
+    finally:
+        buffer.end()
+
+
+async def abatches(items: AsyncIterable[T], *, bound: int = BUFFER_STEPS) -> AsyncGenerator[list[T], None]:
+    """As `batches`, of an iterator of asyncio, which waits while the buffer is full."""
+    queue = asyncio.Queue[T](bound)
+
+    async def fill() -> None:
+        async for item in items:
+            await queue.put(item)
+
+    filling = asyncio.ensure_future(fill())
+    try:
+        while True:
+            getting = asyncio.ensure_future(queue.get())
+            await asyncio.wait({getting, filling}, return_when=asyncio.FIRST_COMPLETED)
+            if not getting.done() and filling.done() and queue.empty():
+                getting.cancel()
+                break
+            batch = [await getting]
+            while not queue.empty():
+                batch.append(queue.get_nowait())
+            yield batch
+        await filling
+    finally:
+        filling.cancel()
+
+
+def take_in(
+    ingestor: Ingestor,
+    items: Sequence[Step | SourcedStep | Rejection],
+    *,
+    tenant: str,
+    trajectory: str | None,
+    wait: bool,
+) -> list[Receipt | Rejection]:
+    """Store a batch of a stream, trajectory by trajectory; one result an item, in order.
+
+    Raises:
+        InputError: A step has no trajectory; nothing of the batch was stored.
+    """
+    parts: dict[str, list[tuple[int, Step]]] = {}
+    results: dict[int, Receipt | Rejection] = {}
+    for number, item in enumerate(items):
+        if isinstance(item, Rejection):
+            results[number] = item
+            continue
+        name, step = (item.trajectory, item.step) if isinstance(item, SourcedStep) else (trajectory, item)
+        if name is None:
+            raise InputError("a step of a stream has no trajectory", hint="name it: stream(..., trajectory=ID)")
+        parts.setdefault(name, []).append((number, step))
+    for name, numbered in parts.items():
+        taken = ingestor.add_each([step for _, step in numbered], tenant=tenant, trajectory=name, wait=wait)
+        for (number, step), result in zip(numbered, taken, strict=True):
+            results[number] = result if isinstance(result, Receipt) else _refused(result, step, items[number])
+    return [results[number] for number in range(len(items))]
+
+
+def _refused(error: StepRejectedError, step: Step, item: Step | SourcedStep | Rejection) -> Rejection:
+    source, line = (item.source, item.line) if isinstance(item, SourcedStep) else ("-", 0)
+    return Rejection(source=source, line=line, reason=error.message, text=step.content[:_EXCERPT_CHARS])

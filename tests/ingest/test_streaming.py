@@ -1,0 +1,256 @@
+"""Streams: what comes is stored as it comes, who is too fast waits, and labels follow where nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import open_memory
+from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
+from stitch.errors import InputError, ModelUnavailableError
+from stitch.ingest.streaming import abatches, batches
+from stitch.testing.labeling import ScriptedLabeler
+
+Make = Callable[..., Any]
+
+
+class Patient(ScriptedLabeler):
+    """A labeler that wants windows of four."""
+
+    def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
+        """Whole windows; all after a minute."""
+        return len(steps) if waited_s >= 60 else len(steps) // 4 * 4
+
+
+def test_what_comes_alone_is_handed_over_alone_and_at_once() -> None:
+    handed = threading.Semaphore(1)
+
+    def slowly() -> Iterator[int]:
+        for number in range(3):
+            assert handed.acquire(timeout=10)
+            yield number
+
+    taken = []
+    for batch in batches(slowly()):
+        taken.append(batch)
+        handed.release()
+    assert taken == [[0], [1], [2]]
+
+
+def test_whoever_is_too_fast_waits_at_the_bound() -> None:
+    made = [0]
+
+    def fast() -> Iterator[int]:
+        for number in range(100):
+            made[0] = number + 1
+            yield number
+
+    taken: list[int] = []
+    sizes = []
+    for batch in batches(fast(), bound=5):
+        taken += batch
+        sizes.append(len(batch))
+        assert made[0] <= len(taken) + 6
+    assert taken == list(range(100))
+    assert max(sizes) <= 5
+
+
+def test_a_quiet_stream_ticks_and_an_error_comes_after_what_was_before() -> None:
+    quiet = threading.Event()
+
+    def breaking() -> Iterator[int]:
+        yield 1
+        quiet.wait(10)
+        raise InputError("broken")
+
+    coming = batches(breaking(), tick_s=0.01)
+    assert next(coming) == [1]
+    assert next(coming) == []
+    quiet.set()
+    with pytest.raises(InputError, match="broken"):
+        list(coming)
+
+
+def test_a_stream_that_is_left_takes_no_more() -> None:
+    ended = threading.Event()
+
+    def endless() -> Iterator[int]:
+        try:
+            while True:
+                yield 1
+        finally:
+            ended.set()
+
+    coming = batches(endless(), bound=2)
+    next(coming)
+    coming.close()
+    assert ended.wait(10)
+
+
+def test_an_iterator_of_asyncio_waits_at_the_bound_too() -> None:
+    made = [0]
+
+    async def fast() -> AsyncIterator[int]:
+        for number in range(50):
+            made[0] = number + 1
+            yield number
+
+    async def take() -> list[int]:
+        taken: list[int] = []
+        async for batch in abatches(fast(), bound=5):
+            taken += batch
+            assert made[0] <= len(taken) + 7
+        return taken
+
+    async def broken() -> AsyncIterator[int]:
+        yield 1
+        raise InputError("broken")
+
+    async def fail() -> None:
+        async for _ in abatches(broken()):
+            pass
+
+    assert asyncio.run(take()) == list(range(50))
+    with pytest.raises(InputError, match="broken"):
+        asyncio.run(fail())
+
+
+def test_a_stream_gives_a_receipt_a_step_in_order(tmp_path: Path, steps: Make) -> None:
+    told = steps(6)
+    items = [
+        SourcedStep("a", told[0], "f", 1), told[1], Rejection(source="f", line=2, reason="no"),
+        SourcedStep("b", told[2], "f", 3), SourcedStep("a", Step(role="user", content="other", id="s0"), "f", 4),
+    ]  # fmt: skip
+    with open_memory(tmp_path / "m") as memory:
+        results = list(memory.stream(iter(items), trajectory="own"))
+        assert [(r.trajectory, r.step, r.state.value) for r in results if isinstance(r, Receipt)] == [
+            ("a", "s0", "stored"), ("own", "s1", "stored"), ("b", "s2", "stored"),
+        ]  # fmt: skip
+        refused = [r for r in results if isinstance(r, Rejection)]
+        assert [r.line for r in refused] == [2, 4]
+        assert "known with other content" in refused[1].reason
+        with pytest.raises(InputError, match="has no trajectory"):
+            list(memory.stream(told))
+
+
+def test_streams_of_asyncio_store_as_well(tmp_path: Path, steps: Make) -> None:
+    async def live() -> AsyncIterator[Step]:
+        for step in steps(3):
+            yield step
+
+    async def run() -> list[str]:
+        with open_memory(tmp_path / "m") as memory:
+            seen = [r.state.value async for r in memory.astream(live(), trajectory="t") if isinstance(r, Receipt)]
+            many = [r async for r in memory.astream(steps(4), trajectory="u")]
+            assert len(many) == 4
+            late = await memory.aadd_many(steps(2), trajectory="v", wait=False)
+            late += [await memory.aadd(steps(3)[2], trajectory="v", wait=False)]
+            seen += [receipt.state.value for receipt in late]
+            await memory.aflush()
+            assert memory.status().stored == 10
+            return seen
+
+    assert asyncio.run(run()) == ["stored"] * 3 + ["accepted"] * 3
+
+
+def test_labels_follow_and_are_those_that_would_have_been_waited_for(tmp_path: Path, steps: Make) -> None:
+    told = steps(30)
+    with open_memory(tmp_path / "a") as memory:
+        memory.add_many(told, trajectory="t")
+        expected = [entry.labels for entry in memory.steps("t")]
+    with open_memory(tmp_path / "b") as memory:
+        for number, step in enumerate(told):
+            receipt = memory.add(step, trajectory="t", wait=number % 7 == 0)
+            assert receipt.state is (StepState.STORED if number % 7 == 0 else StepState.ACCEPTED)
+            assert memory.search(step.content, trajectory="t", k=100).hits
+        assert len(memory.search("hotel", k=100).hits) == 30
+        memory.flush()
+        assert [entry.labels for entry in memory.steps("t")] == expected
+        assert memory.status().stored == 30
+        assert memory.verify().disagreements == ()
+
+
+def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m") as memory:
+
+        def write(writer: int) -> None:
+            for number in range(12):
+                step = Step(role="user", content=f"writer {writer} says {number} of the hotel")
+                memory.add(step, trajectory="shared" if number % 2 else f"own-{writer}", wait=number % 3 == 0)
+
+        threads = [threading.Thread(target=write, args=(writer,)) for writer in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        memory.flush()
+        said = [entry for name in memory.trajectories() for entry in memory.steps(name)]
+        assert len({entry.step.content for entry in said}) == len(said) == 72
+        assert {entry.state for entry in said} == {StepState.STORED}
+        assert [entry.position for entry in memory.steps("shared")] == list(range(36))
+        assert memory.verify().disagreements == ()
+
+
+def test_a_window_closes_by_size_by_waiting_and_by_flushing(worlds: Make, steps: Make) -> None:
+    now = [0.0]
+    world = worlds(labeler=Patient(), label_threads=2, clock=lambda: now[0])
+    receipts = world.add(*steps(6))
+    assert {receipt.state for receipt in receipts} == {StepState.ACCEPTED}
+    assert len(world.store.records) == 6
+    assert world.ingestor._bring_on("a", "t") is not None
+    assert world.ingestor.counts("a").stored == 4
+    now[0] = 61.0
+    assert world.ingestor._bring_on("a", "t") is None
+    assert world.ingestor.counts("a").stored == 6
+    world.add(*steps(3, start=6))
+    world.add(*steps(3), trajectory="u")
+    world.ingestor.flush()
+    assert world.ingestor.counts("a").stored == 12
+    world.ingestor.close()
+
+
+def test_labels_follow_without_a_call(worlds: Make, steps: Make) -> None:
+    labeled = threading.Event()
+
+    class Telling(Patient):
+        def _called(self, trajectory: str, steps: Sequence[Step]) -> None:
+            super()._called(trajectory, steps)
+            labeled.set()
+
+    world = worlds(labeler=Telling(), label_threads=1)
+    world.add(*steps(4))
+    assert labeled.wait(10)
+    world.ingestor.close()
+
+
+def test_a_memory_that_is_left_by_an_error_goes_on_with_its_labels_later(
+    worlds: Make, steps: Make, tmp_path: Path
+) -> None:
+    world = worlds(tmp_path / "j", labeler=Patient(), label_threads=1)
+    world.add(*steps(3))
+    world.ingestor.close(finish=False)
+    assert world.labeler.calls == []
+    again = worlds(tmp_path / "j", labeler=Patient(), label_threads=1)
+    assert again.ingestor.recover() == 3
+    assert len(again.store.records) == 3
+    again.ingestor.flush()
+    assert again.ingestor.counts("a").stored == 3
+    again.ingestor.close()
+
+
+def test_labels_that_cannot_be_made_now_are_made_when_the_trajectory_goes_on(worlds: Make, steps: Make) -> None:
+    world = worlds(labeler=Patient(), label_threads=1)
+    world.labeler.fail_next(*[ModelUnavailableError("down")] * 3)
+    world.add(*steps(4))
+    while world.ingestor._bring_on("a", "t") is None and world.labeler._failures:
+        pass
+    world.add(*steps(4, start=4))
+    world.ingestor.flush()
+    world.ingestor.retry("a")
+    assert world.ingestor.counts("a").stored == 8
+    world.ingestor.close()
