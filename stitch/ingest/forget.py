@@ -1,4 +1,7 @@
-"""Three ways to forget: correct a step, retire it from retrieval, erase it without a trace."""
+"""Three ways to forget: correct a step, retire it from retrieval, erase it without a trace.
+
+More than 400 lines because all three select alike, and what one leaves the next must not show.
+"""
 
 from __future__ import annotations
 
@@ -239,8 +242,9 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
     """Erase steps from journal, store, labels of other steps, and the files of the memory; then look for what is left.
 
     What other steps of the trajectory have from them goes too: contexts, resolved references, summaries, and the words
-    of scopes that no step is left to say. A step is erased when this returns; an interrupted call is to be repeated,
-    and what could only be left in freed parts of files is removed when the memory is opened.
+    of scopes that no step is left to say. So does the name of a trajectory of which nothing is left, also from the
+    ledger, which keeps what its calls of a model cost. A step is erased when this returns; an interrupted call is to be
+    repeated, and what could only be left in freed parts of files is removed when the memory is opened.
 
     Args:
         ingestor: Of the memory.
@@ -248,10 +252,12 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
         tenant: Whose they are.
         folder: Where the journal is, with rejects and traces.
     """
+    selected = list(dict.fromkeys(selected))
     entries = list(_entries(ingestor.journal, selected))
-    traces = traces_of(entries, tenant=tenant)
-    remove_lines(folder, entries, traces, tenant=tenant)
     trajectories = _by_trajectory(selected)
+    whole = {name for name, group in trajectories if _count(ingestor.journal, tenant, name) == len(group)}
+    traces = traces_of(entries, tenant=tenant, names=whole)
+    remove_lines(folder, entries, traces, tenant=tenant, whole=whole)
     for trajectory, group in trajectories:
         gone = [entry for entry in entries if entry.trajectory == trajectory]
 
@@ -383,6 +389,13 @@ def _entry(journal: Journal, tenant: str, trajectory: str, step: str) -> Entry:
         for entry in journal.entries(tenant, trajectory, start=position, stop=position + 1):
             return entry
     raise InputError(f"no step {step!r} in trajectory {trajectory!r}", hint="`stitch show --steps` lists the steps")
+
+
+def _count(journal: Journal, tenant: str, trajectory: str) -> int:
+    query = (
+        "SELECT count(*) FROM steps s JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND t.name = ?"
+    )
+    return int(journal.rows(query, tenant, trajectory)[0][0])
 
 
 def _entries(journal: Journal, selected: Sequence[Selected]) -> Iterator[Entry]:

@@ -61,7 +61,8 @@ class _Parts:
         self._table[self._hash(self._keys)] = True
 
     def _hash(self, parts: NDArray[Any]) -> NDArray[Any]:
-        return (parts * _FACTOR[self._width]) >> self._type.type(8 * self._width - _HASH_BITS)
+        hashed: NDArray[Any] = (parts * _FACTOR[self._width]) >> self._type.type(8 * self._width - _HASH_BITS)
+        return hashed
 
     def found_in(self, data: bytes) -> set[bytes]:
         windows = np.frombuffer(data, self._type, len(data) // self._width)

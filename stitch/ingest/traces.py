@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,9 @@ from stitch.ingest.needles import LEAST_BYTES, Needles
 
 _FRAGMENT_BYTES = 24
 _PIECE_BYTES = 1 << 24
+_COSTS = "prompt_tokens"
+"""What only a line of the ledger has."""
+
 # What JSON writes otherwise than it is said ends a fragment, so that fragments look alike in every file.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
 _NAMES = re.compile(r"[A-Z0-9]\w*(?:[ .,:/-]{1,2}[A-Z0-9]\w*)*")
@@ -34,12 +37,13 @@ class Proof(NamedTuple):
     """The files in which others were found, each with how many; none if the erasure is complete."""
 
 
-def traces_of(entries: Iterable[Entry], *, tenant: str) -> set[bytes]:
+def traces_of(entries: Iterable[Entry], *, tenant: str, names: Iterable[str] = ()) -> set[bytes]:
     """The ids, fragments of texts and names by which erased steps could be known, folded to lower case.
 
     Of each line of text up to three fragments of 24 bytes; nothing shorter than 8 bytes, which could stand anywhere.
+    `names` are those of trajectories of which nothing is left.
     """
-    traces: set[bytes] = set()
+    traces = {name.encode().lower() for name in names}
     for entry in entries:
         traces.add(snippet_id(tenant, entry.trajectory, entry.id).encode())
         for text in _texts(entry):
@@ -52,17 +56,21 @@ def traces_of(entries: Iterable[Entry], *, tenant: str) -> set[bytes]:
     return {trace for trace in traces if len(trace) >= LEAST_BYTES}
 
 
-def remove_lines(folder: Path, entries: Sequence[Entry], traces: set[bytes], *, tenant: str) -> int:
+def remove_lines(
+    folder: Path, entries: Sequence[Entry], traces: set[bytes], *, tenant: str, whole: Collection[str] = ()
+) -> int:
     """Remove the lines that speak of erased steps from the JSON-line files in a memory folder; return how many.
 
-    Those are its rejects and traces. Lines that name another tenant stay as they are.
+    Those are its rejects and traces. Lines that name another tenant stay as they are; a line that says what a call for
+    one of the `whole` trajectories cost stays, without its name.
     """
     ids = {(entry.trajectory, entry.id) for entry in entries}
     removed = 0
     for path in sorted(folder.glob("*.jsonl")) if ids else ():
         lines = path.read_bytes().splitlines(keepends=True)
-        kept = [line for line in lines if not _speaks_of(line, ids, traces, tenant)]
-        if len(kept) < len(lines):
+        charges = (_without_name(line, whole, tenant) for line in lines)
+        kept = [line for line in charges if not _speaks_of(line, ids, traces, tenant)]
+        if kept != lines:
             try:
                 with path.open("r+b") as file:  # in place: an observer may have it open
                     file.write(b"".join(kept))
@@ -105,6 +113,18 @@ def _said_by_others(ingestor: Ingestor, traces: set[bytes]) -> set[bytes]:
         " JOIN trajectories t ON t.number = s.trajectory"
     )
     return Needles(traces).found_in("\n".join(text for (text,) in rows).encode().lower())
+
+
+def _without_name(line: bytes, whole: Collection[str], tenant: str) -> bytes:
+    try:
+        charge = json.loads(line)
+    except ValueError:
+        return line
+    about = isinstance(charge, dict) and _COSTS in charge and charge.get("trajectory") in whole
+    if not about or charge.get("tenant", tenant) != tenant:
+        return line
+    kept = {name: value for name, value in charge.items() if name not in ("trajectory", "position")}
+    return json.dumps(kept, separators=(",", ":")).encode() + b"\n"
 
 
 def _speaks_of(line: bytes, ids: set[tuple[str, str]], traces: set[bytes], tenant: str) -> bool:

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch import Memory, Step, open_memory
-from stitch.core import StepState, ToolCall
+from stitch.core import LabelInventory, StepState, ToolCall
 from stitch.errors import InputError, JournalError
 from stitch.ingest.forget import Selector, correct, erase, retire, select
 from stitch.ingest.needles import Needles
+from stitch.lm import Charge, Ledger, read_ledger
 from stitch.observe import TraceObserver
 
 Make = Callable[..., Any]
@@ -140,6 +141,23 @@ def test_lines_of_other_tenants_stay_in_a_trace(folder: Path) -> None:
     assert kept == lines[1:]
 
 
+def test_the_ledger_keeps_what_a_forgotten_trajectory_cost_and_not_its_name(memory: Memory, folder: Path) -> None:
+    memory.add_many(TRIP, trajectory="kept-trajectory")
+    memory.add_many([Step(role="user", content="Where is my doctor?")], trajectory="gone-trajectory")
+    ledger = Ledger(folder / "ledger.jsonl")
+    gone = "gone-trajectory"
+    for tenant, trajectory in (("default", gone), ("bob", gone), ("default", "kept-trajectory")):
+        ledger.charge(Charge(model="m", stage="window", tenant=tenant, trajectory=trajectory, position=3, steps=4,
+                             prompt_tokens=100, reply_tokens=7, cost_usd=0.5))  # fmt: skip
+    before = list(read_ledger(folder / "ledger.jsonl"))
+    assert memory.erase(Selector(trajectory=gone)).proof.found == ("ledger.jsonl: 1 traces",), "bob's"
+    mine, bobs, kept = read_ledger(folder / "ledger.jsonl")
+    assert mine == before[0].model_copy(update={"trajectory": "", "position": None})
+    assert [bobs, kept] == before[1:]
+    memory.erase(Selector(trajectory="kept-trajectory", step="a"))
+    assert list(read_ledger(folder / "ledger.jsonl"))[2] == before[2]
+
+
 def test_a_trace_that_cannot_be_rewritten_is_an_error_and_nothing_is_erased(folder: Path) -> None:
     (folder / "trace.jsonl").mkdir()
     with open_memory(folder) as memory:
@@ -230,6 +248,24 @@ def test_a_retired_step_is_kept_and_not_found(memory: Memory) -> None:
     assert memory.retry() == 0
     assert memory.verify(repair=True) == (5, 4, ())
     assert memory.add(TRIP[0], trajectory="trip").repeated
+
+
+def test_what_only_retired_steps_say_is_not_in_the_inventory(memory: Memory) -> None:
+    before = memory.inventory()
+    assert "halcyon" in str(before).lower()
+    assert memory.retire(Selector(trajectory="trip", step="a")) == 1
+    after, of_trip = memory.inventory(), memory.inventory("trip")
+    assert after == of_trip
+    assert after.steps == before.steps - 1
+    assert "halcyon" not in str([scope.values for scope in after.scopes]).lower()
+    assert "halcyon" not in str(after.entity_types).lower()
+    assert sum(after.event_types.values()) < sum(before.event_types.values())
+    assert memory.verify() == (5, 4, ())
+    memory.retire(Selector(trajectory="trip"))
+    assert memory.inventory() == LabelInventory(merges=before.merges)
+    memory.add(Step(role="user", content="What is the rating of the museum?"), trajectory="trip")
+    assert memory.inventory().steps == 1
+    assert memory.verify() == (6, 1, ())
 
 
 def test_a_retired_step_that_came_back_is_told_and_removed(world: Any, steps: Make) -> None:
