@@ -158,3 +158,18 @@ def test_an_attribute_of_nothing_in_particular_stays() -> None:
 def test_an_attribute_with_an_owner_stays() -> None:
     history = ("Find me a bistro.", "Casa Verde is a bistro.")
     assert rewritten(*history, "What is my phone number?") == "What is my phone number?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled"),
+    [
+        ("What is the address please?", "What is the address of Casa Verde please?"),
+        ("What is the postcode again?", "What is the postcode of Casa Verde again?"),
+        ("May I have the address and phone number please?", "May I have the address and phone number of Casa Verde please?"),
+        ("I'd like the postcode too please.", "I'd like the postcode of Casa Verde too please."),
+        ("Address, please.", "Address of Casa Verde, please."),
+        ("Once more, please.", "Once more, please."),
+    ],
+)  # fmt: skip
+def test_courtesy_is_no_part_of_what_is_asked_for(asked: str, filled: str) -> None:
+    assert rewritten("Find me a bistro.", "Casa Verde is a bistro in the old town.", asked) == filled

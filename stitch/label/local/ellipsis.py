@@ -99,7 +99,8 @@ _HOW_ABOUT = re.compile(
     _I,
 )
 _NOT_IN_KIND = FUNCTION_WORDS - listed("a an some other")
-_NOUNS = r"(?:the |their |its )?[a-z]+(?: [a-z]+){0,2}"
+_NOUN = r"(?!(?:please|too|as|then|thanks|thank|again|also|and)\b)[a-z]+"
+_NOUNS = rf"(?:the |their |its )?{_NOUN}(?: {_NOUN}){{0,2}}"
 _ATTRIBUTES = re.compile(
     r"\b(?:what(?:['’]?s| is| are)|"
     r"(?:may|can|could) (?:i|you) (?:please )?(?:also )?(?:have|get|give me|tell me|send me|provide)|"
@@ -107,7 +108,7 @@ _ATTRIBUTES = re.compile(
     r"provide|know|"
     r"what about|how about|and|also|^)(?: me)?(?: also)?(?: just)? ?"
     rf"(?P<list>{_NOUNS}(?:(?:,? and|,| &) {_NOUNS})*)"
-    r"(?=,? (?:please|too|as well|then|thanks|thank)\b|\s*[.?!;]|,? ?$)",
+    r"(?=,? (?:please|too|as well|then|thanks|thank|again)\b|\s*[.?!;]|,? ?$)",
     _I,
 )
 _NOT_ATTRIBUTES = FUNCTION_WORDS - listed("the their its and also kind of just")
