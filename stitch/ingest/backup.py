@@ -26,7 +26,7 @@ JOURNAL_FILE = "journal.sqlite"
 _FORMAT = "stitch backup"
 _ATTEMPTS = 50
 _WAL_HEADER_BYTES = 32
-_TABLES = ("trajectories", "steps", "labels", "states", "unflushed", "checkpoints", "history", "purges")
+_TABLES = ("trajectories", "steps", "labels", "states", "unflushed", "checkpoints", "history", "redactions", "purges")
 _OF_NOBODY = (
     "DELETE FROM checkpoints WHERE trajectory NOT IN (SELECT number FROM trajectories)",
     "DELETE FROM steps WHERE trajectory NOT IN (SELECT number FROM trajectories)",
@@ -34,6 +34,7 @@ _OF_NOBODY = (
     "DELETE FROM states WHERE seq NOT IN (SELECT seq FROM steps)",
     "DELETE FROM unflushed WHERE seq NOT IN (SELECT seq FROM steps)",
     "DELETE FROM history WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM redactions WHERE seq NOT IN (SELECT seq FROM steps)",
 )
 
 

@@ -13,12 +13,13 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from stitch.core import SCHEMA_VERSION, Rejection, StepState
-from stitch.errors import StepRejectedError
+from stitch.core import SCHEMA_VERSION, Redaction, Rejection, Step, StepLabels, StepState
+from stitch.errors import InputError
 from stitch.ingest.entries import Checkpoint, encode_labels, encode_step
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.journal import Journal
 from stitch.ingest.lines import End, Head, RevisionLine, SessionLine, StepLine, TrajectoryLine, dump_line, parse_line
+from stitch.ingest.secrets import redact_steps
 from stitch.ingest.state import BATCH_STEPS, chunks
 
 _WAITS = "it waited for its labels when it was exported"
@@ -61,6 +62,7 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
     for name in names:
         yield dump_line("trajectory", trajectory=name)
     steps, last = 0, 0
+    redactions = journal.redactions(tenant)
     while rows := journal.rows(_ROWS, last, tenant, trajectory, trajectory, BATCH_STEPS):
         last = rows[-1][0]
         revisions = _revisions(journal, [row[0] for row in rows if row[-1]])
@@ -76,6 +78,8 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
                 fields["labels"] = json.loads(labels)
             if seq in revisions:
                 fields["history"] = revisions[seq]
+            if seq in redactions:
+                fields["redactions"] = [each.model_dump() for each in redactions[seq]]
             yield dump_line("step", **fields)
     for name in names:
         if checkpoint := journal.checkpoint(tenant, name):
@@ -227,16 +231,18 @@ class _Import:
             ).fetchone()
             for line, each, seq in group:
                 try:
-                    payload, _ = encode_step(each.step, max_chars=journal.max_step_chars)
-                except StepRejectedError as error:
+                    step, made, found = self._without_secrets(each.step, each.labels, name)
+                    payload, _ = encode_step(step, max_chars=journal.max_step_chars)
+                    revisions = [self._revision(revision, name) for revision in each.history]
+                except InputError as error:
                     self._reject(line, error.message, each.step.content, trajectory=name)
                     continue
                 digest = bytes.fromhex(each.digest)
                 held = db.execute(
                     "SELECT step, position, digest FROM steps WHERE trajectory = ? AND (step = ? OR position = ?)",
-                    (number, each.step.id, each.position),
+                    (number, step.id, each.position),
                 ).fetchall()
-                if held == [(each.step.id, each.position, digest)]:
+                if held == [(step.id, each.position, digest)]:
                     self.known += 1
                     continue
                 if held:
@@ -245,17 +251,36 @@ class _Import:
                     continue
                 if db.execute("SELECT 1 FROM steps WHERE seq = ?", (seq,)).fetchone():
                     (seq,) = db.execute("SELECT max(seq) + 1 FROM steps").fetchone()
-                row = (seq, number, each.position, each.step.id, each.recorded, digest, payload)
+                row = (seq, number, each.position, step.id, each.recorded, digest, payload)
                 db.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)", row)
                 db.execute("INSERT INTO states VALUES (?, ?, ?)", (seq, *self._state(each)))
-                if each.labels is not None:
-                    labels = encode_labels(each.labels, step=str(each.step.id))
-                    db.execute("INSERT INTO labels VALUES (?, ?)", (seq, labels))
+                if made is not None:
+                    db.execute("INSERT INTO labels VALUES (?, ?)", (seq, encode_labels(made, step=str(step.id))))
                 db.executemany(
                     "INSERT INTO history (seq, at, made_by, payload, labels) VALUES (?, ?, ?, ?, ?)",
-                    [(seq, *_revision(revision, limit=journal.max_step_chars)) for revision in each.history],
+                    [(seq, *revision) for revision in revisions],
+                )
+                db.executemany(
+                    "INSERT INTO redactions (seq, kind, count, place) VALUES (?, ?, ?, ?)",
+                    [(seq, taken.kind, taken.count, taken.place) for taken in (*each.redactions, *found)],
                 )
                 self.steps += 1
+
+    def _without_secrets(
+        self, step: Step, labels: StepLabels | None, trajectory: str
+    ) -> tuple[Step, StepLabels | None, tuple[Redaction, ...]]:
+        """A step, its labels without what quotes a text that is another now, and what was taken out."""
+        if not self._ingestor.redacts:
+            return step, labels, ()
+        (clean,), found = redact_steps([step], tenant=self._tenant, trajectory=trajectory)
+        if found and labels is not None:
+            labels = labels.model_copy(update={"references": (), "mentions": (), "summary": "", "context": ""})
+        return clean, labels, found.get(0, ())
+
+    def _revision(self, revision: RevisionLine, trajectory: str) -> tuple[float, str, bytes, bytes | None]:
+        step, labels, _ = self._without_secrets(revision.step, revision.labels, trajectory)
+        payload, _ = encode_step(step, max_chars=self._ingestor.journal.max_step_chars)
+        return revision.at, revision.by, payload, None if labels is None else encode_labels(labels, step=str(step.id))
 
     def _state(self, each: StepLine) -> tuple[str, str]:
         """What to note of a step until it is put; steps without labels wait until all lines are read."""
@@ -290,9 +315,3 @@ def _revisions(journal: Journal, seqs: list[int]) -> dict[int, list[dict[str, An
         revision = {"at": at, "by": by, "step": json.loads(payload)}
         found.setdefault(seq, []).append(revision if labels is None else {**revision, "labels": json.loads(labels)})
     return found
-
-
-def _revision(revision: RevisionLine, *, limit: int) -> tuple[float, str, bytes, bytes | None]:
-    payload, _ = encode_step(revision.step, max_chars=limit)
-    made = revision.labels
-    return revision.at, revision.by, payload, None if made is None else encode_labels(made, step=str(revision.step.id))

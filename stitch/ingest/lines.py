@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from stitch.core import SCHEMA_VERSION, LabelInventory, Step, StepLabels, StepState
+from stitch.core import SCHEMA_VERSION, LabelInventory, Redaction, Step, StepLabels, StepState
 from stitch.core.steps import Name, Text
 
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
@@ -72,6 +72,8 @@ class StepLine(_Line):
     step: Step
     labels: StepLabels | None = None
     history: tuple[RevisionLine, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
+    """The secrets that were taken out of it."""
 
 
 class SessionLine(_Line):

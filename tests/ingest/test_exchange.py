@@ -276,6 +276,38 @@ def test_who_adds_meanwhile_loses_nothing(worlds: Make, steps: Make) -> None:
     assert verify(here.ingestor, tenant="a").disagreements == ()
 
 
+SECRET = "sk-proj-Ab3dEf6hIj9kLmN0pQrStUvWxYz1234567890abcdef"
+
+
+def test_secrets_that_were_taken_out_there_are_told_here(worlds: Make) -> None:
+    there, here = worlds(), worlds()
+    there.add(Step(role="user", content=f"My key is {SECRET}"), Step(role="user", content="It is mine"))
+    assert imported(here, exported(there)).rejections == ()
+    assert receipts(here) == receipts(there)
+    assert receipts(here)[0].redacted[0].count == 1
+
+
+def test_a_file_that_holds_secrets_brings_none_in(worlds: Make, tmp_path: Any) -> None:
+    there, here = worlds(redact=False), worlds(tmp_path / "here")
+    there.add(Step(role="user", content=f"Key {SECRET}"), Step(role="user", content=f"It is {SECRET}, really"))
+    correct(there.ingestor, tenant="a", trajectory="t", step="0", at=1.0, text=f"Key2 {SECRET}")
+    assert imported(here, exported(there)).steps == 2
+    assert all(receipt.redacted for receipt in receipts(here))
+    labels = [entry.labels for entry in here.journal.entries("a", "t")]
+    assert [(made.references, made.context) for made in labels if made] == [((), "")] * 2
+    here.ingestor.close()
+    assert SECRET.encode() not in (tmp_path / "here").read_bytes()
+
+
+def test_a_trajectory_whose_name_holds_a_secret_is_named(worlds: Make) -> None:
+    there, here = worlds(redact=False), worlds()
+    there.add(Step(role="user", content="Hello"), trajectory=SECRET)
+    result = imported(here, exported(there))
+    assert (result.steps, here.truth()) == (0, [])
+    assert result.rejections
+    assert SECRET not in str([each.reason for each in result.rejections])
+
+
 def test_what_another_labeler_remembered_is_kept(worlds: Make, steps: Make) -> None:
     there, here = worlds(labeler=ScriptedLabeler(name="other", merges=[MERGE])), worlds()
     there.add(*steps(3))
