@@ -7,7 +7,8 @@
     python -m stitch.pipelines.fit_local --data DATA --report ablation       # each kind of evidence left out
 
 A conditional logit: of the candidates of a step, those of the right scope are to win. First with gold history, then,
-so that it learns to live with its own mistakes, with the history its own choices make.
+so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
+a scope just left continues an earlier one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from stitch.core import Step
 from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.scopes import FEATURES, Candidate, ScopeTracker
+from stitch.label.local.threads import JOIN_FEATURES, JOIN_MARGIN
 
 Weights = dict[str, float]
 Keep = Callable[[str, int], bool]
@@ -46,9 +48,9 @@ SETS = {
     "tiage": LabeledSet("labels/tiage.jsonl.gz", 1.0),
     "dialseg711": LabeledSet("labels/dialseg711.jsonl.gz", 1.0),
     "irc": LabeledSet("labels/irc.jsonl.gz", 1.0),
-    "sgd_interleaved": LabeledSet("memory_qa/sgd_interleaved/trajectories.jsonl.gz", 0.3),
+    "sgd_interleaved": LabeledSet("memory_qa/sgd_interleaved/trajectories.jsonl.gz", 0.6),
 }
-STEPS_PER_SET = 3_000
+STEPS_PER_SET, JOINS_PER_SET = 3_000, 1_000
 OPENING_WEIGHT, RETURN_WEIGHT = 1.3, 2.0
 """What a step that opens a scope, or returns to one, counts beside one that continues: both are rare."""
 RIDGE, CUE_RIDGE, MIN_CUE_COUNT = 2.0, 4.0, 25
@@ -57,7 +59,7 @@ EVIDENCE = {
     "cohesion": ("cohesion", "novelty"),
     "values": ("values",),
     "asked and told matter": ("asks ", "tells ", "matter", "wishes", "known elsewhere"),
-    "adjacency pairs": ("pair: ",),
+    "adjacency pairs": ("pair: ", "turn: "),
     "function words": ("now: ", "before: "),
     "who speaks and answers": ("speaker", "addressee", "role", "opener", "opened", "names somebody", "among many"),
     "open questions": ("asked", "question is open", "short answer"),
@@ -66,6 +68,10 @@ EVIDENCE = {
     "tools": ("tool", "call", "result"),
     "time and sessions": ("time gap", "session"),
     "switching so far": ("switches so far", "role switches", "length of run", "number of scopes"),
+    "interleaving so far": ("interleaved", "interruptions", "returns so far", "open scopes", "not what was"),
+    "what was asked and told before": ("what it asked", "what it told", "of known classes", "of new classes"),
+    "what is pointed at": ("pointed",),
+    "joins": ("join: ",),
 }  # fmt: skip
 """Kinds of evidence, by what the names of their weights contain."""
 
@@ -79,10 +85,17 @@ class LabeledTrajectory(NamedTuple):
     """Steps that open something new inside a gold scope: nothing is learned from them."""
 
 
-class Example(NamedTuple):
-    """The candidates of one step, and which of them are right."""
+class Choice(NamedTuple):
+    """What a scope just left may be: the continuation of an earlier one, or, without evidence, its own."""
 
-    candidates: list[Candidate]
+    features: list[float]
+    cues: tuple[str, ...] = ()
+
+
+class Example(NamedTuple):
+    """The candidates of one step, or of a scope just left, and which of them are right."""
+
+    candidates: Sequence[Candidate | Choice]
     right: list[bool]
     leaves: list[bool]
     """Which of the candidates leave the current scope."""
@@ -119,9 +132,10 @@ def follow(
     weights: Mapping[str, float],
     *,
     examples: list[Example] | None = None,
+    joins: list[Example] | None = None,
     with_gold_history: bool = False,
 ) -> list[int]:
-    """The scopes that a tracker with `weights` gives the steps, by number; adds what it met to `examples`."""
+    """The scopes that a tracker with `weights` gives the steps, by number; adds what it met to `examples`, `joins`."""
     tracker = ScopeTracker(weights)
     majority: dict[int, Counter[tuple[str, ...]]] = {}
     gold = _targets(trajectory.gold) if examples is not None else trajectory.gold
@@ -134,7 +148,7 @@ def follow(
             candidates = tracker.candidates(reading)
             best = max(candidates, key=lambda candidate: candidate.score)
             if wanted and examples is not None:
-                fits = {number for number, seen in majority.items() if seen.most_common(1)[0][0] == wanted}
+                fits = {number for number, seen in majority.items() if _most(seen) == wanted}
                 right = [c.scope is not None and c.scope.number in fits for c in candidates]
                 right[-1] = not any(right)
                 if place not in trajectory.coarse:
@@ -147,7 +161,23 @@ def follow(
         numbers.append(scope.number)
         if wanted:
             majority.setdefault(scope.number, Counter())[wanted] += 1
-    return numbers
+        left = None if with_gold_history else tracker.left
+        if left is None:
+            continue
+        homes = tracker.homes()
+        if joins is not None and (most := _most(majority.get(left.number))):
+            right = [_most(majority.get(home.scope.number)) == most for home in homes]
+            choices = [*(Choice(home.features) for home in homes), Choice([0.0] * len(JOIN_FEATURES))]
+            joins.append(Example(choices, [*right, not any(right)], [False] * len(choices)))
+        home = max(homes, key=lambda home: home.score, default=None)
+        if home is not None and home.score >= JOIN_MARGIN:
+            tracker.join(left, home.scope)
+            majority.setdefault(home.scope.number, Counter()).update(majority.pop(left.number, {}))
+    return [tracker.scope(number).number for number in numbers]
+
+
+def _most(seen: Counter[tuple[str, ...]] | None) -> tuple[str, ...] | None:
+    return seen.most_common(1)[0][0] if seen else None
 
 
 def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -159,17 +189,24 @@ def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return targets
 
 
-def fit(groups: Sequence[tuple[Sequence[Example], float]]) -> Weights:
-    """The weights of a conditional logit over examples, each group with what one of its examples counts."""
+def fit(groups: Sequence[tuple[Sequence[Example], float]], features: Sequence[str] = FEATURES) -> Weights:
+    """The weights of a conditional logit over examples, each group with what one of its examples counts.
+
+    Args:
+        groups: Examples, and what each of them counts.
+        features: The names of the numbers of a candidate.
+    """
     import numpy as np
     from scipy.optimize import minimize
     from scipy.sparse import csr_matrix
 
     examples = [(example, weight) for group, weight in groups for example in group]
+    if not examples:
+        return {}
     counts: Counter[str] = Counter()
     for example, _ in examples:
         counts.update(sorted({cue for candidate in example.candidates for cue in candidate.cues}))
-    names = [*FEATURES, *sorted(cue for cue, count in counts.items() if count >= MIN_CUE_COUNT)]
+    names = [*features, *sorted(cue for cue, count in counts.items() if count >= MIN_CUE_COUNT)]
     column = {name: index for index, name in enumerate(names)}
     data: list[float] = []
     columns: list[int] = []
@@ -185,17 +222,17 @@ def fit(groups: Sequence[tuple[Sequence[Example], float]]) -> Weights:
         factor = 1.0 if not (leaving and stays) else OPENING_WEIGHT if example.right[-1] else RETURN_WEIGHT
         importance.append(weight * factor)
         for candidate in example.candidates:
-            features = candidate.features
-            present = [index for index, value in enumerate(features) if value]
+            numbers = candidate.features
+            present = [index for index, value in enumerate(numbers) if value]
             cues = [column[cue] for cue in candidate.cues if cue in column]
             columns += present + cues
-            data += [features[index] for index in present] + [1.0] * len(cues)
+            data += [numbers[index] for index in present] + [1.0] * len(cues)
             ends.append(len(columns))
     table = csr_matrix((data, columns, ends), shape=(len(right), len(names)))
     transposed = table.T.tocsr()
     is_right, first, weigh = np.array(right, float), np.array(starts), np.array(importance)
     group = np.repeat(np.arange(len(starts)), np.diff([*starts, len(right)]))
-    ridge = np.array([RIDGE] * len(FEATURES) + [CUE_RIDGE] * (len(names) - len(FEATURES)))
+    ridge = np.array([RIDGE] * len(features) + [CUE_RIDGE] * (len(names) - len(features)))
 
     def loss(vector: Any) -> tuple[float, Any]:
         scores = table @ vector
@@ -225,6 +262,15 @@ def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, withou
             groups = [(a + b, (x + y) / 4) for (a, x), (b, y) in zip(earlier, groups, strict=True)]
         earlier = groups
         weights = fit(groups)
+    for _ in range(0 if "join: " in without else 2):
+        groups = []
+        for name, trajectories in sets.items():
+            joins: list[Example] = []
+            for number, trajectory in enumerate(trajectories):
+                if keep(name, number):
+                    follow(trajectory, weights, joins=joins)
+            groups.append((_without(joins, without), SETS[name].weight * JOINS_PER_SET / max(len(joins), 1)))
+        weights |= fit(groups, [f"join: {name}" for name in JOIN_FEATURES])
     return weights
 
 
@@ -236,7 +282,9 @@ def _without(examples: list[Example], parts: Sequence[str]) -> list[Example]:
         out = [any(part in name for part in parts) for name in names]
         return [0.0 if left else value for value, left in zip(values, out, strict=True)] if values else []
 
-    def strip(candidate: Candidate) -> Candidate:
+    def strip(candidate: Candidate | Choice) -> Candidate | Choice:
+        if isinstance(candidate, Choice):
+            return Choice(keep(candidate.features, JOIN_FEATURES))
         cues = tuple(cue for cue in candidate.cues if not any(part in cue for part in parts))
         of_step, of_scope = keep(candidate.of_step, STEP_FEATURES), keep(candidate.of_scope, SCOPE_FEATURES)
         return candidate._replace(of_step=of_step, of_scope=of_scope, cues=cues)

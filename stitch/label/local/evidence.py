@@ -6,11 +6,13 @@ domain. The numbers of each candidate are weighed by a linear model (`scope_weig
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log, log1p
+from typing import NamedTuple
 
 from stitch.label.local.language import SentenceForm
+from stitch.label.local.moves import AWAITED, answers
 from stitch.label.local.reading import Reading
 
 _QUESTIONS = (SentenceForm.QUESTION, SentenceForm.REQUEST)
@@ -30,6 +32,10 @@ STEP_FEATURES = (
     "with tools: always", "with tools: asks all new", "with tools: tells all new", "with tools: novelty",
     "in service: always", "in service: asks all new", "in service: tells all new", "in service: novelty",
     "among many: always", "among many: asks all new", "among many: tells all new", "among many: novelty",
+    "returns so far", "open scopes", "interruptions so far", "not what was asked", "share of open scopes",
+    "interleaved: always", "interleaved: asks all new", "interleaved: tells all new", "interleaved: novelty",
+    "interleaved: asked before", "interleaved: not what was asked", "interleaved: anaphora",
+    "interleaved: closed before", "interleaved: role switches", "interleaved: same role", "interleaved: length of run",
 )  # fmt: skip
 """What is said of a step against the current scope; weighed once for returning and once for opening a scope."""
 
@@ -38,9 +44,23 @@ SCOPE_FEATURES = (
     "shared rare values", "same call", "other calls", "gap", "size", "speaker took part", "speaker was here last",
     "speaker spoke last", "addressee was here last", "addressee spoke last", "addressee took part",
     "speaker was addressed", "question is open", "question is open and this answers",
-    "asked matter known here alone", "told matter known here alone",
+    "asked matter known here alone", "told matter known here alone", "closed", "asks what it asked",
+    "asks what it told", "new values of known classes", "new values of new classes", "latest", "latest open",
+    "interleaved: latest open", "interleaved: gap", "interleaved: question is open and this answers",
+    "interleaved: closed", "interleaved: cohesion with last step", "interleaved: cohesion with scope",
+    "pointed at known", "pointed at known in last step", "pointed at unknown",
 )  # fmt: skip
 """What is said of a step and one scope; weighed once for the current scope and once for earlier ones."""
+
+
+class Rival(NamedTuple):
+    """What an earlier scope was when another one was opened instead of returning to it."""
+
+    margin: float
+    """Its score less that of a new scope."""
+    last: int
+    """The position of its last step."""
+    closed: bool
 
 
 @dataclass
@@ -61,6 +81,26 @@ class Scope:
     """Who asked the question that is still open."""
     opens: str = ""
     """What its last step left open, see `moves`."""
+    stands: str = ""
+    """How its last step leaves the matter, see `moves`."""
+    closed: bool = False
+    """Whether its last step winds it up."""
+    asked: dict[str, int] = field(default_factory=dict)
+    """Stems of what was wanted in it."""
+    told: dict[str, int] = field(default_factory=dict)
+    """Stems of the other sentences."""
+    kinds: dict[str, int] = field(default_factory=dict)
+    """Classes of the values named in it."""
+    pointed: dict[str, int] = field(default_factory=dict)
+    """Stems of what it speaks of as known."""
+    first: list[str] = field(default_factory=list)
+    """How its first step takes up what was there."""
+    left: int | None = None
+    """The scope that was left for it."""
+    rivals: dict[str, Rival] = field(default_factory=dict)
+    """The earlier scopes it was weighed against when it was opened, by number; none where the text decided."""
+    into: int | None = None
+    """The earlier scope that it turned out to continue."""
     addressed: list[str] = field(default_factory=list)
     """Whom its last step named."""
     calls: dict[str, int] = field(default_factory=dict)
@@ -89,6 +129,9 @@ class Stream:
     run: int = 0
     """Steps since the last switch."""
     switches: int = 0
+    returns: int = 0
+    interruptions: int = 0
+    """Switches that left a question or an offer unanswered."""
     tools: bool = False
     """Whether a tool was called."""
     service: int = 0
@@ -103,13 +146,26 @@ class Stream:
     time_s: float | None = None
     session: str | None = None
 
+    @property
+    def interleaved(self) -> float:
+        """How much subjects are left unfinished and taken up again, from 0 to 1."""
+        return min(1.0, 6.0 * (self.returns + self.interruptions) / (self.position + 16))
+
     def idf(self, stem: str) -> float:
         """How telling a stem is in this trajectory so far."""
         return log1p((self.position + 8) / (self.df.get(stem, 0) + 0.5))
 
 
 def step_evidence(
-    reading: Reading, stream: Stream, current: Scope | None, *, scopes: int, here: float, elsewhere: float, known: int
+    reading: Reading,
+    stream: Stream,
+    current: Scope | None,
+    *,
+    scopes: int,
+    here: float,
+    elsewhere: float,
+    known: int,
+    unfinished: int,
 ) -> list[float]:
     """The values of `STEP_FEATURES`.
 
@@ -121,6 +177,7 @@ def step_evidence(
         here: Cohesion with the current scope, from 0 to 1.
         elsewhere: The best cohesion with another scope.
         known: How many of the step's values were named before.
+        unfinished: How many other scopes were not wound up.
     """
     forms, role = reading.forms, reading.role
     turns = stream.turns.get(role)
@@ -197,7 +254,18 @@ def step_evidence(
     ]
     for degree in (float(stream.tools), stream.service / (stream.position + 2), float(len(stream.turns) > 3)):
         values += [degree, degree * asks_all, degree * tells_all, degree * novelty]
-    return values
+    waits = current is not None and current.last_role != role and current.opens in AWAITED
+    unfit = float(current is not None and waits and not answers(reading.gives, current.opens))
+    same, switching = float(stream.last_role == role), _log_odds(turns[1], turns[0]) if turns else -1.5
+    values += [
+        _log_odds(stream.returns, stream.position),
+        log1p(unfinished),
+        _log_odds(stream.interruptions, stream.position),
+        unfit,
+        unfinished / (scopes + 1),
+    ]
+    together = (1.0, asks_all, tells_all, novelty, asked, unfit, float(reading.anaphoric), closed, switching, same)
+    return values + [stream.interleaved * value for value in (*together, log1p(stream.run))]
 
 
 def scope_evidence(
@@ -209,6 +277,8 @@ def scope_evidence(
     weights: Sequence[tuple[str, float]],
     cohesion: float,
     is_best: bool,
+    is_latest: bool,
+    is_latest_open: bool,
     holders: Mapping[str, Sequence[int]],
 ) -> list[float]:
     """The values of `SCOPE_FEATURES`.
@@ -221,6 +291,8 @@ def scope_evidence(
         weights: The stems of the step with how telling they are.
         cohesion: The share of these weights that the scope knows, from 0 to 1.
         is_best: Whether no scope knows more.
+        is_latest: Whether it is the earlier scope that was left last.
+        is_latest_open: Whether it is that among those not wound up.
         holders: The numbers of the scopes that name a value.
     """
     role, addressees, calls = reading.role, reading.addressees, reading.data.calls
@@ -237,8 +309,12 @@ def scope_evidence(
     here: Mapping[str, int] = current.terms if current is not None else {}
     # Of the current scope itself, nothing is known here alone.
     alone = [] if scope is current else [(s, weight) for s, weight in weights if s in known and s not in here]
-    return [
-        sum(weight for stem, weight in weights if stem in last) / total,
+    with_last = sum(weight for stem, weight in weights if stem in last) / total
+    is_answer = float(open_question and not any(form in _QUESTIONS for form in reading.forms))
+    classes = set(reading.values.values())
+    new_classes = {kind for value, kind in reading.values.items() if value not in scope.values}
+    values = [
+        with_last,
         sum(weight for stem, weight in weights if stem in recent) / total,
         cohesion,
         float(is_best),
@@ -256,10 +332,31 @@ def scope_evidence(
         float(any(name in scope.speakers for name in addressees)),
         float(role in scope.addressed),
         float(open_question),
-        float(open_question and not any(form in _QUESTIONS for form in reading.forms)),
+        is_answer,
         log1p(sum(weight for stem, weight in alone if stem in reading.asking)),
         log1p(sum(weight for stem, weight in alone if stem in reading.telling)),
+        float(scope.closed),
+        _among(reading.asking, scope.asked),
+        _among(reading.asking, scope.told),
+        sum(kind in scope.kinds for kind in new_classes) / (len(classes) or 1),
+        sum(kind not in scope.kinds for kind in new_classes) / (len(classes) or 1),
+        float(is_latest),
+        float(is_latest_open),
     ]
+    together = (is_latest_open, log(gap) if gap > 0 else 0.0, is_answer, scope.closed, with_last, cohesion)
+    values += [stream.interleaved * value for value in together]
+    pointed = reading.pointed
+    return [
+        *values,
+        _among(pointed, known),
+        _among(pointed, last),
+        1.0 - _among(pointed, known) if pointed else 0.0,
+    ]
+
+
+def _among(some: Collection[str], of: Container[str]) -> float:
+    """The share of `some` that is among the others, 0 if there is nothing."""
+    return sum(item in of for item in some) / len(some) if some else 0.0
 
 
 def _share(part: int, whole: int) -> tuple[float, float, float]:

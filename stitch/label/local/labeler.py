@@ -14,13 +14,12 @@ from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.evidence import Scope
-from stitch.label.local.language import sentences
 from stitch.label.local.naming import EXPLICIT, MADE_UP, SPOKEN, distinct_name, named_scope, propose_name, turned_to
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.references import ReferenceResolver
 from stitch.label.local.scopes import ScopeTracker
 
-NAME = "local-1"
+NAME = "local-2"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
@@ -55,7 +54,8 @@ class LocalLabelSession:
         """The label of each scope, by its number."""
         self._wishes: list[tuple[str, int]] = []
         """The name wished for each scope, before it was made distinct, with its quality."""
-        self._renames: list[LabelMerge] = []
+        self._merges: list[LabelMerge] = []
+        """Of scopes: renamed, or joined to what they continue."""
         self._taken: dict[str, int] = {}
         self._steps = 0
 
@@ -68,18 +68,22 @@ class LocalLabelSession:
         for step, known in zip(steps, labels, strict=True):
             reading = read_step(step, speakers=self._scopes.speakers)
             number = self._taken.get((known.intent.scope or "").lower())
-            scope = None if number is None else self._scopes.scopes[number]
-            self._take(reading, scope, unit=turned_to(reading), known=known)
+            scope = None if number is None else self._scopes.scope(number)
+            unit = turned_to(reading)
+            self._choose(reading, unit=unit)
+            self._take(reading, scope, unit=unit, known=known)
 
     def _label(self, step: Step) -> StepLabels:
         reading = read_step(step, speakers=self._scopes.speakers)
         unit = turned_to(reading)
+        return self._take(reading, self._choose(reading, unit=unit), unit=unit)
+
+    def _choose(self, reading: Reading, *, unit: str) -> Scope | None:
         named = named_scope(reading, self._names)
         subject = ""
         if reading.breaks_off and named is None and (proposed := propose_name(reading)).quality == EXPLICIT:
             subject = proposed.text
-        scope = self._scopes.choose(reading, unit=unit, named=None if unit else named, subject=subject)
-        return self._take(reading, scope, unit=unit)
+        return self._scopes.choose(reading, unit=unit, named=None if unit else named, subject=subject)
 
     def _take(self, reading: Reading, scope: Scope | None, *, unit: str, known: StepLabels | None = None) -> StepLabels:
         current = self._scopes.current
@@ -92,6 +96,9 @@ class LocalLabelSession:
         else:
             self._rename(reading, scope)
         label = self._names[scope.number]
+        if (joined := self._scopes.reconsider()) is not None:
+            alias, into = (self._names[each.number] for each in joined)
+            self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=alias, into=into, position=self._steps))
         events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
         kinds = self._entities.type(reading)
         resolution = self._references.resolve(reading.step, scope=label)
@@ -136,17 +143,17 @@ class LocalLabelSession:
         self._wishes[scope.number] = (wished, quality)
         if better.lower() in self._taken or better.removeprefix(wished)[1:].isdigit():
             return
-        self._renames.append(LabelMerge(kind=LabelKind.SCOPE, alias=name, into=better, position=self._steps))
+        self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=name, into=better, position=self._steps))
         self._names[scope.number] = better
         self._taken[better.lower()] = scope.number
 
     def inventory(self) -> LabelInventory:
         """The label space so far, merges applied."""
         events, entities = self._events.vocabulary, self._entities
-        merges = (*self._renames, *events.merges, *entities.vocabulary.merges)
-        names = LabelVocabulary(self._renames)
+        merges = (*self._merges, *events.merges, *entities.vocabulary.merges)
+        names = LabelVocabulary(self._merges)
         return LabelInventory(
-            scopes=tuple(self._summary(scope, names) for scope in self._scopes.scopes),
+            scopes=tuple(self._summary(scope, names) for scope in self._scopes.scopes if scope.into is None),
             event_types=events.canonical_counts(),
             entity_types=entities.summaries(),
             merges=merges,
@@ -178,7 +185,7 @@ class LocalLabelSession:
                 "references": self._references.save(),
                 "names": self._names,
                 "wishes": self._wishes,
-                "renames": [merge.model_dump(mode="json") for merge in self._renames],
+                "merges": [merge.model_dump(mode="json") for merge in self._merges],
                 "taken": self._taken,
                 "steps": self._steps,
             }
@@ -195,7 +202,7 @@ class LocalLabelSession:
         session._references = ReferenceResolver.load(data["references"])
         session._names = list(data["names"])
         session._wishes = [(wished, quality) for wished, quality in data["wishes"]]
-        session._renames = [LabelMerge(**merge) for merge in data["renames"]]
+        session._merges = [LabelMerge(**merge) for merge in data["merges"]]
         session._taken = dict(data["taken"])
         session._steps = data["steps"]
         return session
@@ -212,7 +219,7 @@ def _summarize(reading: Reading, scope: str, events: Iterable[str]) -> str:
     act = " and ".join(events)
     said = ""
     if not reading.data.results:
-        parts = sentences(reading.step.content[:600])
+        parts = [reading.text[start:end].strip() for start, end in reading.spans if start < 600]
         said = next((part for part in parts if len(part) > 25), parts[0] if parts else "")
     line = f"{reading.step.role}: {act} ({scope})"
     return f"{line}: {said}"[:_MAX_SUMMARY_CHARS] if said else line[:_MAX_SUMMARY_CHARS]

@@ -87,3 +87,113 @@ def given(parts: Sequence[str], forms: Sequence[SentenceForm], values: Mapping[s
         if kind in _KINDS:
             moves[_KINDS[kind]] = None
     return tuple(moves)[:6] or ("statement",)
+
+
+AWAITED = ("check", "number", "time", "place", "person", "reason", "choice", "offer", "yes or no", "more", "request")
+"""What is left open and waits for an answer."""
+
+_ANSWERS: Mapping[str, frozenset[str]] = {
+    "number": frozenset({"number"}),
+    "time": frozenset({"time"}),
+    "place": frozenset({"place", "name"}),
+    "person": frozenset({"name"}),
+    "choice": frozenset({"name", "number", "time", "place", "statement"}),
+    "offer": frozenset({"yes", "no", "thanks", "done", "request"}),
+    "yes or no": frozenset({"yes", "no", "name"}),
+    "check": frozenset({"yes", "no"}),
+    "more": frozenset({"no", "done", "request", "thanks"}),
+    "reason": frozenset({"statement"}),
+}
+_PROPOSED = cue(
+    r"""(?:how|what) about|there(?:'s| is| are| was)
+    |i(?:'ve| have| did|'d)? (?:found|find|have|see|got|suggest|recommend|propose)
+    |you (?:might|may|could|would|should) (?:like|try|enjoy|want|consider)
+    |(?:one|another|other) (?:option|choice|idea|possibility)|(?:is|are) (?:also )?available
+    |(?:maybe|perhaps|why don't|why not)|(?:it|that|which|this) (?:is|'s) an?"""
+)
+_CHECKED = cue(
+    r"""confirm\w*|(?:is|are|was|does|did) (?:that|this|it|these|everything|i)
+[ ](?:all )?(?:correct|right|okay|ok|accurate|sound|look|get|understand)
+    |(?:so,? )?(?:you|you'd|you would|you're|you want|we|i'll|i will|i'm) [^?]{10,}"""
+)
+_SUCCEEDED = cue(
+    r"""(?:has|have|had|was|were|is|are|been|'s|i've|'ve) (?:\w+ )?(?:been )?(?:successful\w*|confirmed|booked|reserved
+    |scheduled|completed|fixed|resolved|made|done|set|started|paid|purchased|added|sent|transferred|complete|ready
+    |placed)|successfully|all set|enjoy"""
+)
+_FAILED = cue(
+    r"""sorry|unfortunately|unable|failed|could ?n[o']t|cannot|can't|wasn't|not (?:available|possible|successful)
+    |afraid"""
+)
+_TAKES_UP = (
+    (
+        "accepts",
+        cue(
+            r"""(?:sounds?|looks?|seems?|works?|that's|it's|that is|this is|it is|that'd be|that would be|that will be
+            |will be|would be) (?:\w+ )?(?:good|great|perfect|nice|fine|wonderful|awesome|cool|ok|okay|excellent|amazing
+            |interesting|lovely|for me)|i (?:\w+ )?(?:like|love) (?:it|that|this|the|to)
+            |(?:works|fine|good|great|perfect) (?:for|with|by) (?:me|us)|the right one|i'll take|go (?:with|for)"""
+        ),
+    ),
+    (
+        "affirms",
+        cue(
+            """correct|that's right|right|exactly|precisely|that is right|absolutely|go ahead|please do|of course|i do
+            |it is|yes please"""
+        ),
+    ),
+    (
+        "wants others",
+        cue(
+            """(?:any|some)(?:thing|one|where)? (?:else|other|different|more)|(?:an)?other|others|what else|keep looking
+            |alternatives?|instead|different|no,? i|don't (?:like|want)"""
+        ),
+    ),
+    ("points", cue("(?:this|that|these|those|the (?:first|second|third|last|other|same|previous)) ?(?:one|ones)?")),
+    (
+        "seeks",
+        cue(
+            r"""(?:i(?:'d| would)? (?:\w+ )?(?:like|need|want|wish|love|have|am looking|'m looking)|help me|looking
+            |search|find|can you|could you|let's|please)(?: \w+){0,4} (?:an?|some|any|me)"""
+        ),
+    ),
+)
+
+
+def answers(gives: Sequence[str], opens: str) -> bool:
+    """Whether what a step gives answers what was left open."""
+    return opens not in _ANSWERS or not _ANSWERS[opens].isdisjoint(gives)
+
+
+def stands(parts: Sequence[str], forms: Sequence[SentenceForm], opens: str) -> str:
+    """How a step leaves the matter: proposed, to be confirmed, done, failed; else as `left_open` says.
+
+    Args:
+        parts: The sentences of the step, in lower case.
+        forms: Their forms.
+        opens: What `left_open` says of them.
+    """
+    for part, form in zip(reversed(parts), reversed(forms), strict=True):
+        if form in (SentenceForm.QUESTION, SentenceForm.REQUEST):
+            if form is SentenceForm.REQUEST or opens in ("check", "yes or no", "offer"):
+                if _PROPOSED.match(part):
+                    return "proposed"
+                if opens == "check" or _CHECKED.match(part):
+                    return "check"
+            return opens
+    if opens in _PLAIN.values():
+        return opens
+    text = " ".join(parts[:12])
+    if _FAILED.search(text):
+        return "failed"
+    if _SUCCEEDED.search(text):
+        return "done"
+    if "confirm" in text and _CHECKED.match(text):
+        return "check"
+    return "proposed" if _PROPOSED.search(text) else opens
+
+
+def takes_up(parts: Sequence[str]) -> tuple[str, ...]:
+    """How a step takes up what was there: accepts, affirms, wants others, points at it, seeks something new."""
+    text = " . ".join(parts[:6])
+    return tuple(name for name, way in _TAKES_UP if way.search(text)) or ("plain",)

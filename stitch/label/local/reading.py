@@ -22,7 +22,7 @@ from stitch.label.local.language import (
     sentence_spans,
 )
 from stitch.label.local.mentions import FoundMention, StructuredContent, find_mentions, structured, value_keys
-from stitch.label.local.moves import given, left_open
+from stitch.label.local.moves import given, left_open, stands, takes_up
 
 MAX_READ_SENTENCES = 40
 
@@ -106,6 +106,12 @@ class Reading:
     """What it gives to what was open, see `moves`."""
     opens: str
     """What it leaves open for the next speaker, see `moves`."""
+    stands: str
+    """How it leaves the matter, see `moves`."""
+    takes_up: tuple[str, ...]
+    """How it takes up what was there, see `moves`."""
+    pointed: frozenset[str]
+    """Stems of what it speaks of as known: "this apartment", "the other cars"."""
     particles: frozenset[str]
     """The function words it uses: "also", "a", "it"."""
     stem_set: frozenset[str] = field(init=False)
@@ -186,6 +192,7 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
     role = step.role.lower()
     addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
     answers_tool = bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls)
+    opens = left_open(parts, forms, gives) if parts else "data"
     return Reading(
         step=step,
         role=role,
@@ -209,7 +216,10 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         asking=frozenset(asked) - of_values,
         telling=frozenset(told) - of_values,
         gives=gives,
-        opens=left_open(parts, forms, gives) if parts else "data",
+        opens=opens,
+        stands=stands(parts, forms, opens) if parts else opens,
+        takes_up=takes_up(parts) if parts else (opens,),
+        pointed=_pointed(lowered) if parts else frozenset(),
         particles=frozenset(all_words) & FUNCTION_WORDS,
         answers_tool=answers_tool,
     )
@@ -217,6 +227,14 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
 
 def _carrying(in_part: list[str]) -> list[str]:
     return [stem(word) for word in in_part if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
+
+
+_DEFINITE = re.compile(r"\b(?:this|that|the|these|those|its|their|other|another|your) ([a-z]{3,}(?: [a-z]{3,})?)")
+
+
+def _pointed(lowered: str) -> frozenset[str]:
+    phrases = _DEFINITE.findall(lowered[:600])
+    return frozenset(stem(word) for phrase in phrases for word in phrase.split(" ") if word not in FUNCTION_WORDS)
 
 
 _NICK = re.compile(r"[^\s:,;]+")

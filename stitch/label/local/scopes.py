@@ -2,7 +2,10 @@
 
 The current scope, earlier ones and a new one are candidates; what speaks for each is in `evidence`, and a linear model
 weighs it. Its weights stand in `scope_weights.json`, made by `python -m stitch.pipelines.fit_local`. What the text says
-in so many words ("back to day 1") decides alone.
+in so many words ("back to day 1") decides alone. A scope that turns out to continue an earlier one is joined to it when
+it is left (`threads`).
+
+More than 400 lines because choosing, assigning and joining share one memory of the trajectory.
 """
 
 from __future__ import annotations
@@ -19,13 +22,24 @@ import orjson
 from stitch.label.local.evidence import (
     SCOPE_FEATURES,
     STEP_FEATURES,
+    Rival,
     Scope,
     Stream,
     scope_evidence,
     step_evidence,
 )
 from stitch.label.local.language import SentenceForm, content_stems
+from stitch.label.local.moves import AWAITED
 from stitch.label.local.reading import Reading
+from stitch.label.local.threads import (
+    JOIN_FEATURES,
+    JOIN_MARGIN,
+    MAX_HOMES,
+    MAX_JOINED_STEPS,
+    Home,
+    join_evidence,
+    take_over,
+)
 
 MAX_CANDIDATES = 10
 """With how many scopes a step is compared."""
@@ -42,6 +56,7 @@ _MAX_TERMS = 160
 _MAX_VALUES = 120
 _MAX_PARENTS = 512
 _RECENT_STEPS = 3
+_MAX_RIVALS = 6
 _NO_STEP = [0.0] * len(STEP_FEATURES)
 _NO_SCOPE = [0.0] * len(SCOPE_FEATURES)
 _SERVICE = ("more", "check", "offer")
@@ -82,8 +97,8 @@ class ScopeTracker:
     """Assigns each step of one trajectory to a scope, knowing only what came before. Deterministic.
 
     Args:
-        weights: By name: those of `FEATURES`, "now: WORD", "before: WORD" and "pair: OPEN - GIVEN". The shipped ones
-            if None.
+        weights: By name: those of `FEATURES`, "now: WORD", "before: WORD", "pair: OPEN - GIVEN", "turn: LEFT - TAKEN",
+            and "join: NAME" for those of `JOIN_FEATURES`. The shipped ones if None.
     """
 
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:
@@ -92,21 +107,29 @@ class ScopeTracker:
         self._when_opening = [self._weight(f"new: {name}") for name in STEP_FEATURES]
         self._of_current = [self._weight(f"continue: {name}") for name in SCOPE_FEATURES]
         self._of_earlier = [self._weight(f"return: {name}") for name in SCOPE_FEATURES]
+        self._joining = [self._weight(f"join: {name}") for name in JOIN_FEATURES]
         self.scopes: list[Scope] = []
         self._stream = Stream()
         self._holders: dict[str, list[int]] = {}
         self._parents: dict[str, int] = {}
+        self._rivals: dict[str, Rival] = {}
+        self._left: int | None = None
 
     @property
     def current(self) -> Scope | None:
         """The scope of the last step."""
         number = self._stream.current
-        return None if number is None else self.scopes[number]
+        return None if number is None else self.scope(number)
 
     @property
     def speakers(self) -> Mapping[str, object]:
         """The roles seen so far, folded."""
         return self._stream.turns
+
+    def scope(self, number: int) -> Scope:
+        """The scope that holds the steps of scope `number` by now."""
+        scope = self.scopes[number]
+        return scope if scope.into is None else self.scope(scope.into)
 
     def is_opener(self, role: str) -> bool:
         """Whether this role, folded, spoke first; so does the first to speak."""
@@ -131,16 +154,17 @@ class ScopeTracker:
         self, reading: Reading, *, unit: str = "", named: int | None = None, subject: str = ""
     ) -> Decision | None:
         """The scope of a step where the text or the source says it; None where it must be weighed."""
+        self._rivals = {}
         if not self.scopes or reading.is_notice:
             return Decision(None)
         parent = reading.step.parent
         if parent is not None and parent in self._parents:
-            return Decision(self.scopes[self._parents[parent]])
+            return Decision(self.scope(self._parents[parent]))
         if named is not None:
-            return Decision(self.scopes[named])
+            return Decision(self.scope(named))
         current = self.current
         if unit:
-            same = [scope for scope in self.scopes if scope.unit == unit]
+            same = [scope for scope in self.scopes if scope.unit == unit and scope.into is None]
             return Decision(same[-1] if same else None)
         if current is not None and (
             (reading.answers_tool and self._stream.last_called) or (current.unit and not reading.breaks_off)
@@ -167,10 +191,14 @@ class ScopeTracker:
             here=cohesions[0] if current is not None else 0.0,
             elsewhere=max(cohesions[current is not None :], default=0.0),
             known=sum(value in self._holders for value in reading.values),
+            unfinished=sum(s is not current and not s.closed and s.into is None for s in self.scopes[-64:]),
         )
         leaving = self._particles(reading)
         left = sum(map(self._weight, leaving))
         returning = left + sum(map(mul, self._when_returning, of_step))
+        earlier = [scope for scope in shortlist if scope is not current]
+        latest = max(earlier, key=lambda scope: scope.last, default=None)
+        latest_open = max((s for s in earlier if not s.closed), key=lambda scope: scope.last, default=None)
         found: list[Candidate] = []
         for scope, cohesion in zip(shortlist, cohesions, strict=True):
             of_scope = scope_evidence(
@@ -181,6 +209,8 @@ class ScopeTracker:
                 weights=weights,
                 cohesion=cohesion,
                 is_best=best > 0 and cohesion == best,
+                is_latest=scope is latest,
+                is_latest_open=scope is latest_open,
                 holders=self._holders,
             )
             pairs = self._pairs(reading, scope)
@@ -192,6 +222,10 @@ class ScopeTracker:
                 score += returning + sum(map(mul, self._of_earlier, of_scope))
                 found.append(Candidate(scope, of_step, of_scope, leaving + pairs, score))
         opening = left + sum(map(mul, self._when_opening, of_step))
+        self._rivals = {
+            str(scope.number): Rival(candidate.score - opening, scope.last, scope.closed)
+            for scope, candidate in zip(shortlist, found, strict=True)
+        }
         found.append(Candidate(None, of_step, [], leaving, opening))
         return found
 
@@ -203,8 +237,14 @@ class ScopeTracker:
         return (*now, *[f"before: {word}" for word in self._stream.last_particles])
 
     def _pairs(self, reading: Reading, scope: Scope) -> tuple[str, ...]:
-        before = f"own {scope.opens}" if scope.last_role == reading.role else scope.opens
-        return tuple(f"pair: {before} - {move}" for move in reading.gives)
+        own = "own " if scope.last_role == reading.role else ""
+        return (
+            *(f"pair: {own}{scope.opens} - {move}" for move in reading.gives),
+            *(f"turn: {own}{scope.stands} - {move}" for move in (*reading.takes_up, *reading.gives)),
+        )
+
+    def _recent(self) -> list[Scope]:
+        return [scope for scope in self.scopes[-64:] if scope.into is None]
 
     def _shortlist(self, reading: Reading) -> list[Scope]:
         """The scopes worth comparing: the current one, those of who speaks and is named, shared values, the latest."""
@@ -219,19 +259,21 @@ class ScopeTracker:
             for number in self._holders.get(value, ())[-2:]:
                 wanted[number] = None
         for call in reading.data.calls:
-            calling = next((scope for scope in reversed(self.scopes) if call.name in scope.calls), None)
+            calling = next((s for s in reversed(self.scopes) if call.name in s.calls and s.into is None), None)
             if calling is not None:
                 wanted[calling.number] = None
-        for scope in sorted(self.scopes[-64:], key=lambda scope: -scope.last)[:MAX_CANDIDATES]:
+        for scope in sorted(self._recent(), key=lambda scope: -scope.last)[:MAX_CANDIDATES]:
             wanted[scope.number] = None
-        return [self.scopes[number] for number in list(wanted)[:MAX_CANDIDATES]]
+        return list({(scope := self.scope(n)).number: scope for n in wanted}.values())[:MAX_CANDIDATES]
 
     def assign(self, reading: Reading, scope: Scope | None, *, unit: str = "") -> Scope:
         """Take in that the step belongs to `scope`, or to a new one if None; return it."""
         stream = self._stream
+        self._left, is_new = None, False
         if scope is None:
-            scope = Scope(len(self.scopes))
+            scope = Scope(len(self.scopes), left=stream.current, rivals=self._rivals, first=list(reading.takes_up))
             self.scopes.append(scope)
+            is_new = True
         self._extend(scope, reading)
         scope.unit = scope.unit or unit
         if reading.step.id is not None:
@@ -245,6 +287,11 @@ class ScopeTracker:
             turns[1] += switched
             stream.run = 1 if switched else stream.run + 1
             stream.switches += switched
+            if switched and stream.current is not None:
+                left = self.scopes[stream.current]
+                self._left = left.number
+                stream.returns += not is_new
+                stream.interruptions += not left.closed and left.opens in AWAITED and left.opens != "more"
             stream.current = stream.spoke[reading.role] = scope.number
             stream.tools = stream.tools or bool(reading.data.calls)
             stream.service += SentenceForm.REQUEST in reading.forms or reading.opens in _SERVICE
@@ -259,6 +306,7 @@ class ScopeTracker:
         for stem in sorted(reading.stem_set):
             stream.df[stem] = stream.df.get(stem, 0) + 1
         stream.position += 1
+        self._rivals = {}
         return scope
 
     def _extend(self, scope: Scope, reading: Reading) -> None:
@@ -270,13 +318,21 @@ class ScopeTracker:
         scope.steps += 1
         for stem in reading.stems:
             scope.terms[stem] = scope.terms.get(stem, 0) + 1
-        scope.terms = _bounded(scope.terms, _MAX_TERMS)
         for value in reading.values:
             holders = self._holders.setdefault(value, [])
             if scope.number not in holders:
                 holders.append(scope.number)
             scope.values[value] = scope.values.get(value, 0) + 1
-        scope.values = _bounded(scope.values, _MAX_VALUES)
+        for stems, counts in (
+            (reading.asking, scope.asked),
+            (reading.telling, scope.told),
+            (reading.pointed, scope.pointed),
+        ):
+            for stem in sorted(stems):
+                counts[stem] = counts.get(stem, 0) + 1
+        for kind in dict.fromkeys(reading.values.values()):
+            scope.kinds[kind] = scope.kinds.get(kind, 0) + 1
+        self._bound(scope)
         if reading.stems:
             scope.recent.append(sorted(reading.stem_set))
             del scope.recent[:-_RECENT_STEPS]
@@ -286,10 +342,58 @@ class ScopeTracker:
         if reading.form in (SentenceForm.QUESTION, SentenceForm.REQUEST):
             scope.asker = reading.role
         scope.last_role = reading.role
-        scope.opens = reading.opens
+        scope.opens, scope.stands = reading.opens, reading.stands
+        scope.closed = reading.closes or (scope.closed and SentenceForm.THANKS in reading.forms)
         scope.addressed = list(reading.addressees)
         for call in reading.data.calls:
             scope.calls[call.name] = scope.calls.get(call.name, 0) + 1
+
+    def _bound(self, scope: Scope) -> None:
+        scope.terms = _bounded(scope.terms, _MAX_TERMS)
+        scope.values = _bounded(scope.values, _MAX_VALUES)
+        scope.asked, scope.told = _bounded(scope.asked, _MAX_TERMS), _bounded(scope.told, _MAX_TERMS)
+        scope.pointed = _bounded(scope.pointed, _MAX_TERMS)
+        del scope.recent[:-_RECENT_STEPS]
+
+    @property
+    def left(self) -> Scope | None:
+        """The scope that the last step left, if it may still turn out to continue an earlier one."""
+        scope = None if self._left is None else self.scopes[self._left]
+        return scope if scope and scope.rivals and not scope.unit and scope.steps <= MAX_JOINED_STEPS else None
+
+    def homes(self) -> list[Home]:
+        """The earlier scopes that the scope just left may continue."""
+        left = self.left
+        if left is None:
+            return []
+        numbers = [number for value in left.values for number in self._holders.get(value, ())[-2:]]
+        numbers = [int(n) for n in sorted(left.rivals, key=lambda n: -left.rivals[n].margin)[:_MAX_RIVALS]] + numbers
+        known = dict.fromkeys(self.scope(number).number for number in numbers if number < left.number)
+        homes = [self.scopes[n] for n in known if n != left.number and not self.scopes[n].unit][:MAX_HOMES]
+        found = join_evidence(left, homes, self._stream, holders=self._holders, scopes=len(self.scopes))
+        return [
+            Home(home, values, sum(map(mul, self._joining, values))) for home, values in zip(homes, found, strict=True)
+        ]
+
+    def reconsider(self) -> tuple[Scope, Scope] | None:
+        """Join the scope just left to an earlier one, if it turned out to continue it; return both."""
+        best = max(self.homes(), key=lambda home: home.score, default=None)
+        left = self.left
+        if left is None or best is None or best.score < JOIN_MARGIN:
+            return None
+        self.join(left, best.scope)
+        return left, best.scope
+
+    def join(self, left: Scope, home: Scope) -> None:
+        """Take in that `left` continues `home`, an earlier scope."""
+        take_over(home, left)
+        self._bound(home)
+        for value in left.values:
+            holders = [number for number in self._holders.get(value, ()) if number not in (left.number, home.number)]
+            self._holders[value] = [*holders, home.number]
+        spoke = self._stream.spoke
+        spoke.update({role: home.number for role, number in spoke.items() if number == left.number})
+        self._left = None
 
     def typical_terms(self, scope: Scope, *, most: int = 40) -> dict[str, float]:
         """The stems that tell a scope from the others, with weights from 0 to 1, the strongest first."""
@@ -300,20 +404,22 @@ class ScopeTracker:
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
         return {
-            "scopes": [asdict(scope) for scope in self.scopes],
+            "scopes": [_saved(scope) for scope in self.scopes],
             "stream": asdict(self._stream),
             "holders": self._holders,
             "parents": self._parents,
+            "left": self._left,
         }
 
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> ScopeTracker:
         """Continue from what `save` returned."""
         tracker = cls()
-        tracker.scopes = [Scope(**scope) for scope in data["scopes"]]
+        tracker.scopes = [_restored(scope) for scope in data["scopes"]]
         tracker._stream = Stream(**data["stream"])
         tracker._holders = {value: list(numbers) for value, numbers in data["holders"].items()}
         tracker._parents = dict(data["parents"])
+        tracker._left = data["left"]
         return tracker
 
 
@@ -322,6 +428,15 @@ def shipped_weights() -> Mapping[str, float]:
     """The weights made by `stitch.pipelines.fit_local`."""
     data = files("stitch.label.local").joinpath("scope_weights.json").read_bytes()
     return {str(name): float(weight) for name, weight in orjson.loads(data)["weights"].items()}
+
+
+def _saved(scope: Scope) -> dict[str, Any]:
+    return {**asdict(scope), "rivals": {number: list(rival) for number, rival in scope.rivals.items()}}
+
+
+def _restored(saved: Mapping[str, Any]) -> Scope:
+    rivals = {number: Rival(*rival) for number, rival in saved["rivals"].items()}
+    return Scope(**{**saved, "rivals": rivals})
 
 
 def _bounded(counts: dict[str, int], most: int) -> dict[str, int]:
