@@ -466,6 +466,16 @@ class Memory:
 
         return (repairs.repair if repair else repairs.verify)(self._ingestor, tenant=self.tenant)
 
+    def reindex(self) -> int:
+        """Build the store anew from the journal, for all tenants, while this memory serves; returns what was written.
+
+        Steps are added and found as ever; at the end, the next search is answered from the new store. An interrupted
+        call leaves the old one, and is taken up by the next. For another embedder see `stitch reindex`.
+        """
+        from stitch.ingest.rebuild import rebuild
+
+        return rebuild(self._ingestor, folder=self.folder)
+
     def finish(self, trajectory: str) -> int:
         """Label now what waits for more steps of a trajectory; returns how many steps that were."""
         return self._ingestor.finish(self.tenant, trajectory)

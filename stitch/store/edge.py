@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +102,8 @@ class EdgeStore:
             "schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension, "layout": _LAYOUT,
         }  # fmt: skip
         self._calls = threading.RLock()
+        self._writes = threading.RLock()
+        """Held by whoever writes, and taken before `_calls`: while it is held, searches go on."""
         self._labels: LabelIndex | None = None
         self._saved = self._folder / "index.bin"
         self._shard: Any = None
@@ -114,7 +116,7 @@ class EdgeStore:
         from qdrant_edge import Point, UpdateOperation
 
         unique = {record.snippet.id: record for record in records}
-        with self._calls:
+        with self._writes, self._calls:
             index = self._index
             vectors = check_records(list(unique.values()), dimension=self._dimension)
             points, entries, packed, fresh, replaced = [], [], [], index.next_row, []
@@ -187,7 +189,7 @@ class EdgeStore:
         """Delete a tenant's snippets; see `SnippetStore.delete`."""
         from qdrant_edge import UpdateOperation
 
-        with self._calls:
+        with self._writes, self._calls:
             index = self._index
             rows = {snippet: row for snippet in ids if (row := index.row(tenant, snippet)) is not None}
             if rows:
@@ -215,7 +217,7 @@ class EdgeStore:
         """
         from qdrant_edge import Filter, HasIdCondition, Point, UpdateOperation
 
-        with self._calls:
+        with self._writes, self._calls:
             nowhere: list[Any] = [self._index.next_row]
             try:
                 with self._engine("purge"):
@@ -244,23 +246,52 @@ class EdgeStore:
 
     def close(self) -> None:
         """Flush and let go of the folder; closing twice is harmless."""
-        with self._calls:
+        with self._writes, self._calls:
             if self._shard is None:
                 return
             try:
-                self.flush()
-                if self._labels is not None and not self._saved.exists():
-                    save_index(self._saved, self._labels)
+                self._finish()
             finally:
                 self._let_go()
+
+    # A store built anew, while this one serves
+
+    def sibling(self, path: Path) -> EdgeStore:
+        """A store like this one in another folder, made if it is not there."""
+        return EdgeStore(path, embedder_name=self._embedder_name, dimension=self._dimension)
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Let writers wait; searches go on."""
+        with self._writes:
+            yield
+
+    def replace_by(self, built: EdgeStore, *, move: Callable[[], None]) -> None:
+        """Go on with what another store holds, from one search to the next.
+
+        Args:
+            built: The store; it is closed.
+            move: Moves its folder to where that of this one is, and that one away.
+        """
+        with self._writes, self._calls:
+            built._finish()
+            owner = built._let_go(release=False)
+            self._finish()
+            self._let_go()
+            move()
+            self._owner = owner
+            self._load()
+
+    def _finish(self) -> None:
+        self.flush()
+        if self._labels is not None and not self._saved.exists():
+            with suppress(OSError):  # without it, opening takes longer
+                save_index(self._saved, self._labels)
 
     # Opening
 
     def _open(self, *, create: bool) -> None:
-        from qdrant_edge import EdgeShard
-
-        shard, made_with = self._folder / "shard", self._folder / "store.json"
-        if not create and not made_with.exists():
+        if not create and not (self._folder / "store.json").exists():
             raise StoreError(
                 f"there is no memory at {str(self.path)!r}", hint=f"stitch ingest FILE --memory {self.path}"
             )
@@ -269,6 +300,12 @@ class EdgeStore:
         except OSError as error:
             raise StoreError(f"{self._what} cannot be made: {(error.strerror or str(error)).lower()}") from error
         self._owner = Ownership(self._folder / "owner.json", what=self._what)
+        self._load()
+
+    def _load(self) -> None:
+        from qdrant_edge import EdgeShard
+
+        shard, made_with = self._folder / "shard", self._folder / "store.json"
         try:
             with self._engine("open"):
                 if made_with.exists():
@@ -316,7 +353,7 @@ class EdgeStore:
         return EdgeConfig(vectors={DENSE: dense}, optimizers=optimizers)
 
     def _read_index(self) -> LabelIndex:
-        from qdrant_edge import ScrollRequest
+        from qdrant_edge import ScrollRequest, UpdateOperation
 
         index, offset = LabelIndex(), None
         fields = [*_KEY, *LABEL_FIELDS.values(), *_FILTERED, _WORDS]
@@ -324,6 +361,10 @@ class EdgeStore:
             with self._engine("read"):
                 request = ScrollRequest(limit=_BATCH, offset=offset, with_payload=fields, with_vector=True)
                 records, offset = self._shard.scroll(request)
+            if empty := [record.id for record in records if not record.payload]:
+                with self._engine("write to"):  # what an interrupted purge left
+                    self._shard.update(UpdateOperation.delete_points(empty))
+                records = [record for record in records if record.payload]
             payloads = [(record.id, record.payload) for record in records]
             index.add(
                 [(row, _stored_entry(payload)) for row, payload in payloads],
@@ -357,14 +398,17 @@ class EdgeStore:
             self._labels = self._read_index()
         return self._labels
 
-    def _let_go(self) -> None:
+    def _let_go(self, *, release: bool = True) -> Ownership:
+        """Let go of the engine, and of the folder unless its owner goes on."""
         shard, self._shard, self._labels = self._shard, None, None
         try:
             if shard is not None:
                 self._vectors.close()
                 shard.close()
         finally:
-            self._owner.release()
+            if release:
+                self._owner.release()
+        return self._owner
 
     def _packed_words(self, rows: list[int]) -> list[str]:
         """The words of these rows."""

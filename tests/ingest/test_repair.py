@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from stitch import Step, open_memory
 from stitch.assemble import reindex_memory
 from stitch.core import LabelInventory, StepState
 from stitch.embed.hashing import HashingEmbedder
-from stitch.errors import EmbedderError, InputError, SettingsError, StoreLockedError, StoreMismatchError
+from stitch.errors import EmbedderError, InputError, SettingsError, StoreError, StoreLockedError, StoreMismatchError
 from stitch.ingest import Checkpoint, Ingestor, Journal
+from stitch.ingest.forget import Selector
+from stitch.ingest.rebuild import rebuild
 from stitch.ingest.repair import NEXT_FOLDER, claim_next, damage, next_folder, repair, verify
 from stitch.store import EdgeStore
 from stitch.testing.embedding import EmbeddingServer
@@ -244,3 +247,58 @@ def test_steps_without_labels_are_put_too_and_labeled_later(tmp_path: Path, step
     with open_memory(tmp_path) as memory:
         assert memory.retry() == 2
         assert memory.verify() == (2, 2, ())
+
+
+# While it serves
+
+
+def test_a_memory_builds_its_store_anew_and_serves_meanwhile(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_memory(memory) as opened:
+        before = opened.search("What did breakfast cost?", k=9).hits
+        reindex = Ingestor.reindex
+        passes = iter(("first", "second"))
+
+        def while_others_work(self: Ingestor, store: Any, **options: Any) -> int:
+            if next(passes) == "first":
+                written = reindex(self, store, **options)
+                opened.add(Step(id="late", role="user", content="One more step comes in"), trajectory="late")
+                opened.retire(Selector(trajectory="t", step="1"))
+                assert len(opened.search("anything", k=9).hits) == 3
+                return written
+            with ThreadPoolExecutor(1) as another:
+                found = another.submit(opened.search, "One more step comes in", k=9).result(timeout=10)
+                assert found.hits[0].snippet.step == "late", "searches go on while writers wait"
+            return reindex(self, store, **options)
+
+        monkeypatch.setattr(Ingestor, "reindex", while_others_work)
+        assert opened.reindex() == 7
+        assert not (memory / NEXT_FOLDER).exists()
+        hits = opened.search("What did breakfast cost?", k=9).hits
+        assert {hit.snippet.step for hit in hits} == {hit.snippet.step for hit in before} - {"1"} | {"late"}
+        opened.add(Step(id="later", role="user", content="And another"), trajectory="late")
+        assert opened.verify().disagreements == ()
+        with pytest.raises(StoreLockedError, match="in use by process"):
+            open_memory(memory)
+    with open_memory(memory) as opened:
+        assert opened.verify() == (5, 4, ())
+    with open_memory(memory, tenant="ann") as other:
+        assert other.verify() == (3, 3, ())
+
+
+def test_a_rebuilding_that_breaks_off_leaves_the_old_store_and_is_taken_up(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_memory(memory) as opened:
+        with monkeypatch.context() as patch:
+            patch.setattr("stitch.ingest.rebuild.remove_unknown", lambda *_, **__: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                opened.reindex()
+        assert opened.verify().disagreements == ()
+        assert opened.reindex() == 0, "all was written by the first run"
+        assert opened.verify() == (3, 3, ())
+
+
+def test_a_store_on_a_server_is_not_built_anew_while_it_serves(world: Any, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="while it serves") as caught:
+        rebuild(world.ingestor, folder=tmp_path)
+    assert caught.value.hint == "stitch reindex"
