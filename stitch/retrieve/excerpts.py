@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from stitch.core import ScoredSnippet
 from stitch.label.local.language import sentence_spans
@@ -23,14 +24,32 @@ _GAP = " … "
 def excerpt_hits(hits: Iterable[ScoredSnippet], question: Question) -> Iterator[ScoredSnippet]:
     """The hits with as much of their texts as the question asks for: all of it, unless it asks for a list of names.
 
-    Where no sentence of a text bears what is asked for, the text stays whole.
+    Of a list, the hits of a tier come first that name what none before them named, then those that repeat it; texts of
+    which no sentence bears what is asked for stay whole, and come last of all.
     """
     wanted = _wanted(question)
-    for hit in hits:
-        parts = list(_bearing(hit.snippet.resolved, wanted)) if wanted else []
-        if parts:
-            hit = hit._replace(snippet=hit.snippet.model_copy(update={"resolved": _GAP.join(parts)}))
-        yield hit
+    if not wanted:
+        yield from hits
+        return
+    named: set[str] = set()
+    silent: list[ScoredSnippet] = []
+    for _, tier in groupby(hits, key=lambda hit: hit.density):
+        repeating: list[ScoredSnippet] = []
+        for hit in tier:
+            bearing = list(_bearing(hit.snippet.resolved, wanted))
+            if not bearing:
+                silent.append(hit)
+                continue
+            text = _GAP.join(sentence for sentence, _ in bearing)
+            shown = hit._replace(snippet=hit.snippet.model_copy(update={"resolved": text}))
+            new = {value for _, values in bearing for value in values} - named
+            named |= new
+            if new:
+                yield shown
+            else:
+                repeating.append(shown)
+        yield from repeating
+    yield from silent
 
 
 def _wanted(question: Question) -> frozenset[str]:
@@ -42,7 +61,9 @@ def _wanted(question: Question) -> frozenset[str]:
     return _NAMES if _ASKS_FOR_NAMES.search(question.text) else frozenset()
 
 
-def _bearing(text: str, wanted: frozenset[str]) -> Iterator[str]:
+def _bearing(text: str, wanted: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """The sentences that have a value of a wanted class, each with these values, folded."""
     for start, end in sentence_spans(text):
-        if any(mention.entity_type in wanted for mention in find_mentions(text[start:end])):
-            yield text[start:end].strip()
+        found = find_mentions(text[start:end])
+        if values := frozenset(own.value.casefold() for own in found if own.entity_type in wanted):
+            yield text[start:end].strip(), values

@@ -165,7 +165,7 @@ def test_an_attribute_with_an_owner_stays() -> None:
     [
         ("What is the address please?", "What is the address of Casa Verde please?"),
         ("What is the postcode again?", "What is the postcode of Casa Verde again?"),
-        ("May I have the address and phone number please?", "May I have the address and phone number of Casa Verde please?"),
+        ("May I have the address and menu please?", "May I have the address and menu of Casa Verde please?"),
         ("I'd like the postcode too please.", "I'd like the postcode of Casa Verde too please."),
         ("Address, please.", "Address of Casa Verde, please."),
         ("Once more, please.", "Once more, please."),

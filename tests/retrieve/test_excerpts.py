@@ -40,3 +40,21 @@ def test_other_questions_get_whole_steps(query: str) -> None:
 
 def test_a_step_without_what_is_asked_for_stays_whole() -> None:
     assert shown("List the evidence of the pro side.", "No source here. None at all.") == "No source here. None at all."
+
+
+def test_what_names_something_new_comes_before_what_repeats_it_and_what_is_silent_last() -> None:
+    texts = (("1", 2.0, "Read Miller (2009)."), ("2", 2.0, "Again Miller (2009)."), ("3", 2.0, "Nothing."),
+             ("4", 2.0, "See Lindley (2002)."), ("5", 1.0, "And Barr (1999)."))  # fmt: skip
+    hits = [
+        ScoredSnippet(
+            MemorySnippet(
+                tenant="a", trajectory="t", step=step, position=1, role="pro", text=text, resolved=text, recorded=0.0
+            ),
+            density,
+            frozenset(),
+            0.5,
+        )
+        for step, density, text in texts
+    ]
+    ordered = excerpt_hits(hits, read_question("List the evidence of the pro side."))
+    assert [hit.snippet.step for hit in ordered] == ["1", "4", "2", "5", "3"]
