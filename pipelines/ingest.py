@@ -12,10 +12,13 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 import orjson
 from pydantic import BaseModel
+from stitch.pipelines.follow import OFFSETS_FILE, Offsets
+from stitch.pipelines.follow import follow as follow_files
 
 from stitch.cli.options import json_option, labeling_options, memory_options, opened_memory, print_json
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError, StepRejectedError
+from stitch.ingest.streaming import batches
 from stitch.sources import FileSource, expand_paths
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ class IngestReport(BaseModel):
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @memory_options
 @labeling_options
+@click.option("--follow", is_flag=True, help="Go on reading what is appended to the FILEs, until interrupted.")
 @click.option("--dry-run", is_flag=True, help="Say what a model would cost, and store nothing.")
 @click.option("--trajectory", metavar="ID", help="The trajectory of steps that name none.  [default: the file's name]")
 @click.option("--rejects", metavar="FILE", help="Where rejected input is written.  [default: beside the memory]")
@@ -64,6 +68,7 @@ def command(
     files: tuple[str, ...],
     as_json: bool,
     dry_run: bool,
+    follow: bool,
     trajectory: str | None,
     rejects: str | None,
     **settings: Any,
@@ -71,6 +76,7 @@ def command(
     """Store the steps of FILEs (folders, or `-` for standard input): JSON lines or a JSON document, plain or gzip.
 
     A line is a step {"role", "content", "id"?, "timestamp"?, "trajectory"?} or a trajectory {"id", "steps": [...]}.
+    The logs of many agents, chats and traces are recognized by their content, and text of the form `Speaker: text`.
     What cannot be read is written to the rejects file and counted; everything else is stored, and the exit status is
     3. The same file twice changes nothing.
 
@@ -78,9 +84,15 @@ def command(
     Example:
       stitch ingest trip.jsonl --memory trip.memory
       stitch ingest trip.jsonl --memory trip.memory --labels model --model openai/gpt-5-mini
-      tail -f agent.jsonl | stitch ingest - --memory agent.memory
+      some-agent | stitch ingest - --memory agent.memory
+      stitch ingest --follow agent.jsonl --memory agent.memory
+
+    With --follow, files may grow, be rotated or emptied, and need not be there yet; the same command goes on where it
+    stopped. Standard input is stored as it comes.
     """
-    paths = expand_paths(files)
+    if follow and dry_run:
+        raise InputError("--dry-run cannot follow a file", hint="leave out one of the two")
+    paths = list(files) if follow else expand_paths(files)
     if dry_run:
         sources = (item for path in paths for item in FileSource(path, trajectory=trajectory))
         print_estimate(estimate(sources, **settings), as_json=as_json)
@@ -88,22 +100,33 @@ def command(
     with opened_memory(must_exist=False, **settings) as memory:
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
         with _rejects_file(rejects_path) as reject, _progress() as advance:
-            sources = (item for path in paths for item in FileSource(path, trajectory=trajectory))
-            # Standard input may be a stream that goes on for hours: no step of it waits for the next.
-            batch_steps = 1 if "-" in paths else BATCH_STEPS
-            report = ingest(
-                memory,
-                sources,
-                on_rejection=reject,
-                on_progress=advance,
-                batch_steps=batch_steps,
-                workers=memory.workers,
-            )
+            report = IngestReport()
+            try:
+                report = ingest(
+                    memory,
+                    _sources(paths, follow=follow, memory=memory, trajectory=trajectory),
+                    on_rejection=reject,
+                    on_progress=advance,
+                    workers=memory.workers,
+                    report=report,
+                )
+            except KeyboardInterrupt:
+                if follow or "-" in paths:
+                    _print_report(report, as_json=as_json, files=len(paths), rejects_path=rejects_path)
+                raise
+    _print_report(report, as_json=as_json, files=len(paths), rejects_path=rejects_path)
+    if report.rejected:
+        context.exit(SOME_REJECTED)
+
+
+def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_path: Path) -> None:
     if as_json:
         print_json(report.model_dump())
     else:
         click.echo(
-            f"{report.steps} steps of {report.trajectories} trajectories in {report.seconds:.1f} s:"
+            f"{report.steps} steps of {report.trajectories} trajectories"
+            + (f" from {files} files" if files > 1 else "")
+            + f" in {report.seconds:.1f} s:"
             f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected"
         )
         click.echo(
@@ -122,34 +145,54 @@ def command(
         click.echo("stitch: failed steps are kept and searchable; `stitch status` counts them", err=True)
     if report.rejected:
         click.echo(f"stitch: {report.rejected} rejected, see {rejects_path}", err=True)
-        context.exit(SOME_REJECTED)
+
+
+def _sources(
+    paths: Sequence[str], *, follow: bool, memory: Memory, trajectory: str | None
+) -> Iterator[SourcedStep | Rejection | None]:
+    """The steps of files, one after the other; of what goes on, as they come, with None when there are no more now."""
+    if follow:
+        offsets = Offsets(memory.folder / OFFSETS_FILE, tenant=memory.tenant)
+        yield from follow_files(paths, offsets=offsets, trajectory=trajectory)
+        return
+    for path in paths:
+        if path != "-":
+            yield from FileSource(path, trajectory=trajectory)
+            continue
+        # Standard input may be a stream that goes on for hours: no step of it waits for the next.
+        for batch in batches(FileSource(path, trajectory=trajectory)):
+            yield from batch
+            yield None
 
 
 def ingest(
     memory: Memory,
-    items: Iterable[SourcedStep | Rejection],
+    items: Iterable[SourcedStep | Rejection | None],
     *,
     on_rejection: Callable[[Rejection], None],
     on_progress: Callable[[int], None] = lambda steps: None,
     batch_steps: int = BATCH_STEPS,
     workers: int = 1,
+    report: IngestReport | None = None,
 ) -> IngestReport:
     """Store what a source yields; return what became of it.
 
     Args:
         memory: Where to.
-        items: What a source yields.
+        items: What a source yields; None where nothing more has come just now, so that what came is stored.
         on_rejection: Is called with all that is rejected, by the source or by the memory.
         on_progress: Is called with the number of steps that were just taken in.
         batch_steps: How many steps of a trajectory are stored at a time. With 1, no step waits for another.
         workers: How many trajectories are worked on side by side, which pays where a model is waited for.
+        report: Is filled in as the work goes on, for who is interrupted; a new one by default.
     """
     started = time.perf_counter()
-    report = IngestReport()
+    report = report or IngestReport()
     waiting: dict[str, list[SourcedStep]] = {}
     seen: set[str] = set()
-    new: dict[str, set[int]] = {}
-    at_once = workers == 1 or batch_steps == 1
+    new: dict[str, int] = {}
+    # Where a model labels, adding returns at once, and the labels follow: the sooner the first is added, the better.
+    at_once = workers == 1 or batch_steps == 1 or memory.uses_model
     buffered_steps = _BUFFERED_STEPS if at_once else workers * 2 * BATCH_STEPS
 
     def store(batch: tuple[str, list[SourcedStep]]) -> list[Receipt | StepRejectedError]:
@@ -167,10 +210,11 @@ def ingest(
                 continue
             report.steps += 1
             if not result.repeated and memory.uses_model:
-                new.setdefault(trajectory, set()).add(result.position)
+                new.setdefault(trajectory, result.position)
             else:
                 report.stored += result.state is StepState.STORED
                 report.failed += result.state is StepState.FAILED
+        report.trajectories, report.seconds = len(seen), round(time.perf_counter() - started, 3)
         on_progress(len(items))
 
     with ThreadPoolExecutor(workers) as pool:
@@ -185,7 +229,11 @@ def ingest(
 
         steps = 0
         for item in items:
+            if item is None:
+                empty()
+                continue
             if isinstance(item, Rejection):
+                empty()  # who reads of a rejection may count on all before it
                 report.rejected += 1
                 on_rejection(item)
                 continue
@@ -199,17 +247,16 @@ def ingest(
         empty()
         list(pool.map(memory.finish, new))
     _count_new(memory, new, report)
-    report.trajectories = len(seen)
     report.labels = _count_labels(memory, seen)
     report.seconds = round(time.perf_counter() - started, 3)
     return report
 
 
-def _count_new(memory: Memory, new: dict[str, set[int]], report: IngestReport) -> None:
-    """Count what became of steps that a model was to label, now that none of them waits."""
-    for trajectory, positions in new.items():
+def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> None:
+    """Count what became of steps that a model was to label, those from a position on, now that none of them waits."""
+    for trajectory, first in new.items():
         for entry in memory.steps(trajectory):
-            if entry.position in positions:
+            if entry.position >= first:
                 report.stored += entry.state is StepState.STORED
                 report.failed += entry.state is StepState.FAILED
                 report.fallback_steps += entry.labels is not None and entry.labels.made_by != memory.labeler

@@ -55,15 +55,27 @@ class FileSource:
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
         with ExitStack() as stack:
-            file = sys.stdin.buffer if self.name == "-" else stack.enter_context(Path(self.name).open("rb"))
+            file = _standard_input() if self.name == "-" else stack.enter_context(Path(self.name).open("rb"))
             if cast("BufferedReader", file).peek(2)[:2] == _GZIP_MAGIC:
                 yield cast("IO[bytes]", stack.enter_context(gzip.open(file)))
             else:
                 yield file
 
 
-def expand_paths(paths: Iterable[str]) -> list[str]:
+def _standard_input() -> IO[bytes]:
+    """Standard input, in a reader of its own: Python would not end while a thread waits in that of `sys.stdin`."""
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except OSError:  # something else stands in its place
+        return sys.stdin.buffer
+
+
+def expand_paths(paths: Iterable[str], *, empty: bool = False) -> list[str]:
     """Return the files that `paths` name: of a folder, the files below it with a known ending, by name.
+
+    Args:
+        paths: Files, folders, and `-`.
+        empty: A folder may hold no such file.
 
     Raises:
         InputError: A path does not exist, or a folder holds no such file.
@@ -74,7 +86,7 @@ def expand_paths(paths: Iterable[str]) -> list[str]:
             files.append(path)
         elif Path(path).is_dir():
             found = sorted(str(f) for f in Path(path).rglob("*") if f.is_file() and f.name.endswith(SUFFIXES))
-            if not found:
+            if not found and not empty:
                 raise InputError(f"folder {path!r} holds no file ending in {', '.join(SUFFIXES)}")
             files.extend(found)
         else:

@@ -158,20 +158,26 @@ def _one(read: Callable[..., agents.Reading], *ids: str, plain: bool = False) ->
 
 _CAME_ID = re.compile(r"^(?P<trajectory>.+)-turn-\d+$")
 _CAME_STAMP = re.compile(r"\s*-{3,4}\s?TIMESTAMP:\s*(?P<stamp>\S+(?: \S+)*?)\s*$")
+_STAMP_CHARS = 300
 _CAME_GOLD = ("partition", "action", "action_object", "timestamp_mapping")
+
+
+def _stamp_of(content: str) -> re.Match[str] | None:
+    """The stamp at the end of a turn; no text is so long that looking for it takes long."""
+    return _CAME_STAMP.search(content, max(0, len(content) - _STAMP_CHARS))
 
 
 def _is_came_turn(record: Any) -> bool:
     return (
         _with("role", id=str, content=str)(record)
         and bool(_CAME_ID.match(record["id"]))
-        and (any(name in record for name in _CAME_GOLD) or bool(_CAME_STAMP.search(record["content"])))
+        and (any(name in record for name in _CAME_GOLD) or bool(_stamp_of(record["content"])))
     )
 
 
 def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     turn = {key: value for key, value in record.items() if key not in _CAME_GOLD}
-    if stamp := _CAME_STAMP.search(turn["content"]):
+    if stamp := _stamp_of(turn["content"]):
         turn["content"] = turn["content"][: stamp.start()]
         turn["timestamp"] = stamp["stamp"]
     trajectory = _CAME_ID.sub(r"\g<trajectory>", turn["id"])

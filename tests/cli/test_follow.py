@@ -1,0 +1,111 @@
+"""`stitch ingest --follow`, as a process: what is appended is stored, Ctrl-C ends it, the same command goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from stitch.pipelines.follow import OFFSETS_FILE, Offsets, follow
+from stitch.pipelines.ingest import ingest
+
+from stitch import open_memory
+from stitch.core import Rejection
+from stitch.errors import InputError
+from stitch.sources import FileSource
+
+
+class Enough(Exception):  # noqa: N818 - it ends what has no end
+    """Nobody waits any more."""
+
+
+def line(number):
+    return json.dumps({"role": "user", "content": f"Book the hotel for day {number}"}) + "\n"
+
+
+def run(memory, paths, doings=()):
+    """Follow until nothing is left to do between two looks; return what was rejected."""
+    todo = iter(doings)
+    rejected: list[Rejection] = []
+
+    def wait(seconds):
+        try:
+            next(todo)()
+        except StopIteration:
+            raise Enough from None
+
+    offsets = Offsets(memory.folder / OFFSETS_FILE, tenant=memory.tenant)
+    with pytest.raises(Enough):
+        ingest(memory, follow([str(p) for p in paths], offsets=offsets, wait=wait), on_rejection=rejected.append)
+    return rejected
+
+
+def contents(memory):
+    return [entry.step.content for name in memory.trajectories() for entry in memory.steps(name)]
+
+
+def test_files_and_folders_are_followed_and_the_next_process_goes_on(tmp_path):
+    one, folder = tmp_path / "one.jsonl", tmp_path / "logs"
+    folder.mkdir()
+    one.write_text(line(0))
+    with open_memory(tmp_path / "m") as memory:
+        doings = [
+            lambda: one.write_text(line(0) + line(1) + line(2)[:5]),
+            lambda: (folder / "new.jsonl").write_text(line(3)),
+            lambda: one.rename(tmp_path / "one.jsonl.1"),
+        ]
+        assert run(memory, [one, folder], doings) == []
+        assert len(contents(memory)) == 3
+    (tmp_path / "one.jsonl.1").write_text(line(0) + line(1) + line(2))
+    one.write_text(line(4))
+    with open_memory(tmp_path / "m") as memory:
+        assert run(memory, [one, folder]) == []
+        assert sorted(contents(memory)) == [f"Book the hotel for day {n}" for n in range(5)]
+        assert [entry.id for entry in memory.steps("one")] == ["0", "1", "2", "3"]
+
+
+def test_what_was_stored_and_not_noted_is_read_again_and_known(tmp_path):
+    file = tmp_path / "one.jsonl"
+    file.write_text(line(0) + line(1))
+    with open_memory(tmp_path / "m") as memory:
+        run(memory, [file])
+        (memory.folder / OFFSETS_FILE).unlink()
+        assert run(memory, [file]) == []
+        assert len(contents(memory)) == 2
+
+
+def test_what_cannot_be_followed_is_said(tmp_path):
+    (tmp_path / "broken").write_text("no json")
+    with pytest.raises(InputError, match="cannot read"):
+        Offsets(tmp_path / "broken", tenant="a")
+    offsets = Offsets(tmp_path / "none" / "offsets", tenant="a")
+    with pytest.raises(InputError, match="standard input"):
+        next(follow(["-"], offsets=offsets))
+    with pytest.raises(InputError, match="no such folder"):
+        next(follow([str(tmp_path / "no" / "file")], offsets=offsets))
+    (tmp_path / "file").write_text(line(0))
+    with pytest.raises(InputError, match="cannot write"):
+        list(follow([str(tmp_path / "file")], offsets=offsets))
+
+
+def test_interrupting_ends_with_a_report_and_its_status(tmp_path):
+    file = tmp_path / "one.jsonl"
+    file.write_text(line(0) + line(1)[:7])
+    stitch = str(Path(sys.executable).parent / "stitch")
+    command = [stitch, "ingest", "--follow", str(file), "--memory", str(tmp_path / "m"), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    offsets = tmp_path / "m" / OFFSETS_FILE
+    ends = time.monotonic() + 60
+    while not offsets.exists() and time.monotonic() < ends:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert json.loads(out)["stored"] == 1
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.status().stored == 1
+        assert len(list(FileSource(file))) == 2

@@ -1,0 +1,190 @@
+"""Files that grow: rotated, emptied, saved anew or torn, every step is read once, also by the next process."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import Rejection, SourcedStep
+from stitch.errors import InputError
+from stitch.sources import FollowedFile
+
+
+def line(number):
+    return (json.dumps({"role": "user", "content": f"say {number}"}) + "\n").encode()
+
+
+def append(path, data):
+    with path.open("ab") as file:
+        file.write(data)
+
+
+OPENED: list[FollowedFile] = []
+
+
+def follow(path, **saved):
+    OPENED.append(FollowedFile(path, **saved))
+    return OPENED[-1]
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    for file in OPENED:
+        file.close()
+    OPENED.clear()
+
+
+def read(file):
+    items = list(file.read())
+    assert all(isinstance(item, SourcedStep) for item in items)
+    return [(item.step.id, item.step.content) for item in items]
+
+
+def again(path, file):
+    """As another process would take it up."""
+    saved = json.loads(json.dumps(file.save()))
+    file.close()
+    return follow(path, saved=saved)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "log.jsonl"
+
+
+def test_what_is_appended_is_read_once_and_a_line_counts_when_it_ends(path):
+    file = follow(path)
+    assert read(file) == []
+    append(path, line(0) + line(1)[:9])
+    assert read(file) == [("0", "say 0")]
+    assert read(file) == []
+    append(path, line(1)[9:] + b"\n")
+    assert read(file) == [("1", "say 1")]
+    append(path, b"Ann: hello\nno json\n")
+    spoken, rejected = file.read()
+    assert isinstance(spoken, SourcedStep)
+    assert (spoken.step.role, spoken.step.content, spoken.line) == ("Ann", "hello", 4)
+    assert isinstance(rejected, Rejection)
+    assert (rejected.line, rejected.source) == (5, str(path))
+
+
+def test_another_process_goes_on_at_the_line_that_was_torn(path):
+    append(path, line(0) + line(1)[:5])
+    first = follow(path)
+    assert read(first) == [("0", "say 0")]
+    append(path, line(1)[5:])
+    assert read(again(path, first)) == [("1", "say 1")]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_rotated_file_is_read_to_its_end_first(path, restart):
+    append(path, line(0))
+    file = follow(path)
+    assert read(file) == [("0", "say 0")]
+    append(path, line(1) + line(2).rstrip())
+    path.rename(path.with_name("log.jsonl.1"))
+    append(path.with_name("log.jsonl.1"), b"")
+    append(path, line(3))
+    if restart:
+        file = again(path, file)
+    assert read(file) == [("1", "say 1"), ("2", "say 2"), ("3", "say 3")]
+
+
+def test_a_file_that_is_away_for_a_moment_is_still_written_to(path):
+    append(path, line(0))
+    file = follow(path)
+    read(file)
+    path.rename(path.with_name("log.old"))
+    append(path.with_name("log.old"), line(1))
+    assert read(file) == [("1", "say 1")]
+    append(path, line(2))
+    assert read(file) == [("2", "say 2")]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("grown", [1, 5])
+def test_an_emptied_file_is_read_from_its_beginning(path, restart, grown):
+    append(path, line(0) + line(1))
+    file = follow(path)
+    read(file)
+    path.write_bytes(b"".join(line(number) for number in range(7, 7 + grown)))
+    if restart:
+        file = again(path, file)
+    assert read(file) == [(str(number - 5), f"say {number}") for number in range(7, 7 + grown)]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_file_that_was_saved_anew_with_more_goes_on(path, restart):
+    append(path, line(0) + line(1))
+    file = follow(path)
+    read(file)
+    other = path.with_name("new")
+    other.write_bytes(line(0) + line(1) + line(2))
+    os.replace(other, path)
+    if restart:
+        file = again(path, file)
+    assert read(file) + read(file) == [("2", "say 2")]
+
+
+def test_what_was_remembered_of_the_file_is_remembered_by_the_next_process(path):
+    call = {"role": "assistant", "tool_calls": [{"id": "c", "name": "find", "arguments": {}}]}
+    append(path, json.dumps(call).encode() + b"\n")
+    first = follow(path)
+    list(first.read())
+    append(path, json.dumps({"role": "tool", "tool_call_id": "c", "content": "none"}).encode() + b"\n")
+    [answer] = again(path, first).read()
+    assert isinstance(answer, SourcedStep)
+    assert (answer.step.tool_name, answer.step.id) == ("find", "1")
+
+
+def test_a_byte_order_mark_and_blank_lines_are_no_steps(path):
+    append(path, b"\xef\xbb\xbf" + line(0) + b"\r\n" + line(1).rstrip() + b"\r\n")
+    assert read(follow(path)) == [("0", "say 0"), ("1", "say 1")]
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(InputError, match="cannot read"):
+        list(follow(tmp_path).read())
+
+
+doings = st.lists(st.sampled_from(["write", "tear", "end", "read", "restart", "rotate", "empty"]), max_size=25)
+
+
+@settings(deadline=None, max_examples=60)
+@given(doings)
+def test_whatever_happens_between_two_looks_each_line_is_read_once(tmp_path_factory, doing):
+    folder = tmp_path_factory.mktemp("grow")
+    path = folder / "log.jsonl"
+    file = follow(path)
+    written: list[str] = []
+    found: list[str] = []
+    torn = b""
+    for number, what in enumerate(doing):
+        if what == "write":
+            append(path, torn + line(number))
+            written, torn = [*written, f"say {number}"], b""
+        elif what == "tear" and not torn:
+            append(path, line(number)[:8])
+            torn = line(number)[8:].rstrip() + b"\n"
+            written.append(f"say {number}")
+        elif what == "end" and torn:
+            append(path, torn)
+            torn = b""
+        elif what == "read":
+            found += [content for _, content in read(file)]
+        elif what == "restart":
+            file = again(path, file)
+        elif what == "rotate" and path.exists() and not torn:
+            found += [content for _, content in read(file)]  # a file that comes and goes unseen is nobody's
+            path.rename(folder / f"log.jsonl.{number}")
+        elif what == "empty" and path.exists() and not torn:
+            found += [content for _, content in read(file)]
+            path.write_bytes(b"")
+    append(path, torn)
+    found += [content for _, content in read(file)]
+    assert found == written
