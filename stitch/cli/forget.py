@@ -1,17 +1,20 @@
-"""`stitch forget`: correct, retire, erase."""
+"""`stitch forget`: correct, retire, erase, expire."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from stitch.cli.correct import command as correct
 from stitch.cli.options import json_option, memory_options, opened_memory, print_json
 from stitch.errors import InputError, StoreError
+
+if TYPE_CHECKING:
+    from stitch.ingest.traces import Proof
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,6 +45,7 @@ def group() -> None:
       stitch forget correct 12 --trajectory trip-1 --scope "day 2" --memory trip.memory
       stitch forget retire --event-type chat --older-than 90d --memory trip.memory
       stitch forget erase --trajectory trip-1 --dry-run --memory trip.memory
+      stitch forget expire --dry-run --config stitch.yaml --memory trip.memory
     """
 
 
@@ -100,14 +104,54 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **argument
                     "proof": proof._asdict()})  # fmt: skip
     else:
         click.echo(f"{erased.steps} steps of {erased.trajectories} trajectories are erased")
-        click.echo(
-            f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
-            f" of them ({proof.said_elsewhere} of which other steps say too): {len(proof.found)} files hold any"
-        )
-        for found in proof.found:
-            click.echo(f"  {found}")
+        _print_proof(proof)
     if proof.found:
         context.exit(StoreError.exit_code)
+
+
+@group.command()
+@memory_options
+@click.option("--dry-run", is_flag=True, help="Only say how many steps each rule concerns.")
+@json_option
+@click.pass_context
+def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, **arguments: Any) -> None:
+    """Retire or erase what is older than the rules of the settings allow.
+
+    A rule is {older_than_days, action: retire or erase, event_type?}; `retention:` in the YAML file is a list of them.
+    Age counts from when the memory accepted a step, by its own clock. Run it when you like, such as once a day.
+
+    \b
+    Example:
+      stitch forget expire --dry-run --config stitch.yaml --memory trip.memory
+      stitch forget expire --config stitch.yaml --memory trip.memory
+    """
+    with opened_memory(**arguments) as memory:
+        expiry = memory.expire(dry_run=dry_run)
+    proof = expiry.proof
+    if as_json:
+        rules = [{**each.rule.model_dump(), "steps": each.steps, "waiting": each.waiting} for each in expiry.rules]
+        print_json({"rules": rules, "dry_run": dry_run, "proof": proof and proof._asdict()})
+    else:
+        for rule, steps, waiting in expiry.rules:
+            kind = "of any event type" if rule.event_type is None else f"of event type {rule.event_type}"
+            done = f"{'would be' if dry_run else 'are'} {rule.action}d"
+            late = f"; {waiting} more wait for their labels" if waiting else ""
+            click.echo(f"{steps} steps {kind} older than {rule.older_than_days:g} days {done}{late}")
+        if proof:
+            _print_proof(proof)
+    if not expiry.rules:
+        click.echo("stitch: the settings have no retention rules; see `stitch forget expire --help`", err=True)
+    if proof and proof.found:
+        context.exit(StoreError.exit_code)
+
+
+def _print_proof(proof: Proof) -> None:
+    click.echo(
+        f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
+        f" of them ({proof.said_elsewhere} of which other steps say too): {len(proof.found)} files hold any"
+    )
+    for found in proof.found:
+        click.echo(f"  {found}")
 
 
 def _selector(arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

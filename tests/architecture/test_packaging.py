@@ -111,7 +111,7 @@ def test_a_users_own_signatures_and_pipelines_do_no_harm(tmp_path):
 def test_the_public_names_are_these():
     assert stitch.__all__ == [
         "ContextualIntent", "IntentFilter", "LabelKind", "Memory", "MemorySnippet", "Receipt", "RetrievalResult",
-        "ScoredSnippet", "Step", "StitchError", "ToolCall", "Trajectory", "open_memory",
+        "ScoredSnippet", "Step", "StitchError", "Tenants", "ToolCall", "Trajectory", "open_memory", "open_tenants",
     ]  # fmt: skip
     for name in stitch.__all__:
         assert getattr(stitch, name) is not None

@@ -62,7 +62,7 @@ def run(seed: int, *, work: int, calm: Calm, folder: Path) -> Outcome:
         by_boundary = chance.random() < 0.8
         kill = len(kills) < KILLS
         kill_at = chance.randrange(1, calm.boundaries // 2) if kill and by_boundary else 0
-        after = chance.randrange(done, 36) if kill and not by_boundary else None
+        after = chance.randrange(min(done, 35), 36) if kill and not by_boundary else None
         killed, digest = False, ""
         with subprocess.Popen(
             [sys.executable, VICTIM, folder / "m", str(work), str(done), str(kill_at)], stdout=subprocess.PIPE,
