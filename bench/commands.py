@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "rewrites": ("stitch.bench.suites.rewrites:command", "Resolved references against a person's rewrites."),
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),
     "perf": ("stitch.bench.perf:command", "Speed and size."),
+    "stream": ("stitch.bench.stream:command", "Accepting, searching meanwhile, growing, and opening again."),
     "model": ("stitch.bench.model:command", "What labeling with a model costs, without a model."),
     "report": ("stitch.bench.report:command", "One HTML page of finished runs."),
     "results": ("stitch.bench.results:command", "Markdown tables of finished runs."),

@@ -1,0 +1,186 @@
+"""How a memory bears a stream: accepting, searching meanwhile, growing, and being opened again."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from stitch.bench.perf import _in_a_process, _ms, _percentile, _resident_mb, sample_question, sample_steps
+
+from stitch.cli.options import json_option, print_json
+from stitch.core import Step
+
+BATCH_STEPS = 100
+"""How many steps of a trajectory come at a time; then the next one goes on, round and round."""
+ACCEPTED_BATCH = 500
+ACCEPTED_STEPS = 5_000
+SINGLES = 200
+QUESTIONS = 60
+PARTS = 10
+"""At so many moments of the stream the size of the process is taken."""
+
+
+def measure_stream(
+    steps: int = 20_000, *, trajectories: int = 100, folder: Path | None = None, seed: int = 0
+) -> dict[str, float]:
+    """Measure a stream of so many steps, the second opening of its memory in a process of its own.
+
+    `accept_*` is the time until a step is durable and can be found, with labels that follow (`wait=False`); `add_*`
+    waits for local labels. `*_per_cpu_s` count the processor time of the thread that adds, for machines that others use
+    as well. `search_busy_*` is taken while another thread adds without a pause. `rss_*` is the process
+    after the first tenth of the stream and at its end, pages of mapped files included; `anonymous_growth_mb` leaves
+    those out, and holds what the index needs for each snippet.
+
+    Args:
+        steps: How many steps come.
+        trajectories: Over how many trajectories, in turn.
+        folder: Where to make the memory; a temporary folder if None.
+        seed: What steps and questions are drawn with.
+    """
+    with tempfile.TemporaryDirectory(prefix="stitch-stream-") as temporary:
+        memory = str((folder or Path(temporary)) / "stream.memory")
+        figures = _in_a_process(_measure_growth, memory, steps, trajectories, seed)
+        figures |= _in_a_process(_measure_open, memory, steps, seed)
+        return {"steps": float(steps), "trajectories": float(trajectories), **figures}
+
+
+@click.command(name="stream")
+@click.option("--steps", default=20_000, show_default=True, type=click.IntRange(min=1_000), help="Steps of the stream.")
+@click.option(
+    "--trajectories", default=100, show_default=True, type=click.IntRange(min=1), help="Trajectories in turn."
+)
+@json_option
+def command(steps: int, trajectories: int, *, as_json: bool) -> None:
+    """Measure how a memory bears a stream: accepting, searching meanwhile, growing, opening again.
+
+    \b
+    Example:
+      stitch bench stream --steps 200000 --trajectories 1000 --json
+    """
+    click.echo(f"stitch: streaming {steps} steps; a million takes a good while", err=True)
+    figures = {name: round(value, 3) for name, value in measure_stream(steps, trajectories=trajectories).items()}
+    if as_json:
+        print_json(figures)
+        return
+    for name, value in figures.items():
+        click.echo(f"{name:28} {value:12,.3f}")
+
+
+def _batches(rng: random.Random, steps: int, trajectories: int) -> Iterator[tuple[str, list[Step]]]:
+    """The stream: a batch of each trajectory in turn."""
+    made = 0
+    while made < steps:
+        for number in range(trajectories):
+            size = min(BATCH_STEPS, steps - made)
+            if size <= 0:
+                return
+            yield f"trip-{number}", list(sample_steps(rng, size))
+            made += size
+
+
+def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> dict[str, float]:
+    from stitch.assemble import open_memory
+
+    rng = random.Random(seed)
+    sizes: list[dict[str, float]] = []
+    adding_s, cpu_s, made = 0.0, 0.0, 0
+    with open_memory(memory) as opened:
+        for name, batch in _batches(rng, steps, trajectories):
+            began, began_cpu = time.perf_counter(), time.thread_time()
+            opened.add_many(batch, trajectory=name)
+            adding_s, cpu_s = adding_s + time.perf_counter() - began, cpu_s + time.thread_time() - began_cpu
+            made += len(batch)
+            if made * PARTS >= steps * (len(sizes) + 1):
+                sizes.append(_sizes())
+        opened.flush()
+        figures = {
+            "ingest_steps_per_s": steps / adding_s,
+            "ingest_steps_per_cpu_s": steps / cpu_s,
+            "rss_first_mb": sizes[0]["rss_mb"],
+            "rss_last_mb": sizes[-1]["rss_mb"],
+            "rss_growth_mb": sizes[-1]["rss_mb"] - sizes[0]["rss_mb"],
+            "anonymous_growth_mb": sizes[-1]["anonymous_mb"] - sizes[0]["anonymous_mb"],
+        }
+        figures["anonymous_bytes_per_step"] = figures["anonymous_growth_mb"] * 1e6 / (steps * (1 - 1 / PARTS))
+        singles = list(sample_steps(rng, 2 * SINGLES))
+        adds = [_ms(opened.add, step, trajectory="waited") for step in singles[:SINGLES]]
+        accepts = [_ms(opened.add, step, trajectory="followed", wait=False) for step in singles[SINGLES:]]
+        opened.flush()
+        accepted = list(sample_steps(rng, ACCEPTED_STEPS))
+        began, began_cpu = time.perf_counter(), time.thread_time()
+        for start in range(0, ACCEPTED_STEPS, ACCEPTED_BATCH):
+            opened.add_many(accepted[start : start + ACCEPTED_BATCH], trajectory=f"batch-{start}", wait=False)
+        accepting_s, accepting_cpu_s = time.perf_counter() - began, time.thread_time() - began_cpu
+        opened.flush()
+        figures |= {
+            "add_p50_ms": _percentile(adds, 50),
+            "accept_p50_ms": _percentile(accepts, 50),
+            "accept_p95_ms": _percentile(accepts, 95),
+            "accept_steps_per_s": ACCEPTED_STEPS / accepting_s,
+            "accept_steps_per_cpu_s": ACCEPTED_STEPS / accepting_cpu_s,
+            "journal_steps_per_s": _journal_steps_per_s(memory, accepted),
+        }
+        opened.search(sample_question(rng))
+        rest = [_ms(opened.search, sample_question(rng)) for _ in range(QUESTIONS)]
+        ended = threading.Event()
+
+        def go_on() -> None:
+            busy = random.Random(seed + 1)
+            while not ended.is_set():
+                opened.add_many(list(sample_steps(busy, BATCH_STEPS)), trajectory=f"busy-{busy.randrange(20)}")
+
+        writer = threading.Thread(target=go_on)
+        writer.start()
+        try:
+            meanwhile = [_ms(opened.search, sample_question(rng)) for _ in range(QUESTIONS)]
+        finally:
+            ended.set()
+            writer.join()
+    for name, values in (("rest", rest), ("busy", meanwhile)):
+        figures |= {f"search_{name}_p50_ms": _percentile(values, 50), f"search_{name}_p95_ms": _percentile(values, 95)}
+    figures["search_busy_ratio"] = figures["search_busy_p50_ms"] / figures["search_rest_p50_ms"]
+    return figures
+
+
+def _journal_steps_per_s(memory: str, steps: list[Step]) -> float:
+    """The durable part of accepting alone: batches written to a journal of their own on the same disk."""
+    from stitch.ingest import Journal
+
+    path = Path(f"{memory}.journal")
+    journal = Journal(path)
+    began = time.perf_counter()
+    for start in range(0, len(steps), ACCEPTED_BATCH):
+        batch = steps[start : start + ACCEPTED_BATCH]
+        journal.append_many(batch, tenant="a", trajectory=str(start), recorded=0.0)
+    per_s = len(steps) / (time.perf_counter() - began)
+    journal.close()
+    for left in path.parent.glob(f"{path.name}*"):
+        left.unlink()
+    return per_s
+
+
+def _measure_open(memory: str, steps: int, seed: int) -> dict[str, float]:
+    from stitch.assemble import open_memory
+
+    began = time.perf_counter()
+    opened = open_memory(memory)
+    open_s = time.perf_counter() - began
+    with opened:
+        count = opened.status().snippets
+        first_ms = _ms(opened.search, sample_question(random.Random(seed)))
+    return {"open_s": open_s, "opened_snippets": float(count), "first_search_ms": first_ms}
+
+
+def _sizes() -> dict[str, float]:
+    """What the process holds now, in megabytes."""
+    rollup = Path("/proc/self/smaps_rollup")
+    anonymous = 0.0
+    if rollup.exists():
+        lines = (line.split() for line in rollup.read_text().splitlines())
+        anonymous = next((int(words[1]) * 1024 / 1e6 for words in lines if words[0] == "Anonymous:"), 0.0)
+    return {**_resident_mb(), "anonymous_mb": anonymous}
