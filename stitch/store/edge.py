@@ -353,8 +353,10 @@ class EdgeStore:
         return EdgeConfig(vectors={DENSE: dense}, optimizers=optimizers)
 
     def _read_index(self) -> LabelIndex:
+        import numpy as np
         from qdrant_edge import ScrollRequest, UpdateOperation
 
+        remove_index(self._saved)
         index, offset = LabelIndex(), None
         fields = [*_KEY, *LABEL_FIELDS.values(), *_FILTERED, _WORDS]
         while True:
@@ -366,10 +368,10 @@ class EdgeStore:
                     self._shard.update(UpdateOperation.delete_points(empty))
                 records = [record for record in records if record.payload]
             payloads = [(record.id, record.payload) for record in records]
-            index.add(
-                [(row, _stored_entry(payload)) for row, payload in payloads],
-                [payload[_WORDS] for _, payload in payloads],
-            )
+            vectors = np.array([record.vector[DENSE] for record in records], dtype=np.float32)
+            self._write_vectors([record.id for record in records], vectors)
+            entries = [(row, _stored_entry(payload)) for row, payload in payloads]
+            index.add(entries, [payload[_WORDS] for _, payload in payloads])
             if offset is None:
                 return index
 

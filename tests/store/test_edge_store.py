@@ -401,3 +401,88 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
         reopened.purge()
     with closing(EdgeStore(tmp_path, embedder_name="test", dimension=4)) as store:
         assert [snippet.text for snippet in store.scroll("a")] == ["after everything"]
+
+
+@pytest.mark.parametrize("harm", ["nothing", "no index", "a torn index", "another version", "few vectors", "killed"])
+def test_what_a_search_needs_is_saved_and_made_again_where_it_is_not(tmp_path: Path, harm: str) -> None:
+    rng = random.Random(9)
+    records = random_records(rng, 80)
+    gone = [record.snippet.id for record in records[:7]]
+    saved = tmp_path / "store" / "index.bin"
+    with closing(open_store(tmp_path)) as store:
+        store.put(records)
+        assert not saved.exists(), "what is saved is removed before it is wrong"
+        for tenant in ("t", "u"):
+            store.delete(tenant, gone)
+    assert saved.exists()
+    content = saved.read_bytes()
+    if harm == "no index":
+        saved.unlink()
+    elif harm == "a torn index":
+        saved.write_bytes(content[: len(content) // 2])
+    elif harm == "another version":
+        saved.write_bytes(content.replace(b'"version": 1', b'"version": 0'))
+    elif harm == "few vectors":
+        (tmp_path / "store" / "vectors.bin").write_bytes(b"")
+    elif harm == "killed":  # between writing an empty point and deleting it, as a purge does
+        from qdrant_edge import EdgeShard, Point, UpdateOperation
+
+        saved.unlink()
+        shard = EdgeShard.load(str(tmp_path / "store" / "shard"))
+        shard.update(UpdateOperation.upsert_points([Point(80, {"text": [0.0] * DIMENSION})]))
+        shard.close()
+    for _ in range(2):
+        with closing(open_store(tmp_path, create=False)) as store:
+            assert store.count() == 73
+            for _ in range(20):
+                query, vocabulary = random_query(rng)
+                assert_ranked(store.rank(query), expected_ranking(records[7:], query, vocabulary), k=query.k)
+
+
+def test_a_disk_too_full_for_the_index_does_not_keep_a_store_from_closing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with closing(open_store(tmp_path)) as store:
+        store.put([make_record("1")])
+        monkeypatch.setattr("stitch.store.edge.save_index", full)
+    with closing(open_store(tmp_path)) as store:
+        assert store.count() == 1
+
+
+def test_vectors_that_cannot_be_written_are_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with closing(open_store(tmp_path)) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr("os.posix_fallocate", full, raising=False)
+            with pytest.raises(StoreError, match=r"cannot write to the memory .*No space left") as caught:
+                store.put([make_record("1")])
+        assert caught.value.hint
+        store.put([make_record("1")])
+        assert len(store.rank(DensityQuery(tenant="t", vector=np.ones(DIMENSION, dtype=np.float32)))) == 1
+
+
+def test_deleting_in_one_tenant_leaves_vectors_and_payloads_of_others_byte_for_byte(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    records = random_records(rng, 60)
+    mine = {record.snippet.id for record in records if record.snippet.tenant == "t"}
+
+    def held(store: EdgeStore) -> list[str]:
+        from qdrant_edge import ScrollRequest
+
+        points, _ = store._shard.scroll(ScrollRequest(limit=1000, with_payload=True, with_vector=True))
+        others = [(point.id, point.payload, point.vector) for point in points if point.payload["tenant"] != "t"]
+        matrix = [np.array(store._vectors._matrix[row]).tobytes().hex() for row, _, _ in others]
+        return [repr(each) for each in (*others, *matrix)]
+
+    with closing(open_store(tmp_path)) as store:
+        store.put(records)
+        before = held(store)
+        assert len(before) > 20
+        assert store.delete("t", list(mine)) == len(mine)
+        store.purge()
+        assert held(store) == before

@@ -1,0 +1,57 @@
+"""Words in process score as BM25 does, whatever was forgotten before, and never promise less than they hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.store.words import PackedWords, TenantWords, WordCounts, pack
+
+WORDS = st.dictionaries(st.sampled_from([1, 2, 3, 40, 2**32 - 1]), st.integers(1, 8).map(float), max_size=5)
+
+
+@given(
+    snippets=st.lists(WORDS, min_size=1, max_size=30),
+    later=st.lists(WORDS, max_size=5),
+    dead=st.frozensets(st.integers(0, 29)),
+    asked=WORDS,
+    saved=st.booleans(),
+)
+@settings(deadline=None, max_examples=100)
+def test_scores_are_those_of_the_definition(
+    snippets: list[dict[int, float]],
+    later: list[dict[int, float]],
+    dead: frozenset[int],
+    asked: dict[int, float],
+    saved: bool,
+) -> None:
+    tenant, counts = TenantWords(), WordCounts()
+    for part in (snippets[:3], snippets[3:]):
+        packed = PackedWords([pack(words) for words in part])
+        tenant.extend(packed)
+        counts.add(packed)
+    gone = [words for slot, words in enumerate(snippets) if slot in dead]
+    tenant.keep(np.array([slot not in dead for slot in range(len(snippets))]))
+    counts.add(PackedWords([pack(words) for words in gone]), sign=-1)
+    packed = PackedWords([pack(words) for words in later])
+    tenant.extend(packed)
+    counts.add(packed)
+    if saved:
+        tenant, counts = TenantWords.load(iter(tenant.dump())), WordCounts.load(iter(counts.dump()))
+    there = [words for slot, words in enumerate(snippets) if slot not in dead] + later
+    with_words = sum(map(bool, there))
+    idf = {}
+    for word in asked:
+        carrying = sum(word in words for words in there)
+        idf[word] = math.log(1 + (with_words - carrying + 0.5) / (carrying + 0.5))
+        assert counts.informativeness(word) == idf[word]
+    expected = [sum(asked[word] * idf[word] * words.get(word, 0.0) for word in asked) for words in there]
+    scores = tenant.asked(asked, counts)
+    slots = np.arange(len(there))
+    assert scores.exactly(slots).tolist() == pytest.approx(expected)
+    assert scores.exactly(slots[::-2]).tolist() == pytest.approx(expected[::-2])
+    assert (scores.at_most(slots) >= scores.exactly(slots)).all()
