@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SOME_REJECTED = StepRejectedError.exit_code
 BATCH_STEPS = 256
+_ADDERS = 3
+"""How many trajectories are added side by side where labels follow: with more, the first would be ready later."""
 _BUFFERED_STEPS = 4 * BATCH_STEPS
 
 
@@ -191,8 +193,7 @@ def ingest(
     waiting: dict[str, list[SourcedStep]] = {}
     seen: set[str] = set()
     new: dict[str, int] = {}
-    # Where a model labels, adding returns at once, and the labels follow: the sooner the first is added, the better.
-    at_once = workers == 1 or batch_steps == 1 or memory.uses_model
+    at_once = workers == 1 or batch_steps == 1
     buffered_steps = _BUFFERED_STEPS if at_once else workers * 2 * BATCH_STEPS
 
     def store(batch: tuple[str, list[SourcedStep]]) -> list[Receipt | StepRejectedError]:
@@ -217,13 +218,13 @@ def ingest(
         report.trajectories, report.seconds = len(seen), round(time.perf_counter() - started, 3)
         on_progress(len(items))
 
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(min(workers, _ADDERS)) as adders:
 
         def empty() -> None:
             batches = list(waiting.items())
             waiting.clear()
             for batch, results in zip(
-                batches, map(store, batches) if at_once else pool.map(store, batches), strict=True
+                batches, map(store, batches) if at_once else adders.map(store, batches), strict=True
             ):
                 count(batch, results)
 

@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stitch.errors import BudgetSpentError, JournalError, ModelError, ModelUnavailableError, ReplyError, SettingsError
+from stitch.places import Places
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -341,7 +342,7 @@ class _Engine:
         self._target = model.name
         self._price = price
         self._pause = pause
-        self._places = threading.BoundedSemaphore(model.limits.concurrency)
+        self._places = Places(model.limits.concurrency)
 
     def open(self, base_url: str | None, api_key: str | None) -> None:
         if self._completion is not None:
@@ -394,7 +395,7 @@ class _Engine:
         while True:
             self._check_budget(prompt_chars // CHARS_PER_TOKEN)
             try:
-                with self._places:
+                with self._places.taken(_purpose.get().position):
                     response = self._completion.complete(sent)
             except lm15.LM15Error as error:
                 if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= limits.retries:
