@@ -147,7 +147,7 @@ def _in_order(name: str) -> list[tuple[int, str]]:
 def _step_row(turn: Mapping[str, Any], where: str) -> dict[str, Any]:
     content = str(required(turn, "content", where))
     row = {"id": str(required(turn, "id", where)), "role": required(turn, "role", where), "content": content}
-    if stamp := _STAMP.search(content):
+    if stamp := _STAMP.search(content, max(0, len(content) - 300)):
         row |= {"content": content[: stamp.start()], "timestamp": stamp["stamp"]}
     return row
 

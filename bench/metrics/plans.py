@@ -14,7 +14,7 @@ from stitch.bench.metrics.answer_set import AnswerSetScore
 from stitch.bench.metrics.containment import contains_normalized, normalize
 from stitch.bench.metrics.scores import Unscored, harmonic
 
-_PREFIX = re.compile(r"^(stay|breakfast|lunch|dinner|visit)\s*(?:at\b|:)?\s*", re.IGNORECASE)
+_PREFIX = re.compile(r"^(stay|breakfast|lunch|dinner|visit)\s*(?:(?:at\b|:)\s*)?", re.IGNORECASE)
 _VISITS = re.compile(r",|\band\b")
 
 

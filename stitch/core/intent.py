@@ -15,7 +15,12 @@ MAX_LABEL_CHARS = 120
 MAX_LABELS_PER_KIND = 16
 """The most labels of one kind on one step; a flood of labels would drown the ranking."""
 
-_NOT_IN_LABELS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029<>{}`]+")
+_NOT_IN_LABELS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029<>{}`\ud800-\udfff\ufe64\ufe65\uff1c\uff1e]+|\[\[|\]\]|#{2,}"
+)
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]+"
+)
 _BLANKS = re.compile(r"\s+")
 
 
@@ -42,10 +47,11 @@ class Label(NamedTuple):
 def clean_label(value: str) -> str:
     """Return `value` fit for storing and for showing to a model.
 
-    Labels are made from untrusted text and go back into prompts, so markup and control characters are removed and the
-    length is bounded. May return an empty string: then there is no label.
+    Labels are made from untrusted text and go back into prompts, so markup, control characters, turned directions and
+    signs that nobody sees are removed and the length is bounded. May return an empty string: then there is no label.
     """
-    cleaned = _BLANKS.sub(" ", _NOT_IN_LABELS.sub(" ", value)).strip()
+    seen = value if value.isascii() else _INVISIBLE.sub("", value)
+    cleaned = _BLANKS.sub(" ", _NOT_IN_LABELS.sub(" ", seen)).strip()
     if len(cleaned) > MAX_LABEL_CHARS:
         cut = cleaned[:MAX_LABEL_CHARS]
         cleaned = (cut.rsplit(" ", 1)[0] if " " in cut else cut).strip()

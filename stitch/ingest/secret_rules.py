@@ -30,13 +30,13 @@ class Rule(NamedTuple):
 
 
 _PLACEHOLDER = re.compile(
-    r"(?:\[redacted:.*|\W*|x{3,}|\*{2,}|<.*|\$.*|%.*|\{.*|#.*|\(.*|\\.*|none|null|nil|true|false|undefined|redacted"
+    r"\A(?:\[redacted:.*|\W*|x{3,}|\*{2,}|<.*|\$.*|%.*|\{.*|#.*|\(.*|\\.*|none|null|nil|true|false|undefined|redacted"
     r"|masked|hidden|secret|string|str|bool|int|password|passwd|token|value|required|optional|empty|unset|change_?me"
     r"|(?:your|my|the|some|an?|example|sample|dummy|fake|placeholder|change|insert|enter|replace|todo)[-_ ].*"
     r"|placeholder|example)",
     re.IGNORECASE | re.DOTALL,
 )
-_CODE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_][\w.]*[(\[].*", re.DOTALL)
+_CODE = re.compile(r"\A(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_][\w.]*[(\[].*)", re.DOTALL)
 _SIGNS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]")))
 
 

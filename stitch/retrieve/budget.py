@@ -65,7 +65,7 @@ class Context(NamedTuple):
 _EMPTY = Context("", 0, ())
 _OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "</step>\n"
 _WORD = re.compile(r"\S+")
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
 
 
 def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: TokenCounter) -> Context:

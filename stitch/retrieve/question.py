@@ -13,6 +13,8 @@ from stitch.label.local.mentions import find_mentions
 from stitch.retrieve.moments import find_moments
 
 _ASKING = r"what|which|when|where|who|whom|whose|how|why"
+_MAX_READ_CHARS = 4_000
+
 _LEADING = re.compile(
     r"\s*(?:in|for|during|at|on|from|within|about|regarding|concerning|as for)\s+"
     r"(?=(?:the|this|that|these|those|our|one|[\w-]+['’]s)\b|(?-i:[A-Z])|\d)"
@@ -136,7 +138,8 @@ class Question:
 
 @lru_cache(maxsize=256)
 def read_question(text: str) -> Question:
-    """Take a question apart."""
+    """Take a question apart; of a very long one, its beginning."""
+    text = text[:_MAX_READ_CHARS]
     leading = _LEADING.match(text)
     context = leading.group().rstrip(" ,") if leading and not _ASKS_ITSELF.match(leading["body"]) else ""
     rest = text[len(context) :]
