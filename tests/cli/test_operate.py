@@ -71,7 +71,7 @@ def test_receipts_are_listed_and_failures_are_told_with_their_reason(run, memory
     assert "stitch retry" in err
     assert json.loads(run("receipts", "--failed", "--memory", memory, "--json")[1])["receipts"] == [
         {"tenant": "default", "trajectory": "trip-1", "step": "1", "position": 1, "state": "failed",
-         "reason": "no answer"},
+         "reason": "no answer", "redacted": []},
     ]  # fmt: skip
 
 
