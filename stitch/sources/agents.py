@@ -109,7 +109,8 @@ def open_hands(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         content = record.get("content")
         if content is None and known:
             content = next((known[key] for key in ("content", "output", "text") if known.get(key)), None) or seen
-            rest.update({key: value for key, value in known.items() if value is not content and value is not None})
+            beside = {key: value for key, value in known.items() if value is not content and value is not None}
+            rest |= {f"observation_{key}" if key in rest else key: value for key, value in beside.items()}
         if message and message != content:
             rest["message"] = message
         tool = record.get("tool_name") or known.get("kind") or (seen if isinstance(seen, str) else None)

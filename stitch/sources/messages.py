@@ -395,7 +395,10 @@ def _inner_of(part: Mapping[str, Any]) -> Mapping[str, Any]:
 def _beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """What a call says beside its name, arguments, id and result."""
     said = ("type", "function", "index", "output", "result", "toolCall", *_CALL_NAMES, *_CALL_ARGUMENTS, *_CALL_IDS)
-    return {key: value for key, value in call.items() if key not in said and value is not None}
+    rest = {key: value for key, value in call.items() if key not in said and value is not None}
+    if isinstance(inner := call.get("toolCall"), Mapping):
+        rest |= {key: value for key, value in inner.items() if key not in (*said, "value")}
+    return rest
 
 
 def _is_call(part: Mapping[str, Any]) -> bool:
