@@ -2,8 +2,9 @@
 
 A method prepares trajectories and then searches them one question at a time; only `stitch-gold` and `oracle` are given
 gold, when they are made. The context of every method is made by `stitch.retrieve.fit_context` from steps in its ranking
-order, so that none gains by how it writes; only `full-context` has a window of its own. Structured rivals (RAPTOR,
-GraphRAG, ...) are further classes of this form and lines in `stitch.bench.registry`.
+order, so that none gains by how it writes; memories alone cut steps to what a list asks for, labels on or off, and only
+`full-context` has a window of its own. Structured rivals (RAPTOR, GraphRAG, ...) are further classes of this form and
+lines in `stitch.bench.registry`.
 """
 
 from __future__ import annotations

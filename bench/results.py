@@ -45,8 +45,10 @@ precision, recall and F1 of generated answers are not here for that reason. Ever
 share among the ranked steps whose texts fit the budget; `in 1,024` and `in 2,048` the same for smaller budgets.
 `answer_in_context`: share of the gold items that stand literally in the context inside the budget; `evidence_recall`:
 share of the gold turns of which a part stands there. Brackets: 95 % bootstrap interval over questions. Times are those
-of a shared machine, with contexts made only where the suite needs them. `stitch-unlabeled` is the same memory searched
-without labels, `stitch-gold` the same with gold labels, `oracle` the evidence itself."""
+of a shared machine, with contexts made only where the suite needs them. Where a question asks for a list, the memories
+cut long steps to the sentences that name something, with labels and without; the baselines show raw steps. `stitch-
+unlabeled` is the same memory searched without labels, `stitch-gold` the same with gold labels, `oracle` the evidence
+itself."""
 
 
 def _overview(runs: Sequence[Run]) -> Iterator[str]:
