@@ -89,7 +89,17 @@ def test_a_phrase_says_where_it_stands():
 
 @pytest.mark.parametrize(
     ("plural", "one"),
-    [("flights", "flight"), ("cities", "city"), ("boxes", "box"), ("bus", "bus"), ("class", "class"), ("ties", "tie")],
+    [
+        *(
+            ("flights", "flight"),
+            ("cities", "city"),
+            ("boxes", "box"),
+            ("bus", "bus"),
+            ("class", "class"),
+            ("ties", "tie"),
+        ),
+        *(("movies", "movie"), ("buses", "bus"), ("houses", "house")),
+    ],
 )
 def test_plurals_become_singular(plural, one):
     assert singular(plural) == one

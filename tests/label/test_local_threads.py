@@ -88,10 +88,8 @@ def test_what_is_shared_with_an_earlier_scope_is_evidence():
         ("Some music.", None),
         weights={},
     )
-    bus, hotel = (
-        dict(zip(JOIN_FEATURES, home.features, strict=True))
-        for home in sorted(tracker.homes(), key=lambda h: h.scope.number)
-    )
+    homes = sorted(tracker.homes(), key=lambda home: home.scope.number)
+    bus, hotel = (dict(zip(JOIN_FEATURES, home.features, strict=True)) for home in homes)
     assert bus["cohesion"] > hotel["cohesion"] == 0.0
     assert bus["shared rare values"] > hotel["shared rare values"] == 0.0
     assert bus["best cohesion"] == bus["best values"] == 1.0
@@ -122,9 +120,8 @@ def test_a_join_is_a_merge_that_the_inventory_records():
     (merge,) = inventory.merges
     assert (merge.kind, merge.alias, merge.into) == (LabelKind.SCOPE, labels[1].intent.scope, labels[0].intent.scope)
     vocabulary = inventory.vocabulary()
-    assert [vocabulary.canonical(LabelKind.SCOPE, label.intent.scope or "") for label in labels] == [
-        "bus to Boston"
-    ] * 2 + ["music"]
+    read_as = [vocabulary.canonical(LabelKind.SCOPE, label.intent.scope or "") for label in labels]
+    assert read_as == ["bus to Boston", "bus to Boston", "music"]
     assert [(scope.name, scope.steps) for scope in inventory.scopes] == [("bus to Boston", 2), ("music", 1)]
     saved = LocalLabeler().begin("t", session.save())
     assert saved.inventory() == inventory

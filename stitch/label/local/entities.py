@@ -84,7 +84,9 @@ class EntityTyper:
                 types[kind] = None
                 if value:
                     mentions[kind, value] = None
+        counted: set[str] = set()
         for slot in slots(reading.text, reading.found):
+            counted.add(slot.value)
             types[_neutral(slot.name)] = None
             mentions[_neutral(slot.name), slot.value] = None
         answered = self._asked if self._asked_by and self._asked_by != reading.role and not asked else []
@@ -92,7 +94,8 @@ class EntityTyper:
             if len(reading.stems) <= 40:
                 types[kind] = None
         for found in reading.found:
-            if found.entity_type != "number":
+            # "2 stops" are stops: what is counted says more than that something is.
+            if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in counted):
                 types[found.entity_type] = None
             mentions[found.entity_type, found.value] = None
             if answered and len(reading.found) == 1 and len(reading.stems) <= 12:

@@ -292,13 +292,17 @@ def _close(phrases: list[NounPhrase], run: list[str], start: int) -> None:
         phrases.append(NounPhrase(" ".join(run), run[-1].removesuffix("'s"), start))
 
 
+_PLURALS_OF_IE = listed("movies cookies calories zombies selfies brownies rookies hoodies pixies smoothies")
+_PLURALS_OF_US = listed("buses bonuses viruses statuses campuses minibuses gases aliases atlases")
+
+
 @lru_cache(maxsize=16_384)
 def singular(noun: str) -> str:
     """The singular of an English noun by its ending; unchanged where the ending says nothing."""
     if len(noun) < 4 or noun.endswith(("ss", "us", "is", "news", "series")):
         return noun
     if noun.endswith("ies"):
-        return noun[:-3] + "y" if len(noun) > 4 else noun[:-1]
-    if noun.endswith(("ches", "shes", "xes", "sses", "zes")):
+        return noun[:-3] + "y" if len(noun) > 4 and noun not in _PLURALS_OF_IE else noun[:-1]
+    if noun.endswith(("ches", "shes", "xes", "sses", "zes")) or noun in _PLURALS_OF_US:
         return noun[:-2]
     return noun[:-1] if noun.endswith("s") else noun
