@@ -22,8 +22,8 @@ HISTORY_STEPS = 20
 """H_scope: how many steps before are shown when the scope is chosen."""
 ALIGNED_STEPS = 12
 """How many earlier steps of the same scope or event type are shown to resolve references."""
-SUMMARIZE_EVERY_STEPS = 10
-"""How often the running summary of a scope is brought up to date."""
+SUMMARIZE_EVERY_STEPS = 20
+"""How often the running summary of a scope is brought up to date: the steps since then are shown themselves."""
 
 _VERSION = "stepwise-1"
 _PAST_CHARS = 300
@@ -222,12 +222,12 @@ class _StepwiseSession(ModelSession):
             ).new_event_types
         else:
             new = self._run(labeler.program.seed_events, "event vocabulary", steps=block).event_types
+            entities = self._known(LabelKind.ENTITY_TYPE)  # later each step may add to them
+            seed = self._run(
+                labeler.program.seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
+            ).entity_types
+            self._grow(self._entities, seed, MAX_ENTITY_TYPES)
         self._grow(self._events, new, MAX_EVENT_TYPES)
-        entities = self._known(LabelKind.ENTITY_TYPE)
-        new = self._run(
-            labeler.program.seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
-        ).entity_types
-        self._grow(self._entities, new, MAX_ENTITY_TYPES)
         self._seeded = True
         self._merge(LabelKind.EVENT_TYPE, self._events, labeler.program.merge_events, "event_types")
         self._merge(LabelKind.ENTITY_TYPE, self._entities, labeler.program.merge_entities, "entity_types")
