@@ -30,10 +30,11 @@ _TALKATIVE = 3
 
 
 class Posed(NamedTuple):
-    """What a lesson gives: a question and what the memory found for it."""
+    """What a lesson gives: a question to a trajectory."""
 
     question: str
-    context: str
+    trajectory: str
+    asked_at: float | str | None
     domain: str
 
 
@@ -42,12 +43,15 @@ class AnswerTask:
 
     Args:
         lessons: Made by `answer_lessons`.
+        memory: Finds what a question is answered from; open as long as the task is used.
     """
 
     target = "answerer"
     demos = 2
 
-    def __init__(self, lessons: Sequence[Lesson]) -> None:
+    def __init__(self, lessons: Sequence[Lesson], *, memory: Memory) -> None:
+        self._memory = memory
+        self._contexts: dict[str, str] = {}
         domains = {lesson.given.domain for lesson in lessons}
         self.trained = tuple(
             name
@@ -62,7 +66,8 @@ class AnswerTask:
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> str | Unscored:
         """Answer a question."""
         posed: Posed = lesson.given
-        return ModelAnswerer(model, program=program).answer(posed.question, context=posed.context, domain=posed.domain)
+        answerer = ModelAnswerer(model, program=program)
+        return answerer.answer(posed.question, context=self._context(lesson), domain=posed.domain)
 
     def mark(self, lesson: Lesson, outcome: Any) -> Marks:
         """Compare an answer with gold."""
@@ -77,20 +82,26 @@ class AnswerTask:
 
     def cost(self, lesson: Lesson) -> Cost:
         """One call, which shows the context."""
-        return Cost(1, 350 + len(lesson.given.context) // CHARS_PER_TOKEN)
+        return Cost(1, 350 + len(self._context(lesson)) // CHARS_PER_TOKEN)
+
+    def _context(self, lesson: Lesson) -> str:
+        if lesson.key not in self._contexts:
+            posed: Posed = lesson.given
+            found = self._memory.search(posed.question, trajectory=posed.trajectory, asked_at=posed.asked_at)
+            self._contexts[lesson.key] = found.context()
+        return self._contexts[lesson.key]
 
 
-def answer_lessons(data: DataSet, memory: Memory) -> Iterator[Lesson]:
+def answer_lessons(data: DataSet) -> Iterator[Lesson]:
     """Yield a lesson for each question that has a gold answer."""
     keys = question_keys(data)
     for question in data.questions:
         if question.answer is None or not question.answer.strip():
             continue
-        found = memory.search(question.text, trajectory=question.trajectory, asked_at=question.asked_at)
         yield Lesson(
             key=keys[question.id],
             group=question.trajectory,
-            given=Posed(question.text, found.context(), question.domain),
+            given=Posed(question.text, question.trajectory, question.asked_at, question.domain),
             gold=question.answer,
             shown=shorten(question.text, limit=400),
             wanted=shorten(question.answer, limit=400),

@@ -92,7 +92,7 @@ def command(
     model = model_for(**settings)
     with ExitStack() as stack:
         stack.callback(model.close)
-        task, parts = open_task(target, train, valid=valid, model=model, tenant=tenant, seed=seed, stack=stack)
+        task, parts = open_task(target, train, valid=valid, tenant=tenant, seed=seed, stack=stack)
         lessons, held_back = take(parts.train, limit, seed=seed), take(parts.held_back, limit, seed=seed)
         cost = estimate(task, lessons, held_back=held_back, optimizer=optimizer)
         if dry_run:

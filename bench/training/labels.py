@@ -22,7 +22,7 @@ from stitch.bench.metrics.switches import switch_f1
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
 from stitch.signatures.programs import StepProgram, WindowProgram
 
-from stitch.core import ContextualIntent, Embedder, Labeler, LabelKind, Step, StepLabels, Trajectory
+from stitch.core import ContextualIntent, Embedder, LabelKind, Step, StepLabels, Trajectory
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.label.model.matching import match_name
@@ -38,10 +38,11 @@ _KINDS = {"scope": LabelKind.SCOPE, "event_types": LabelKind.EVENT_TYPE, "entity
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a lesson gives: steps to label, and a session that knows what came before."""
+    """What a lesson gives: steps to label, and what came before with its labels."""
 
     trajectory: str
-    saved: bytes
+    past: tuple[Step, ...]
+    known: tuple[StepLabels, ...]
     steps: tuple[Step, ...]
 
 
@@ -93,6 +94,7 @@ class LabelTask:
             self.trained = tuple(name for name, known in cues.items() if known)
         self._embedder = embedder
         self._fallback = LocalLabeler()
+        self._saved: dict[str, bytes] = {}
 
     def program(self) -> Any:
         """The prompts of the labeler."""
@@ -107,7 +109,11 @@ class LabelTask:
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> list[Made]:
         """Label the steps of a lesson."""
         labeler, given = self.labeler(model, program), lesson.given
-        session = labeler.begin(given.trajectory, given.saved)
+        if lesson.key not in self._saved:
+            past = self.labeler(model).begin(given.trajectory)
+            past.replay(given.past, given.known)
+            self._saved[lesson.key] = past.save()
+        session = labeler.begin(given.trajectory, self._saved[lesson.key])
         made = session.label(given.steps)
         canonical = session.inventory().vocabulary().canonical
         return [Made(_canonical(each.intent, canonical), each.made_by == labeler.name) for each in made]
@@ -143,18 +149,14 @@ class LabelTask:
         return Cost(4 * len(steps), 4 * 600 * len(steps) + 10 * shown)
 
 
-def lessons_of(trajectory: Trajectory, gold: StepGold, *, labeler: Labeler) -> Iterator[Lesson]:
+def lessons_of(trajectory: Trajectory, gold: StepGold) -> Iterator[Lesson]:
     """Yield the lessons of a trajectory with gold, one for each stretch that has any."""
     own = [gold.get(str(step.id), GoldLabels()) for step in trajectory.steps]
-    yield from _lessons(trajectory, own, list(_as_labels(own)), labeler=labeler)
+    yield from _lessons(trajectory, own, tuple(_as_labels(own)))
 
 
 def lessons_from_corrections(
-    trajectory: Trajectory,
-    labels: Sequence[StepLabels],
-    *,
-    corrected: Mapping[int, frozenset[LabelKind]],
-    labeler: Labeler,
+    trajectory: Trajectory, labels: Sequence[StepLabels], *, corrected: Mapping[int, frozenset[LabelKind]]
 ) -> Iterator[Lesson]:
     """Yield the lessons of a trajectory of a memory, one for each stretch in which a person corrected something.
 
@@ -162,16 +164,12 @@ def lessons_from_corrections(
         trajectory: Its steps.
         labels: Of each step, as they are now.
         corrected: By position, which kinds of labels a person has put right: these are the gold.
-        labeler: Whose sessions lessons are made of.
     """
     own = [_gold_of(each, corrected.get(place, frozenset())) for place, each in enumerate(labels)]
-    yield from _lessons(trajectory, own, labels, labeler=labeler)
+    yield from _lessons(trajectory, own, tuple(labels))
 
 
-def _lessons(
-    trajectory: Trajectory, gold: Sequence[GoldLabels], known: Sequence[StepLabels], *, labeler: Labeler
-) -> Iterator[Lesson]:
-    session = labeler.begin(trajectory.id)
+def _lessons(trajectory: Trajectory, gold: Sequence[GoldLabels], known: tuple[StepLabels, ...]) -> Iterator[Lesson]:
     scopes: dict[str, None] = {}
     events: dict[tuple[str, ...], None] = {}
     said = hashlib.sha256()
@@ -184,12 +182,11 @@ def _lessons(
             yield Lesson(
                 key=said.hexdigest(),
                 group=trajectory.id,
-                given=Stretch(trajectory.id, session.save(), steps),
+                given=Stretch(trajectory.id, trajectory.steps[:start], known[:start], steps),
                 gold=Right(own, tuple(scopes), tuple(events)),
                 shown="\n".join(f"{step.role}: {shorten(shown_text(step), limit=160)}" for step in steps),
                 wanted="; ".join(f"{n}: {_told(each)}" for n, each in enumerate(own, start=1) if each),
             )
-        session.replay(steps, labels)
         for each in labels:
             if each.intent.scope:
                 scopes.pop(each.intent.scope, None)

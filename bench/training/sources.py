@@ -14,9 +14,8 @@ from stitch.bench.data.types import DataSet, LabeledSet
 from stitch.pipelines.optimize.splitting import Parts, check_apart, hold_back
 from stitch.pipelines.optimize.tasks import Lesson, Task
 
-from stitch.core import Embedder, Labeler, LabelKind, Trajectory
+from stitch.core import Embedder, LabelKind, Trajectory
 from stitch.errors import InputError
-from stitch.lm import LanguageModel
 
 TARGETS = ("windowed", "stepwise", "filter", "answerer")
 """What can be optimized."""
@@ -26,16 +25,14 @@ _JOURNAL = "journal.sqlite"
 
 
 def open_task(
-    target: str, train: Path, *, valid: Path | None, model: LanguageModel, tenant: str | None, seed: int,
-    stack: ExitStack,
-) -> tuple[Task, Parts]:  # fmt: skip
+    target: str, train: Path, *, valid: Path | None, tenant: str | None, seed: int, stack: ExitStack
+) -> tuple[Task, Parts]:
     """The task of a target, with lessons to learn from and lessons to judge by.
 
     Args:
         target: One of `TARGETS`.
         train: The training data.
         valid: Others to judge by; a third of the lessons is held back if None.
-        model: Labels; nothing is called here.
         tenant: Whose corrections, where data are a memory.
         seed: Of the draw.
         stack: Closes what the task needs.
@@ -44,13 +41,11 @@ def open_task(
         InputError: The data cannot be read, or say nothing about the target.
     """
     if target in ("windowed", "stepwise"):
-        return _label_task(target, train, valid=valid, model=model, tenant=tenant, seed=seed)
+        return _label_task(target, train, valid=valid, tenant=tenant, seed=seed)
     return _question_task(target, train, valid=valid, seed=seed, stack=stack)
 
 
-def _label_task(
-    target: str, train: Path, *, valid: Path | None, model: LanguageModel, tenant: str | None, seed: int
-) -> tuple[Task, Parts]:
+def _label_task(target: str, train: Path, *, valid: Path | None, tenant: str | None, seed: int) -> tuple[Task, Parts]:
     from stitch.bench.training.labels import LabelTask
 
     embedder: Embedder | None = None
@@ -58,8 +53,7 @@ def _label_task(
         from stitch.embed import StaticEmbedder
 
         embedder = StaticEmbedder()
-    labeler = LabelTask([], embedder=embedder).labeler(model)
-    sides = [list(_label_lessons(path, labeler, tenant=tenant)) for path in (train, valid) if path is not None]
+    sides = [list(_label_lessons(path, tenant=tenant)) for path in (train, valid) if path is not None]
     parts = _parts(sides, seed=seed)
     return LabelTask([*parts.train, *parts.held_back], embedder=embedder), parts
 
@@ -71,8 +65,7 @@ def _question_task(target: str, train: Path, *, valid: Path | None, seed: int, s
 
     data = [_questions(path, target) for path in (train, valid) if path is not None]
     memory = stack.enter_context(asked_memory(_joined(data)))
-    make = filter_lessons if target == "filter" else answer_lessons
-    sides = [list(make(each, memory)) for each in data]
+    sides = [list(filter_lessons(each, memory) if target == "filter" else answer_lessons(each)) for each in data]
     needs = "names the evidence of a question" if target == "filter" else "has the answer to a question"
     for side, path in zip(sides, (train, valid), strict=False):
         if not side:
@@ -80,7 +73,9 @@ def _question_task(target: str, train: Path, *, valid: Path | None, seed: int, s
                 f"nothing in {str(path)!r} {needs}", hint="`stitch generate came --out DIR` makes such data"
             )
     parts = _parts(sides, seed=seed)
-    return (FilterTask(memory) if target == "filter" else AnswerTask([*parts.train, *parts.held_back])), parts
+    return (
+        FilterTask(memory) if target == "filter" else AnswerTask([*parts.train, *parts.held_back], memory=memory)
+    ), parts
 
 
 def _parts(sides: Sequence[list[Lesson]], *, seed: int) -> Parts:
@@ -91,18 +86,18 @@ def _parts(sides: Sequence[list[Lesson]], *, seed: int) -> Parts:
     return Parts(train, held_back)
 
 
-def _label_lessons(path: Path, labeler: Labeler, *, tenant: str | None) -> Iterator[Lesson]:
+def _label_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
     from stitch.bench.training.labels import lessons_of
 
     if (path / _JOURNAL).is_file():
-        yield from _correction_lessons(path, labeler, tenant=tenant)
+        yield from _correction_lessons(path, tenant=tenant)
         return
     labeled = _labeled(path)
     for trajectory in labeled.trajectories:
-        yield from lessons_of(trajectory, labeled.gold.get(trajectory.id, {}), labeler=labeler)
+        yield from lessons_of(trajectory, labeled.gold.get(trajectory.id, {}))
 
 
-def _correction_lessons(path: Path, labeler: Labeler, *, tenant: str | None) -> Iterator[Lesson]:
+def _correction_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
     from stitch.bench.training.labels import lessons_from_corrections
 
     from stitch.assemble import open_memory
@@ -120,9 +115,7 @@ def _correction_lessons(path: Path, labeler: Labeler, *, tenant: str | None) -> 
             entries = [entry for entry in memory.steps(name) if entry.labels is not None]
             steps = tuple(entry.step for entry in entries)
             labels = [entry.labels for entry in entries if entry.labels is not None]
-            yield from lessons_from_corrections(
-                Trajectory(id=name, steps=steps), labels, corrected=kinds, labeler=labeler
-            )
+            yield from lessons_from_corrections(Trajectory(id=name, steps=steps), labels, corrected=kinds)
 
 
 def _labeled(path: Path) -> LabeledSet:

@@ -37,14 +37,14 @@ def model_of(script, **limits):
 
 
 @contextmanager
-def opened(target, data, *, model, seed=0, **others):
+def opened(target, data, *, seed=0, **others):
     with ExitStack() as stack:
-        yield open_task(target, data, valid=None, model=model, tenant=None, seed=seed, stack=stack, **others)
+        yield open_task(target, data, valid=None, tenant=None, seed=seed, stack=stack, **others)
 
 
 def compiled_by(optimizer, *, target, data, script, seed=0, limit=6, **limits):
     model, _ = model_of(script, **limits)
-    with opened(target, data, model=model, seed=seed) as (task, parts):
+    with opened(target, data, seed=seed) as (task, parts):
         lessons, held_back = take(parts.train, limit, seed=seed), take(parts.held_back, limit, seed=seed)
         return compile_program(task, lessons, held_back=held_back, optimizer=optimizer, model=model, seed=seed)
 
@@ -52,7 +52,7 @@ def compiled_by(optimizer, *, target, data, script, seed=0, limit=6, **limits):
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_each_optimizer_teaches_the_windowed_labeler_for_about_what_was_estimated(optimizer, labeled):
     model, completion = model_of(labeling_pupil())
-    with opened("windowed", labeled, model=model) as (task, parts):
+    with opened("windowed", labeled) as (task, parts):
         cost = estimate(task, parts.train, held_back=parts.held_back, optimizer=optimizer)
         assert completion.prompts == []
         made = compile_program(task, parts.train, held_back=parts.held_back, optimizer=optimizer, model=model)
@@ -111,7 +111,7 @@ def test_a_program_that_is_worse_on_what_was_held_back_is_not_adopted(labeled):
         return (label_poorly if "}[[ ## " in user and "trip" not in system else label_by_rules)(system, user)
 
     model, _ = model_of(spoiled_by_examples)
-    with opened("windowed", labeled, model=model) as (task, parts):
+    with opened("windowed", labeled) as (task, parts):
         made = compile_program(task, parts.train, held_back=parts.held_back, optimizer="bootstrap", model=model)
         assert made.adopted  # the optimizer itself saw that examples do harm
         assert made.after.score == made.before.score
@@ -123,7 +123,7 @@ def test_a_program_that_is_worse_on_what_was_held_back_is_not_adopted(labeled):
         return (label_poorly if known and "place 1-" not in user else label_by_rules)(system, user)
 
     model, _ = model_of(lucky_in_training)
-    with opened("windowed", labeled, model=model) as (task, parts):
+    with opened("windowed", labeled) as (task, parts):
         made = compile_program(task, parts.train, held_back=parts.held_back, optimizer="bootstrap", model=model)
     assert not made.adopted
     assert made.after.score < made.before.score
@@ -155,8 +155,7 @@ def test_corrections_of_a_memory_are_lessons(tmp_path):
     assert [(each.position, each.by, [kind.value for kind in each.kinds]) for each in found] == [
         (3, "ann", ["scope"])
     ] * 6
-    model, _ = model_of(labeling_pupil())
-    with opened("windowed", tmp_path / "m", model=model) as (task, parts):
+    with opened("windowed", tmp_path / "m") as (task, parts):
         assert (len(parts.train), len(parts.held_back)) == (4, 2)
         gold = parts.train[0].gold.steps
         assert [place for place, own in enumerate(gold) if own] == [3]
@@ -192,7 +191,7 @@ def test_a_provider_that_goes_down_ends_it(optimizer, labeled):
 @pytest.mark.parametrize("optimizer", ["bootstrap", "simba"])
 def test_a_bug_is_not_taken_for_a_bad_answer(optimizer, labeled):
     model, _ = model_of(labeling_pupil())
-    with opened("windowed", labeled, model=model) as (task, parts):
+    with opened("windowed", labeled) as (task, parts):
         right, runs = task.run, []
 
         def run(program, lesson, *, model):
@@ -221,6 +220,5 @@ def test_an_interruption_goes_through(labeled):
 
 def test_too_few_lessons_are_refused(tmp_path):
     data = write_lines(tmp_path / "few.jsonl", [days(n) for n in range(3)])
-    model, _ = model_of(labeling_pupil())
-    with pytest.raises(InputError, match="3 examples are too few"), opened("windowed", data, model=model):
+    with pytest.raises(InputError, match="3 examples are too few"), opened("windowed", data):
         pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +19,8 @@ from stitch.pipelines.optimize import Lesson, hold_back, take
 from stitch import ContextualIntent, IntentFilter, Step, Trajectory
 from stitch.core import Selection
 from stitch.errors import InputError
-from stitch.label.local import LocalLabeler
+
+NO_MEMORY: Any = None
 
 
 def lesson(key, group="g", *, gold=None, given=None):
@@ -87,7 +90,7 @@ def test_steps_whose_replies_could_not_be_used_count_for_nothing():
 def test_a_stretch_without_gold_is_no_lesson():
     steps = tuple(Step(id=str(n), role="user", content=f"step {n}") for n in range(30))
     gold = {"13": GoldLabels(scope=("a", "b"))}
-    [only] = lessons_of(Trajectory(id="t", steps=steps), gold, labeler=LocalLabeler())
+    [only] = lessons_of(Trajectory(id="t", steps=steps), gold)
     assert [step.id for step in only.given.steps] == [str(n) for n in range(12, 24)]
     assert only.gold.scopes == ("a, b",)
     assert only.wanted == "2: scope a + b"
@@ -109,8 +112,8 @@ def test_context_is_joined_but_not_counted(pairs, context):
 
 
 def answered(text, gold, domain=""):
-    task = AnswerTask([lesson("k", given=Posed("q", "c", domain))])
-    return task.mark(lesson("k", gold=gold, given=Posed("q", "c", domain)), text)
+    task = AnswerTask([lesson("k", given=Posed("q", "t", None, domain))], memory=NO_MEMORY)
+    return task.mark(lesson("k", gold=gold, given=Posed("q", "t", None, domain)), text)
 
 
 def test_an_answer_counts_if_it_is_short_and_holds_the_gold_one():
@@ -130,9 +133,9 @@ def test_an_answer_set_is_marked_by_its_items():
 def test_only_the_prompts_that_the_questions_use_are_trained():
     domains = {"": ("answer_question",), "debate": ("answer_debate",)}
     for domain, trained in domains.items():
-        assert AnswerTask([lesson("k", given=Posed("q", "c", domain))]).trained == trained
-    both = [lesson("k", given=Posed("q", "c", domain)) for domain in ("debate", "travel")]
-    assert AnswerTask(both).trained == ("answer_question", "answer_debate")
+        assert AnswerTask([lesson("k", given=Posed("q", "t", None, domain))], memory=NO_MEMORY).trained == trained
+    both = [lesson("k", given=Posed("q", "t", None, domain)) for domain in ("debate", "travel")]
+    assert AnswerTask(both, memory=NO_MEMORY).trained == ("answer_question", "answer_debate")
 
 
 def test_a_filter_is_marked_by_the_evidence_it_brings_up():
