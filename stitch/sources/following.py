@@ -71,6 +71,8 @@ class FollowedFile:
 
     def save(self) -> dict[str, Any]:
         """Where reading stands, as JSON."""
+        if self._saved is not None:  # nothing was there yet to go on with
+            return dict(self._saved)
         return {
             "offset": self._offset,
             "line": self._line,

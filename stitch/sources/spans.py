@@ -77,7 +77,11 @@ class TraceReader:
     def span(self, span: Mapping[str, Any]) -> Reading:
         """Read one span: the messages of a model call, or the call of a tool with its result."""
         attributes = _attributes_of(span)
-        messages, told = _messages_of(span, attributes)
+        tool = attributes.get("gen_ai.tool.name") or attributes.get("tool.name")
+        kind = str(attributes.get("openinference.span.kind") or attributes.get("traceloop.span.kind") or "").lower()
+        if tool is None and kind == "tool":
+            tool = attributes.get("traceloop.entity.name") or span.get("name") or "tool"
+        messages, told = _messages_of(span, attributes, values=tool is None)
         rest = {
             "span": span.get("name"),
             "span_id": span.get("spanId") or span.get("span_id") or _context(span).get("span_id"),
@@ -87,10 +91,6 @@ class TraceReader:
         }
         rest = {key: value for key, value in rest.items() if value is not None}
         about: Row = {"timestamp": _seconds(span), "metadata": rest}
-        tool = attributes.get("gen_ai.tool.name") or attributes.get("tool.name")
-        kind = str(attributes.get("openinference.span.kind") or attributes.get("traceloop.span.kind") or "").lower()
-        if tool is None and kind == "tool":
-            tool = attributes.get("traceloop.entity.name") or span.get("name") or "tool"
         if tool is not None and (not messages or all(m.get("role") == "tool" for m in messages)):
             for row in self._tool(str(tool), attributes, messages, about):
                 if row["role"] == "tool":
@@ -172,8 +172,10 @@ class TraceReader:
             yield error
 
 
-def _messages_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> tuple[list[dict[str, Any]], set[str]]:
-    """The messages of a span, and under which attributes they stand."""
+def _messages_of(
+    span: Mapping[str, Any], attributes: Mapping[str, Any], *, values: bool
+) -> tuple[list[dict[str, Any]], set[str]]:
+    """The messages of a span, and under which attributes they stand; `values` of any kind if there are no messages."""
     messages: list[dict[str, Any]] = []
     told = {*_TOOL_ARGUMENTS[:1], *_TOOL_RESULTS[:1]}
     sources = [attributes]
@@ -198,7 +200,7 @@ def _messages_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> tupl
             fields = numbered.setdefault((str(int(order[0])), order[1]), {})
             fields[found["field"].removeprefix("message.")] = value
     messages += [_numbered_message(fields) for _, fields in sorted(numbered.items())]
-    if not messages:
+    if values and not messages:
         for name, role in (("input.value", "user"), ("output.value", "assistant"), ("gen_ai.prompt", "user"),
                            ("gen_ai.completion", "assistant")):  # fmt: skip
             if attributes.get(name) is not None:

@@ -142,6 +142,18 @@ def test_what_was_remembered_of_the_file_is_remembered_by_the_next_process(path)
     assert (answer.step.tool_name, answer.step.id) == ("find", "1")
 
 
+def test_a_process_that_finds_no_file_forgets_nothing(path):
+    append(path, line(0))
+    first = follow(path)
+    read(first)
+    path.rename(path.with_name("elsewhere"))
+    second = again(path, first)
+    assert read(second) == []
+    path.with_name("elsewhere").rename(path)
+    append(path, line(1))
+    assert read(again(path, second)) == [("1", "say 1")]
+
+
 def test_a_byte_order_mark_and_blank_lines_are_no_steps(path):
     append(path, b"\xef\xbb\xbf" + line(0) + b"\r\n" + line(1).rstrip() + b"\r\n")
     assert read(follow(path)) == [("0", "say 0"), ("1", "say 1")]

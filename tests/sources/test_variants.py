@@ -417,3 +417,32 @@ def test_what_is_no_trajectory_is_named(tmp_path, data, reason):
     [rejection] = FileSource(path)
     assert isinstance(rejection, Rejection)
     assert reason in rejection.reason
+
+
+def test_tools_in_traces_are_called_and_answer_once(tmp_path):
+    items = one(
+        tmp_path,
+        {"name": "weather", "traceId": "t", "startTimeUnixNano": "1", "attributes": {
+            "openinference.span.kind": "TOOL", "input.value": '{"city": "Oslo"}', "output.value": "sunny"}},
+        {"name": "chat", "traceId": "t", "startTimeUnixNano": "2", "attributes": {
+            "input.value": json.dumps({"messages": [{"role": "tool", "name": "weather", "content": "sunny"}]}),
+            "output.value": "It is sunny"}},
+        {"id": "r", "trace_id": "l", "run_type": "chain", "name": "agent", "inputs": {"question": "Weather in Oslo?"},
+         "outputs": {"answer": "It is sunny"}, "child_runs": [
+             {"id": "r2", "run_type": "retriever", "name": "weather", "inputs": {"city": "Oslo"}, "error": "sunny"}]},
+    )  # fmt: skip
+    assert brief(items) == [CALLED, ANSWERED, DONE, SAID, DONE, CALLED, ANSWERED]
+    assert [item.trajectory for item in items] == ["t"] * 3 + ["l"] * 4
+
+
+def test_events_that_break_the_rules_are_rejected_alone(tmp_path):
+    path = tmp_path / "log.jsonl"
+    broken = [
+        {"history": [{"action": "run", "args": {}}, 3]},
+        {"id": "b", "result": []},
+        {"id": "c", "mapping": {"a": {"message": {"content": "x"}, "parent": None, "children": ["a", "z"]}}},
+        {"data": [USER, 3, {"hello": 1}]},
+    ]
+    path.write_text("\n".join(map(json.dumps, broken)))
+    rejected = [item.line for item in FileSource(path) if isinstance(item, Rejection)]
+    assert rejected == [1, 2, 3, 4, 4]
