@@ -1,0 +1,87 @@
+"""What others write for us to read, from replies to lines of exports, is read or refused by errors of ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stitch import Step, open_memory
+from stitch.config import load_settings
+from stitch.core import ContextualIntent, StepLabels
+from stitch.errors import StitchError
+from stitch.ingest.entries import encode_labels
+from stitch.ingest.secrets import redact_text
+from stitch.label.model.batches import read_window
+from stitch.label.model.matching import clean_name_of, match_name
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+_MANY = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def check_one_line(error: StitchError) -> None:
+    assert error.message
+    assert "\n" not in error.message
+
+
+@_MANY
+@given(st.binary(max_size=80) | _JSON.map(lambda value: json.dumps(value).encode()))
+def test_a_reply_is_read_or_refused(line: bytes) -> None:
+    try:
+        read_window(line)
+    except StitchError as error:
+        check_one_line(error)
+
+
+@_MANY
+@given(st.text(max_size=200), st.lists(st.text(max_size=30), max_size=5))
+def test_a_name_that_a_model_writes_is_matched_or_cleaned(value: str, names: list[str]) -> None:
+    found = match_name(clean_name_of(value), names)
+    assert found is None or found in names
+
+
+@_MANY
+@given(st.text(max_size=120) | _JSON.map(json.dumps))
+def test_settings_are_read_or_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "settings.yaml"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        load_settings(path)
+    except StitchError as error:
+        check_one_line(error)
+
+
+@settings(_MANY, max_examples=10)
+@given(st.lists(st.text(max_size=60) | _JSON.map(json.dumps), max_size=6), st.integers(0, 6))
+def test_lines_of_an_export_are_taken_in_or_named(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], at: int
+) -> None:
+    with open_memory(tmp_path_factory.mktemp("m")) as memory:
+        memory.add(Step(role="user", content="Let's plan day 1."), trajectory="t")
+        exported = list(memory.export())
+        mixed = [*exported[:at], *lines, *exported[at:]]
+    with open_memory(tmp_path_factory.mktemp("n")) as memory:
+        told = memory.import_lines(mixed)
+        assert told.rejections or mixed == exported
+        assert memory.verify().disagreements == ()
+
+
+@_MANY
+@given(st.text(max_size=400))
+def test_any_text_can_be_searched_for_secrets(text: str) -> None:
+    cleaned, found = redact_text(text)
+    assert bool(found) == (cleaned != text)
+
+
+@_MANY
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_labels_of_any_text_can_be_written(scope: str, summary: str) -> None:
+    made = StepLabels(intent=ContextualIntent(scope=scope), made_by="x", summary=summary)
+    assert StepLabels.model_validate_json(encode_labels(made, step="1")) == made
