@@ -1,4 +1,4 @@
-"""The most similar of many snippets, exactly; words that nearly all have are looked up only where they may decide."""
+"""The most similar of many snippets, exactly: those are scored in full that bounds do not rule out."""
 
 from __future__ import annotations
 
@@ -50,19 +50,24 @@ class TierScorer:
             return first, np.zeros(len(first))
         if need <= 0:
             return slots[:0], np.zeros(0)
-        dense = self._dense(slots)
-        bounds, size = dense + self._lexical(self._words.at_most(slots)), max(_FIRST, 2 * need)
+        bounds, size = self._at_most(slots), max(_FIRST, 2 * need)
         found, scores, left = slots[:0], np.zeros(0), np.arange(len(slots))
         while len(left):
             order = np.argpartition(-bounds[left], size) if len(left) > size else np.arange(len(left))
             now, left = left[order[:size]], left[order[size:]]
             found = np.concatenate([found, slots[now]])
-            scores = np.concatenate([scores, dense[now] + self._lexical(self._words.exactly(slots[now]))])
+            scores = np.concatenate([scores, self.scores(slots[now])])
             if len(scores) >= need:
                 worst = np.partition(scores, -need)[-need]
                 left, found, scores = left[bounds[left] >= worst], found[scores >= worst], scores[scores >= worst]
             size *= _GROWTH
         return found, scores
+
+    def _at_most(self, slots: Slots) -> Scores:
+        similarity, bounds = self._similarity, self._lexical(self._words.at_most(slots))
+        if similarity.vector:
+            bounds += similarity.dense_share * self._vectors.at_most(self._rows[slots], similarity.vector)
+        return bounds
 
     def _dense(self, slots: Slots) -> Scores:
         similarity = self._similarity

@@ -178,11 +178,11 @@ class AskedWords:
 
     def __init__(self, size: int, words: Sequence[tuple[float, float, array[int], array[float]]]) -> None:
         self._sure = np.zeros(size)
-        self._often: list[tuple[float, array[int], array[float]]] = []
+        self._often: list[tuple[float, NDArray[np.uint32], NDArray[np.float32]]] = []
         self._rest = _SLACK
         for asked, most, slots, weights in words:
             if len(slots) * _OFTEN > size:
-                self._often.append((asked, slots, weights))
+                self._often.append((asked, np.array(slots, dtype=np.uint32), np.array(weights, dtype=np.float32)))
                 self._rest += asked * most
             else:  # a snippet has a word once, so no slot stands twice in the list
                 self._sure[np.array(slots)] += asked * np.array(weights, dtype=np.float64)
@@ -193,10 +193,9 @@ class AskedWords:
 
     def exactly(self, slots: Slots) -> Scores:
         """The score of each of these snippets."""
-        scores = self._sure[slots]
+        scores, wanted = self._sure[slots], slots.astype(np.uint32)
         for asked, carrying, weights in self._often:
-            there = np.array(carrying, dtype=np.int64)
-            places = np.minimum(np.searchsorted(there, slots), len(there) - 1)
-            has = there[places] == slots
-            scores[has] += asked * np.array(weights, dtype=np.float64)[places[has]]
+            places = np.minimum(np.searchsorted(carrying, wanted), len(carrying) - 1)
+            has = carrying[places] == wanted
+            scores[has] += asked * weights[places[has]].astype(np.float64)
         return scores

@@ -476,7 +476,9 @@ def test_deleting_in_one_tenant_leaves_vectors_and_payloads_of_others_byte_for_b
 
         points, _ = store._shard.scroll(ScrollRequest(limit=1000, with_payload=True, with_vector=True))
         others = [(point.id, point.payload, point.vector) for point in points if point.payload["tenant"] != "t"]
-        matrix = [np.array(store._vectors._matrix[row]).tobytes().hex() for row, _, _ in others]
+        store.flush()
+        content, size = (tmp_path / "store" / "vectors.bin").read_bytes(), 4 * DIMENSION
+        matrix = [content[int(row) * size : (int(row) + 1) * size] for row, _, _ in others]
         return [repr(each) for each in (*others, *matrix)]
 
     with closing(open_store(tmp_path)) as store:
