@@ -18,6 +18,7 @@ from stitch.pipelines.follow import follow as follow_files
 from stitch.cli.options import json_option, labeling_options, memory_options, opened_memory, print_json
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError, StepRejectedError
+from stitch.ingest.secrets import redact_text
 from stitch.ingest.streaming import batches
 from stitch.sources import FileSource, expand_paths
 
@@ -334,6 +335,8 @@ def _rejects_file(path: Path) -> Iterator[Callable[[Rejection], None]]:
 
     def reject(rejection: Rejection) -> None:
         nonlocal file
+        said = {"reason": redact_text(rejection.reason)[0], "text": redact_text(rejection.text)[0]}
+        rejection = rejection.model_copy(update=said)  # what is rejected may hold secrets too
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
         try:
             if file is None:

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch import open_memory
+from stitch.cli.main import cli
 from stitch.core import Redaction, Step, ToolCall
 from stitch.errors import InputError
 from stitch.ingest.secrets import kinds, redact_step, redact_text
@@ -195,3 +197,15 @@ def test_a_name_with_a_secret_is_refused_without_saying_it(tmp_path: Path) -> No
             memory.add(Step(role="user", content="x"), trajectory=f"run {token}")
         assert token not in json.dumps([caught.value.message, caught.value.hint])
         assert memory.trajectories() == []
+
+
+def test_a_rejected_line_is_written_without_its_secrets(tmp_path: Path) -> None:
+    token = SECRETS["github-token"][0]
+    (tmp_path / "bad.jsonl").write_text(
+        f'{{"role": "user", "content": "token {token}"\n{{"role": 1, "x": "{token}"}}\n'
+    )
+    told = CliRunner().invoke(cli, ["ingest", str(tmp_path / "bad.jsonl"), "--memory", str(tmp_path / "m")])
+    assert told.exit_code == 3
+    assert token not in told.output
+    assert token.encode() not in (tmp_path / "m" / "rejects.jsonl").read_bytes()
+    assert b"[redacted:github-token]" in (tmp_path / "m" / "rejects.jsonl").read_bytes()
