@@ -6,7 +6,8 @@ import pytest
 
 from stitch.core import Labeler
 from stitch.testing.contracts.labeler import LabelerContract
-from stitch.testing.contracts.store import DIMENSION, MakeStore, SnippetStoreContract
+from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
+from stitch.testing.contracts.worlds import DIMENSION
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
 

@@ -20,11 +20,10 @@ import pytest
 from stitch.core import ContextualIntent, DensityQuery, Label, LabelKind, MemorySnippet, SnippetRecord
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store import EdgeStore
-from stitch.testing.contracts.store import (
+from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
+from stitch.testing.contracts.worlds import (
     DIMENSION,
     EMBEDDER,
-    MakeStore,
-    SnippetStoreContract,
     assert_ranked,
     expected_ranking,
     make_record,
@@ -74,7 +73,7 @@ def test_a_reopened_store_ranks_as_before(tmp_path: Path) -> None:
 WRITER = """
     import sys
     from stitch.store import EdgeStore
-    from stitch.testing.contracts.store import DIMENSION, EMBEDDER, make_record
+    from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
     store = EdgeStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
     number = 0
     while True:
@@ -265,7 +264,7 @@ def test_after_a_failed_write_the_store_knows_what_it_holds_and_goes_on(tmp_path
         import resource, sys
         from stitch.errors import StoreError
         from stitch.store import EdgeStore
-        from stitch.testing.contracts.store import DIMENSION, EMBEDDER, make_record
+        from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
 
         store = EdgeStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -18,7 +18,8 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 from stitch.core import ContextualIntent, DensityQuery, Label, LabelKind
 from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from stitch.store import ServerStore
-from stitch.testing.contracts.store import DIMENSION, EMBEDDER, MakeStore, SnippetStoreContract, make_record
+from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
+from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
 from stitch.testing.servers import LoopbackServer, Reply, Silence
 
 LIVE = os.environ.get("STITCH_QDRANT_URL")

@@ -1,0 +1,211 @@
+"""Random worlds for stores, and what a store must answer in them, computed by definition from `stitch.core`."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import numpy as np
+
+from stitch.core import (
+    ContextualIntent,
+    DensityCount,
+    DensityQuery,
+    IntentFilter,
+    Label,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    MemorySnippet,
+    Moment,
+    ScoredSnippet,
+    SnippetRecord,
+    StoreHit,
+    Trust,
+    rank_by_label_density,
+)
+
+DIMENSION = 8
+"""The dimension of the stores that `make_store` makes."""
+
+EMBEDDER = "contract-8"
+"""The embedder of the stores that `make_store` makes."""
+
+TOLERANCE = 1e-6
+"""Similarities closer than this are a tie: engines count in single precision."""
+
+_VALUES = {
+    LabelKind.SCOPE: [f"day {n}" for n in range(6)],
+    LabelKind.EVENT_TYPE: ["propose", "ask", "ask again", "answer", "book"],
+    LabelKind.ENTITY_TYPE: ["price", "cost", "time", "place", "rating", "duration"],
+    LabelKind.TARGET: ["hotel", "museum"],
+}
+_MERGES = (
+    LabelMerge(kind=LabelKind.EVENT_TYPE, alias="ask again", into="ask"),
+    LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="cost", into="price"),
+    LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="duration", into="cost"),
+)
+
+
+def make_record(
+    step: str,
+    *,
+    tenant: str = "t",
+    trajectory: str = "trip",
+    position: int = 0,
+    text: str = "text",
+    intent: ContextualIntent | None = None,
+    vector: Sequence[float] = (1.0, 0, 0, 0, 0, 0, 0, 0),
+    words: dict[int, float] | None = None,
+    trust: Trust = Trust.LOW,
+    recorded: float = 1.0,
+) -> SnippetRecord:
+    """A record with as little as a test has to say."""
+    snippet = MemorySnippet(
+        tenant=tenant,
+        trajectory=trajectory,
+        step=step,
+        position=position,
+        role="user",
+        text=text,
+        resolved=text,
+        intent=intent or ContextualIntent(),
+        recorded=recorded,
+        trust=trust,
+    )
+    return SnippetRecord(snippet, np.array(vector, dtype=np.float32), words or {})
+
+
+def random_records(rng: random.Random, n: int, *, tenants: Sequence[str] = ("t", "u")) -> list[SnippetRecord]:
+    """Records with skewed labels, repeated vectors and words, so that there are ties of every kind."""
+    vectors = np.random.default_rng(rng.randrange(2**32)).standard_normal((max(4, n // 3), DIMENSION)).astype("float32")
+    vectors[0] = 0
+    records = []
+    for number in range(n):
+        intent = ContextualIntent(
+            scope=_skewed(rng, _VALUES[LabelKind.SCOPE]) if rng.random() < 0.8 else None,
+            event_types=tuple(_skewed(rng, _VALUES[LabelKind.EVENT_TYPE]) for _ in range(rng.randrange(3))),
+            entity_types=tuple(_skewed(rng, _VALUES[LabelKind.ENTITY_TYPE]) for _ in range(rng.randrange(4))),
+            targets=tuple(_skewed(rng, _VALUES[LabelKind.TARGET]) for _ in range(rng.randrange(2))),
+        )
+        words = {rng.randrange(12) * 300_000_000: rng.choice([0.5, 1.0, 1.7]) for _ in range(rng.randrange(6))}
+        records.append(
+            make_record(
+                str(number),
+                tenant=rng.choice(tenants),
+                trajectory=f"trip {rng.randrange(3)}",
+                position=number // 2,
+                intent=intent,
+                vector=vectors[rng.randrange(len(vectors))],
+                words=words,
+                trust=rng.choice(list(Trust)),
+                recorded=float(number // 7),
+            )
+        )
+    return records
+
+
+def random_query(rng: random.Random, *, tenants: Sequence[str] = ("t", "u")) -> tuple[DensityQuery, LabelVocabulary]:
+    """A query over what `random_records` makes, and the merges it was made with."""
+    vocabulary = LabelVocabulary(_MERGES[: rng.randrange(4)])
+    labels = {}
+    for kind, values in _VALUES.items():
+        for value in rng.sample(values, rng.randrange(min(4, len(values)))):
+            canonical = vocabulary.canonical_label(Label(kind, value))
+            labels[canonical] = vocabulary.aliases(canonical)
+    weights = {label: rng.choice([0.1, 0.2, 0.3, 0.6, 2.0]) for label in labels if rng.random() < 0.7}
+    numbers = np.random.default_rng(rng.randrange(2**32))
+    query = DensityQuery(
+        tenant=rng.choice(tenants),
+        labels={} if rng.random() < 0.15 else labels,
+        trajectory=f"trip {rng.randrange(4)}" if rng.random() < 0.3 else None,
+        vector=None if rng.random() < 0.2 else numbers.standard_normal(DIMENSION).astype("float32"),
+        words=None if rng.random() < 0.3 else {rng.randrange(14) * 300_000_000: 1.0 for _ in range(rng.randrange(5))},
+        lexical_share=rng.choice([0.0, 0.3, 0.5, 1.0]),
+        count=DensityCount.KINDS if rng.random() < 0.2 else DensityCount.VALUES,
+        weights=weights if rng.random() < 0.2 else None,
+        k=rng.choice([1, 3, 10, 40, 1000]),
+        min_trust=rng.choice(list(Trust)) if rng.random() < 0.25 else None,
+        as_of=_random_moment(rng) if rng.random() < 0.25 else None,
+    )
+    return query, vocabulary
+
+
+def _random_moment(rng: random.Random) -> Moment:
+    if rng.random() < 0.5:
+        return Moment(float(rng.randrange(30)))
+    return Moment(float(rng.randrange(30)), f"trip {rng.randrange(4)}", rng.randrange(100))
+
+
+def expected_ranking(
+    records: Sequence[SnippetRecord], query: DensityQuery, vocabulary: LabelVocabulary | None = None
+) -> list[ScoredSnippet]:
+    """The ranking of all snippets a query may see, by definition: `rank_by_label_density` over their similarities."""
+    similarities = _similarities(records, query)
+    candidates = [
+        (record.snippet, similarity)
+        for record, similarity in zip(records, similarities, strict=True)
+        if query.admits(record.snippet)
+    ]
+    of_kind: dict[LabelKind, list[str]] = {kind: [] for kind in LabelKind}
+    for label in query.labels:
+        of_kind[label.kind].append(label.value)
+    return rank_by_label_density(
+        candidates,
+        IntentFilter(
+            scopes=tuple(of_kind[LabelKind.SCOPE]),
+            event_types=tuple(of_kind[LabelKind.EVENT_TYPE]),
+            entity_types=tuple(of_kind[LabelKind.ENTITY_TYPE]),
+            targets=tuple(of_kind[LabelKind.TARGET]),
+        ),
+        vocabulary=vocabulary or LabelVocabulary(),
+        count=query.count,
+        weights=query.weights,
+    )
+
+
+def assert_ranked(hits: Sequence[StoreHit], expected: Sequence[ScoredSnippet], *, k: int) -> None:
+    """Assert that `hits` are the first `k` of the whole expected ranking, up to ties of similarity."""
+    assert len(hits) == min(k, len(expected))
+    known = {_name(scored.snippet): scored for scored in expected}
+    assert len({_name(hit.snippet) for hit in hits}) == len(hits)
+    for hit, there in zip(hits, expected, strict=False):
+        own = known[_name(hit.snippet)]
+        assert hit.snippet == own.snippet
+        assert hit.density == own.density == there.density
+        assert abs(hit.similarity - own.similarity) < TOLERANCE
+        assert abs(hit.similarity - there.similarity) < TOLERANCE
+
+
+def _name(snippet: MemorySnippet) -> tuple[str, str, str]:
+    return snippet.tenant, snippet.trajectory, snippet.step
+
+
+def _skewed(rng: random.Random, values: Sequence[str]) -> str:
+    return values[min(int(rng.expovariate(0.7)), len(values) - 1)]
+
+
+def _similarities(records: Sequence[SnippetRecord], query: DensityQuery) -> list[float]:
+    def cosines() -> list[float]:
+        ours = np.array([record.vector for record in records], dtype=np.float64).reshape(len(records), -1)
+        theirs = np.asarray(query.vector, dtype=np.float64)
+        norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs)
+        return [float(value) for value in np.divide(ours @ theirs, norms, out=np.zeros(len(ours)), where=norms > 0)]
+
+    def lexicals() -> list[float]:
+        with_words = sum(bool(record.words) for record in records)
+        idf = {}
+        for index in query.words or {}:
+            carrying = sum(index in record.words for record in records)
+            idf[index] = math.log(1 + (with_words - carrying + 0.5) / (carrying + 0.5))
+        asked = [(index, weight * idf[index]) for index, weight in (query.words or {}).items()]
+        scores = [sum(weight * record.words.get(index, 0.0) for index, weight in asked) for record in records]
+        return [value / (value + 10) for value in scores]
+
+    if query.vector is None and query.words is None:
+        return [0.0] * len(records)
+    if query.words is None or query.vector is None:
+        return cosines() if query.words is None else lexicals()
+    share = query.lexical_share
+    return [(1 - share) * a + share * b for a, b in zip(cosines(), lexicals(), strict=True)]
