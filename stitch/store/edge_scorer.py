@@ -50,9 +50,9 @@ class TierScorer:
             return first, np.zeros(len(first))
         if need <= 0:
             return slots[:0], np.zeros(0)
-        bounds, size = self._at_most(slots), max(_FIRST, 2 * need)
+        bounds, first = self._at_most(slots), max(_FIRST, 2 * need)
         found, scores, left = slots[:0], np.zeros(0), np.arange(len(slots))
-        while len(left):
+        for size in (first, first * _GROWTH, len(left)):
             order = np.argpartition(-bounds[left], size) if len(left) > size else np.arange(len(left))
             now, left = left[order[:size]], left[order[size:]]
             found = np.concatenate([found, slots[now]])
@@ -60,7 +60,6 @@ class TierScorer:
             if len(scores) >= need:
                 worst = np.partition(scores, -need)[-need]
                 left, found, scores = left[bounds[left] >= worst], found[scores >= worst], scores[scores >= worst]
-            size *= _GROWTH
         return found, scores
 
     def _at_most(self, slots: Slots) -> Scores:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _SLACK = 1e-9
 """Sums of the same numbers in another order may differ by less."""
 
+_LOOKED_UP = 16
+"""A list so many times longer than what is looked for is searched; another is spread out by slot."""
+
 _OFTEN = 4
 """A word that more than one of so many snippets has tells little, and is looked up only where that may decide."""
 
@@ -195,6 +198,11 @@ class AskedWords:
         """The score of each of these snippets."""
         scores, wanted = self._sure[slots], slots.astype(np.uint32)
         for asked, carrying, weights in self._often:
+            if len(slots) * _LOOKED_UP > len(carrying):
+                by_slot = np.zeros(len(self._sure), dtype=np.float32)
+                by_slot[carrying] = weights
+                scores += asked * by_slot[slots].astype(np.float64)
+                continue
             places = np.minimum(np.searchsorted(carrying, wanted), len(carrying) - 1)
             has = carrying[places] == wanted
             scores[has] += asked * weights[places[has]].astype(np.float64)

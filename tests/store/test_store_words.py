@@ -54,4 +54,6 @@ def test_scores_are_those_of_the_definition(
     slots = np.arange(len(there))
     assert scores.exactly(slots).tolist() == pytest.approx(expected)
     assert scores.exactly(slots[::-2]).tolist() == pytest.approx(expected[::-2])
+    for slot in slots[:3]:
+        assert scores.exactly(slots[slot : slot + 1]).tolist() == pytest.approx(expected[slot : slot + 1])
     assert (scores.at_most(slots) >= scores.exactly(slots)).all()
