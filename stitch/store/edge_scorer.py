@@ -46,8 +46,8 @@ class TierScorer:
     def best(self, slots: Slots, *, need: int) -> tuple[Slots, Scores]:
         """The `need` most similar of these snippets and all that tie with them, in no order, with their scores."""
         if not self._similarity.vector and not self._similarity.words:
-            first = self._labels.ordered(slots, first=need)
-            return first, np.zeros(len(first))
+            in_order = self._labels.ordered(slots, first=need)
+            return in_order, np.zeros(len(in_order))
         if need <= 0:
             return slots[:0], np.zeros(0)
         bounds, first = self._at_most(slots), max(_FIRST, 2 * need)
