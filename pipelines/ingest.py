@@ -20,7 +20,7 @@ from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError, StepRejectedError
 from stitch.ingest.secrets import redact_text
 from stitch.ingest.streaming import batches
-from stitch.sources import FileSource, expand_paths
+from stitch.sources import FileSource, expand_paths, left_out
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -29,6 +29,7 @@ SOME_REJECTED = StepRejectedError.exit_code
 BATCH_STEPS = 256
 _ADDERS = 3
 """How many trajectories are added side by side where labels follow: with more, the first would be ready later."""
+_NAMES_SHOWN = 3
 _BUFFERED_STEPS = 4 * BATCH_STEPS
 
 
@@ -96,6 +97,14 @@ def command(
     if follow and dry_run:
         raise InputError("--dry-run cannot follow a file", hint="leave out one of the two")
     paths = list(files) if follow else expand_paths(files)
+    if others := left_out(files):
+        shown = ", ".join(Path(name).name for name in others[:_NAMES_SHOWN])
+        more = ", ..." if len(others) > _NAMES_SHOWN else ""
+        click.echo(
+            f"stitch: {len(others)} files in folders are left out, for their endings are not known ({shown}{more});"
+            " name a file itself to have it read",
+            err=True,
+        )
     if dry_run:
         sources = (item for path in paths for item in FileSource(path, trajectory=trajectory))
         print_estimate(estimate(sources, **settings), as_json=as_json)

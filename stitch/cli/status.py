@@ -29,7 +29,8 @@ def command(as_json: bool, **arguments: Any) -> None:
         print_json({**status.model_dump(), "model": spent.row()})
         return
     for name, value in status.model_dump().items():
-        click.echo(f"{name.replace('_', ' '):<15} {value}")
+        shown = ", ".join(f"{kind} {count}" for kind, count in value.items()) if isinstance(value, dict) else value
+        click.echo(f"{name.replace('_', ' '):<15} {shown if shown not in ('', None) else 'none'}")
     if spent.total.calls:
         click.echo("\nspent on language models")
         for line in spent.lines(most=_SHOWN_TRAJECTORIES):

@@ -1,7 +1,7 @@
 """Where steps come from: files and standard input, in the formats in which trajectories are written down."""
 
-from stitch.sources.files import FileSource, expand_paths
+from stitch.sources.files import FileSource, expand_paths, left_out
 from stitch.sources.following import FollowedFile
 from stitch.sources.formats import FORMATS, Format
 
-__all__ = ["FORMATS", "FileSource", "FollowedFile", "Format", "expand_paths"]
+__all__ = ["FORMATS", "FileSource", "FollowedFile", "Format", "expand_paths", "left_out"]

@@ -94,6 +94,13 @@ def expand_paths(paths: Iterable[str], *, empty: bool = False) -> list[str]:
     return files
 
 
+def left_out(paths: Iterable[str]) -> list[str]:
+    """The files in folders that `expand_paths` does not take, for their endings are not known."""
+    folders = [Path(path) for path in paths if Path(path).is_dir()]
+    found = (file for folder in folders for file in folder.rglob("*") if file.is_file())
+    return sorted(str(file) for file in found if not file.name.endswith(SUFFIXES))
+
+
 def stem_of(name: str) -> str:
     """The name of a file without its endings."""
     stem = Path(name).name if name != "-" else "stdin"

@@ -11,7 +11,7 @@ import pytest
 
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError
-from stitch.sources import FORMATS, FileSource, expand_paths
+from stitch.sources import FORMATS, FileSource, expand_paths, left_out
 
 STEP = {"role": "user", "content": "hi"}
 
@@ -153,6 +153,7 @@ def test_a_folder_stands_for_the_files_below_it(tmp_path):
     (tmp_path / "notes.md").write_text("no")
     wanted = [str(write(tmp_path / "a.jsonl", STEP)), str(write(tmp_path / "sub" / "b.json.gz", STEP))]
     assert expand_paths([str(tmp_path), "-"]) == [*wanted, "-"]
+    assert left_out([str(tmp_path), "-"]) == [str(tmp_path / "notes.md")]
 
 
 def test_a_path_that_is_not_there_and_a_folder_without_files_are_errors(tmp_path):
