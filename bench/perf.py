@@ -96,7 +96,11 @@ def command(steps: int, *, as_json: bool) -> None:
     click.echo(f"stitch: measuring a memory of {steps} steps; at 50000 this takes some minutes", err=True)
     figures = measure_performance(steps)
     if as_json:
-        click.echo(json.dumps({name: int(value) if value == int(value) else round(value, 4) for name, value in figures.items()}))
+        click.echo(
+            json.dumps(
+                {name: int(value) if value == int(value) else round(value, 4) for name, value in figures.items()}
+            )
+        )
     else:
         for name, value in figures.items():
             click.echo(f"{name:24} {value:12,.3f}")
@@ -107,7 +111,7 @@ def _skewed(rng: random.Random, values: tuple[str, ...]) -> str:
     return rng.choices(values, cum_weights=list(accumulate(1 / (n + 1) for n in range(len(values)))))[0]
 
 
-def _in_a_process(part: Callable[[str, int, int], dict[str, float]], *arguments: Any) -> dict[str, float]:
+def _in_a_process(part: Callable[..., dict[str, float]], *arguments: Any) -> dict[str, float]:
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
         return pool.submit(part, *arguments).result()
 
