@@ -258,13 +258,14 @@ def test_output_that_nobody_reads_ends_the_command_quietly(memory):
     assert "Traceback" not in done.stderr
 
 
-def test_files_of_a_folder_that_are_not_read_are_named(tmp_path):
+def test_files_of_a_folder_that_are_not_read_are_named(tmp_path, run):
     folder = tmp_path / "logs"
     folder.mkdir()
     for name in ("a.md", "b.png", "c.md", "d.md"):
         (folder / name).write_text("no")
     (folder / "steps.jsonl").write_text('{"role": "user", "content": "my password=hunter2secret"}')
-    result = run("ingest", str(folder), "--memory", "m")
-    assert "4 files in folders are left out" in result.stderr
-    assert "(a.md, b.png, c.md, ...)" in result.stderr
-    assert "redacted        password 1" in run("status", "--memory", "m").stdout
+    status, _, err = run("ingest", str(folder), "--memory", "m")
+    assert status == 0
+    assert "4 files in folders are left out" in err
+    assert "(a.md, b.png, c.md, ...)" in err
+    assert "redacted        password 1" in run("status", "--memory", "m")[1]
