@@ -95,7 +95,7 @@ class _Matrix:
             return np.zeros(0)
         top = int(rows.max()) + 1
         matrix = np.asarray(self.rows)  # every slice of a mapped array costs more than that of a plain one
-        products = matrix[rows] @ vector if len(rows) * _FEW < top else (matrix[:top] @ vector)[rows]
+        products = _products(matrix[rows], vector) if len(rows) * _FEW < top else _products(matrix[:top], vector)[rows]
         return products.astype(np.float64)
 
     def reserve(self, rows: int) -> None:
@@ -122,6 +122,13 @@ class _Matrix:
         if not rows:
             return np.empty((0, self._width), dtype=np.float32)
         return np.memmap(self._file, dtype=np.float32, mode="r+", shape=(rows, self._width))
+
+
+def _products(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    # Row by row: for a whole matrix BLAS would start threads, which wait for each other where processors are busy, and
+    # even with one thread it takes longer.
+    products: NDArray[np.float32] = np.matmul(matrix[:, None, :], vector[:, None])[:, 0, 0]
+    return products
 
 
 def _unit(vector: Sequence[float]) -> NDArray[np.float32]:
