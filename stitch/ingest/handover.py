@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core import Rejection, StepLabels, StepState
@@ -137,7 +138,7 @@ class Handover:
         else:
             begun, start = self._labeler.begin(trajectory), 0
         before = self._journal.entries(self._tenant, trajectory, start=max(0, start - WINDOW_STEPS), stop=start)
-        session = LineageSession(begun, before=before)
+        session = LineageSession(begun, before=before, earlier=partial(self._journal.entry, self._tenant, trajectory))
         missed = self._journal.entries(self._tenant, trajectory, start=start, stop=position)
         for chunk in chunks((entry for entry in missed if entry.labels), BATCH_STEPS):
             session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])

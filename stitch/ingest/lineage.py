@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from stitch.core import LabelInventory, LabelSession, Step, StepLabels, Trust
@@ -13,6 +14,8 @@ from stitch.ingest.entries import Entry, borrowed_trust
 WINDOW_STEPS = 64
 """Among so many steps before it a step's borrowed words are looked for."""
 
+_REMEMBERED_STEPS = 1_024
+"""Of so many steps the trust is remembered: more than are labeled before their labels are in the journal."""
 _HEAD_CHARS, _TAIL_CHARS = 6_000, 2_000
 _WORD = re.compile(r"\w+")
 _LEAST_CHARS = 3
@@ -32,19 +35,29 @@ class Past(NamedTuple):
 class LineageSession:
     """A labeling that also says how far its labels' borrowed words may be believed (`StepLabels.trust`).
 
-    A reference that was resolved from an earlier step has that step's trust. Every other word of the context, the
-    summary or a replacement that is not the step's own has the trust of the most trusted of the last 64 steps that
-    says it; a word that none of them says was found by whoever labels, and is trusted as an agent's. Labels that
-    already know their trust are left as they are.
+    A reference that was resolved from an earlier step has that step's trust. Every other word of the summary or a
+    replacement that is not the step's own has the trust of the most trusted of the last 64 steps, and of the steps
+    referred to, that says it; a word that none of them says was found by whoever labels, and is trusted as an agent's.
+    Words of the context count if only tools and documents say them. Labels that already know their trust are left as
+    they are.
 
     Args:
         session: Makes the labels.
         before: What stands before the first step to be labeled, as the journal has it.
+        earlier: Finds a step of the trajectory by its id, however long ago; one it does not know is not trusted.
     """
 
-    def __init__(self, session: LabelSession, *, before: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self,
+        session: LabelSession,
+        *,
+        before: Iterable[Entry] = (),
+        earlier: Callable[[str], Entry | None] = lambda step: None,
+    ) -> None:
         self._session = session
         self._past: deque[Past] = deque(maxlen=WINDOW_STEPS)
+        self._earlier = earlier
+        self._trusts: OrderedDict[str, Trust] = OrderedDict()
         for entry in before:
             if entry.labels is not None:
                 self._take(entry.step, entry.labels)
@@ -80,19 +93,25 @@ class LineageSession:
         said = step.whence().trust
         trust = min(said, borrowed_trust(labels, rewritten=bool(labels.references)))
         self._past.append(Past(step.id, trust, said, _words(step)))
+        if step.id is not None:
+            self._trusts[step.id] = trust
+            if len(self._trusts) > _REMEMBERED_STEPS:
+                self._trusts.popitem(last=False)
 
     def _borrowed(self, step: Step, labels: StepLabels) -> Trust:
         own = step.whence().trust
         if not (labels.references or labels.context or labels.summary):
             return own
         lowest: Trust = own
-        borrowed = [labels.context, labels.summary]
+        borrowed = [labels.summary]
+        far: list[Past] = []
         for reference in labels.references:
-            named = next((past for past in reversed(self._past) if past.id == reference.antecedent), None)
-            if named is not None:
+            if reference.antecedent is not None:
+                named = self._named(reference.antecedent)
+                if named is None:
+                    return Trust.LOW
                 lowest = min(lowest, named.trust)
-            elif reference.antecedent is not None:
-                return Trust.LOW  # too long ago to say
+                far.append(named)
             borrowed.append(reference.replacement)
         # What labels say is no text: it is cleaned and bounded, and stands in the summary too.
         values = (label.value for label in labels.intent.labels())
@@ -100,13 +119,32 @@ class LineageSession:
         for word in _split(" ".join(borrowed)) - known:
             if lowest is Trust.LOW:
                 break
-            lowest = min(lowest, self._trust_of(word, enough=lowest))
+            lowest = min(lowest, self._trust_of(word, enough=lowest, far=far))
+        # The context is not shown: it helps to find an answer by its question, which is the agent's as a rule.
+        for word in _split(labels.context) - known:
+            if lowest is Trust.LOW:
+                break
+            if self._trust_of(word, enough=Trust.MEDIUM, far=far) is Trust.LOW:
+                lowest = Trust.LOW
         return lowest
 
-    def _trust_of(self, word: str, *, enough: Trust) -> Trust:
+    def _named(self, step: str) -> Past | None:
+        """An earlier step by its id; None if there is none, or nobody has labeled it."""
+        near = next((past for past in reversed(self._past) if past.id == step), None)
+        entry = None if near else self._earlier(step)
+        if entry is None:
+            return near
+        said, trust = entry.step.whence().trust, self._trusts.get(step)
+        if trust is None:  # so long ago that its labels are in the journal
+            if entry.labels is None:
+                return None
+            trust = min(said, borrowed_trust(entry.labels, rewritten=bool(entry.labels.references)))
+        return Past(step, trust, said, _words(entry.step))
+
+    def _trust_of(self, word: str, *, enough: Trust, far: Sequence[Past]) -> Trust:
         """The trust of the most trusted step that says a word; the search ends where it is `enough`."""
         best: Trust | None = None
-        for past in reversed(self._past):
+        for past in chain(far, reversed(self._past)):
             if word in past.words:
                 best = past.said if best is None else max(best, past.said)
                 if best >= enough:

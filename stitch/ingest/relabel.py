@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -61,7 +62,10 @@ class _Run:
     def change(self) -> None:
         """Label the trajectory anew from its first step; labels that are this labeler's own stay."""
         ingestor, journal = self._ingestor, self._ingestor.journal
-        session = LineageSession(ingestor.labeler.begin(self._trajectory))
+        session = LineageSession(
+            ingestor.labeler.begin(self._trajectory),
+            earlier=partial(journal.entry, self._tenant, self._trajectory),
+        )
         with journal.transaction() as db:
             db.execute(
                 "DELETE FROM checkpoints WHERE trajectory ="

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -111,7 +112,9 @@ class LiveStates:
                 state.saved, state.inventory = 0, LabelInventory()
             first = max(0, state.saved - WINDOW_STEPS)
             before = self._journal.entries(state.tenant, state.trajectory, start=first, stop=state.saved)
-            session = LineageSession(session, before=before)
+            session = LineageSession(
+                session, before=before, earlier=partial(self._journal.entry, state.tenant, state.trajectory)
+            )
             state.inventoried, state.merges = state.saved, len(state.inventory.merges)
             missed = self._journal.entries(state.tenant, state.trajectory, start=state.saved, stop=state.position)
             for chunk in chunks(missed, BATCH_STEPS):
