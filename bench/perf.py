@@ -24,6 +24,7 @@ from stitch.core import Step
 TRAJECTORY_STEPS = 200
 SINGLE_ADDS = 200
 QUESTIONS = 200
+"""At most: a memory of fewer steps is added to, and asked, as often as it has steps."""
 CLIENT_LOCAL_STEPS = 1000
 """What qdrant-client's local mode can bear: it filters in Python, point by point."""
 
@@ -129,7 +130,7 @@ def _measure_ingest(memory: str, steps: int, seed: int) -> dict[str, float]:
     batches = [
         list(sample_steps(rng, min(TRAJECTORY_STEPS, steps - start))) for start in range(0, steps, TRAJECTORY_STEPS)
     ]
-    singles = list(sample_steps(rng, SINGLE_ADDS))
+    singles = list(sample_steps(rng, min(SINGLE_ADDS, steps)))
     with open_memory(memory) as opened:
         began = time.perf_counter()
         for number, batch in enumerate(batches):
@@ -149,7 +150,7 @@ def _measure_search(memory: str, steps: int, seed: int) -> dict[str, float]:
     open_s = time.perf_counter() - began
     with opened:
         opened.search(sample_question(rng))
-        searches = [_ms(opened.search, sample_question(rng)) for _ in range(QUESTIONS)]
+        searches = [_ms(opened.search, sample_question(rng)) for _ in range(min(QUESTIONS, steps))]
         resident = _resident_mb()
     return {
         "open_s": open_s,
@@ -191,7 +192,7 @@ def _measure_floors(memory: str, steps: int, seed: int) -> dict[str, float]:
 
     about: dict[str, Any] = {"embedder_name": embedder.name, "dimension": embedder.dimension}
     with closing(EdgeStore(memory, create=False, **about)) as store:
-        ranks = [_ms(store.rank, query()) for _ in range(QUESTIONS)]
+        ranks = [_ms(store.rank, query()) for _ in range(min(QUESTIONS, steps))]
         some = [snippet for _, snippet in zip(range(CLIENT_LOCAL_STEPS), store.scroll(tenant), strict=False)]
     vectors = np.random.default_rng(seed).standard_normal((steps, embedder.dimension)).astype(np.float32)
 
@@ -200,7 +201,7 @@ def _measure_floors(memory: str, steps: int, seed: int) -> dict[str, float]:
         best = np.argpartition(scores, -min(40, steps))[-40:]
         best[np.argsort(-scores[best])]
 
-    scans = [_ms(scan, vectors[rng.randrange(steps)]) for _ in range(QUESTIONS)]
+    scans = [_ms(scan, vectors[rng.randrange(steps)]) for _ in range(min(QUESTIONS, steps))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # local mode says of every request what it ignores
         local = ServerStore("http://local", client=QdrantClient(":memory:"), **about)
