@@ -58,15 +58,19 @@ def test_settings_are_read_or_refused(tmp_path: Path, text: str) -> None:
         check_one_line(error)
 
 
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    with open_memory(tmp_path_factory.mktemp("m")) as memory:
+        memory.add(Step(role="user", content="Let's plan day 1."), trajectory="t")
+        return list(memory.export())
+
+
 @settings(_MANY, max_examples=10)
 @given(st.lists(st.text(max_size=60) | _JSON.map(json.dumps), max_size=6), st.integers(0, 6))
 def test_lines_of_an_export_are_taken_in_or_named(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[str], at: int
+    tmp_path_factory: pytest.TempPathFactory, exported: list[str], lines: list[str], at: int
 ) -> None:
-    with open_memory(tmp_path_factory.mktemp("m")) as memory:
-        memory.add(Step(role="user", content="Let's plan day 1."), trajectory="t")
-        exported = list(memory.export())
-        mixed = [*exported[:at], *lines, *exported[at:]]
+    mixed = [*exported[:at], *lines, *exported[at:]]
     with open_memory(tmp_path_factory.mktemp("n")) as memory:
         told = memory.import_lines(mixed)
         assert told.rejections or mixed == exported

@@ -22,9 +22,9 @@ import stitch
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     try:
-        from re import _parser as parser  # the parts of a pattern are in no public module
+        from re import _parser as parser  # type: ignore[attr-defined]  # the parts of a pattern are in no public module
     except ImportError:
-        import sre_parse as parser  # type: ignore[no-redef]
+        import sre_parse as parser
 
 REPOSITORY = Path(__file__).parents[2]
 ROOTS = {"stitch": REPOSITORY / "stitch"} | {
