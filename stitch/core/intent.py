@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum
 from typing import Annotated, NamedTuple
 
@@ -35,6 +35,8 @@ class LabelKind(str, Enum):
     """Key entity type: a class of information that matters, such as *price* (§2.2.3)."""
     TARGET = "target"
     """The very thing a step is about. Not in the paper; only for comparison with the authors' code."""
+
+    __hash__ = str.__hash__  # that of an enumeration is Python code, and every look-up of a label calls it
 
 
 class Label(NamedTuple):
@@ -88,7 +90,10 @@ class ContextualIntent(BaseModel):
 
     def labels(self) -> frozenset[Label]:
         """All labels of this step, of every kind."""
-        return frozenset(self._each())
+        scope = [Label(LabelKind.SCOPE, self.scope)] if self.scope else []
+        events = [Label(LabelKind.EVENT_TYPE, value) for value in self.event_types]
+        entities = [Label(LabelKind.ENTITY_TYPE, value) for value in self.entity_types]
+        return frozenset(scope + events + entities + [Label(LabelKind.TARGET, value) for value in self.targets])
 
     def of(self, kind: LabelKind) -> tuple[str, ...]:
         """The labels of one kind."""
@@ -97,11 +102,6 @@ class ContextualIntent(BaseModel):
         if kind is LabelKind.EVENT_TYPE:
             return self.event_types
         return self.entity_types if kind is LabelKind.ENTITY_TYPE else self.targets
-
-    def _each(self) -> Iterator[Label]:
-        for kind in LabelKind:
-            for value in self.of(kind):
-                yield Label(kind, value)
 
 
 class IntentFilter(BaseModel):

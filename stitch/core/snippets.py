@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -20,6 +21,7 @@ A field that may be absent does not raise it: what was written before the field 
 """
 
 
+@lru_cache(maxsize=4096)
 def snippet_id(tenant: str, trajectory: str, step: str) -> str:
     """The id of the snippet of a step: a UUIDv5, so that storing twice changes nothing."""
     parts = (tenant, trajectory, step)

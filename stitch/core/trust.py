@@ -35,10 +35,9 @@ class Trust(Enum):
     MEDIUM = "medium"
     HIGH = "high"
 
-    @property
-    def level(self) -> int:
+    def __init__(self, name: str) -> None:
+        self.level = ("low", "medium", "high").index(name)
         """0 for low to 2 for high."""
-        return _LEVELS[self.value]
 
     def __lt__(self, other: Trust) -> bool:
         return self.level < other.level
@@ -56,8 +55,6 @@ class Trust(Enum):
         """The classes that meet this one as a minimum."""
         return tuple(trust for trust in Trust if trust >= self)
 
-
-_LEVELS = {"low": 0, "medium": 1, "high": 2}
 
 _USERS = frozenset({"user", "human", "customer", "client", "system", "developer", "operator"})
 _TOOLS = frozenset(

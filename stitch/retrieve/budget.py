@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -95,13 +95,14 @@ def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: T
 
 
 class _Entry(NamedTuple):
-    """A snippet on the page; sorts in the order in which things happened."""
+    """A snippet on the page; the first four sort in the order in which things happened."""
 
     trajectory: str
     position: int
     step: str
     rank: int
     snippet: MemorySnippet
+    header: str
     body: str
 
 
@@ -116,46 +117,49 @@ class _Page:
     def add(self, snippet: MemorySnippet) -> bool:
         """Put a snippet, or what fits of it, in its place; False if the page is full with it."""
         body = quote(snippet.resolved)
-        entry = _Entry(snippet.trajectory, snippet.position, snippet.step, len(self._entries), snippet, body)
-        place = bisect_left(self._entries, entry[:4], key=lambda other: other[:4])
-        above = self._entries[place - 1].snippet if place else None
-        header = _header(snippet, above)
-        below_cost = 0
+        order = (snippet.trajectory, snippet.position, snippet.step, len(self._entries))
+        place = bisect_left(self._entries, order, key=lambda other: other[:4])
+        header = _header(snippet, self._entries[place - 1].snippet if place else None)
+        below_header, below_cost = "", 0
         if place < len(self._entries):
-            below = self._entries[place].snippet
-            below_cost = self._count(_header(below, snippet)) - self._count(_header(below, above))
+            below = self._entries[place]
+            below_header = _header(below.snippet, snippet)
+            below_cost = self._count(below_header) - self._count(below.header)
 
         def cost(body: str) -> int:
             return self._count(f"{header}{body}{_END}") + below_cost
 
-        left = self._budget - self._spent
-        whole = cost(body) <= left
+        left, spent = self._budget - self._spent, cost(body)
+        whole = spent <= left
         if not whole:
             cut = _longest(body, _SENTENCE_END, lambda part: cost(part) <= left)
             if not cut and not self._entries:
                 cut = _longest(body, _WORD, lambda part: cost(part) <= left)
             if not cut:
                 return False
-            entry = entry._replace(body=cut)
-        self._entries.insert(place, entry)
-        self._spent += cost(entry.body)
+            body, spent = cut, cost(cut)
+        if below_header:
+            self._entries[place] = below._replace(header=below_header)
+        self._entries.insert(place, _Entry(*order, snippet, header, body))
+        self._spent += spent
         return whole
 
     def context(self) -> Context:
         """The text of the page. If the counter does not add up over lines, the last ranked hits may have to go."""
         while self._entries:
-            text = _OPEN + "".join(self._lines()) + _CLOSE
+            text = _OPEN + "".join(f"{entry.header}{entry.body}{_END}" for entry in self._entries) + _CLOSE
             tokens = self._count(text)
             if tokens <= self._budget:
                 return Context(text, tokens, tuple(entry.snippet.id for entry in self._entries))
-            self._entries.remove(max(self._entries, key=lambda entry: entry.rank))
+            self._remove_last_ranked()
         return _EMPTY
 
-    def _lines(self) -> Iterator[str]:
-        above: MemorySnippet | None = None
-        for entry in self._entries:
-            yield f"{_header(entry.snippet, above)}{entry.body}{_END}"
-            above = entry.snippet
+    def _remove_last_ranked(self) -> None:
+        place = max(range(len(self._entries)), key=lambda place: self._entries[place].rank)
+        del self._entries[place]
+        if place < len(self._entries):
+            below, above = self._entries[place], self._entries[place - 1].snippet if place else None
+            self._entries[place] = below._replace(header=_header(below.snippet, above))
 
 
 def _header(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
