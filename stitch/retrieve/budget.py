@@ -120,11 +120,11 @@ class _Page:
         order = (snippet.trajectory, snippet.position, snippet.step, len(self._entries))
         place = bisect_left(self._entries, order, key=lambda other: other[:4])
         header = _header(snippet, self._entries[place - 1].snippet if place else None)
-        below_header, below_cost = "", 0
-        if place < len(self._entries):
-            below = self._entries[place]
-            below_header = _header(below.snippet, snippet)
-            below_cost = self._count(below_header) - self._count(below.header)
+        below, below_cost = self._entries[place : place + 1], 0
+        if below:
+            pushed = below[0]._replace(header=_header(below[0].snippet, snippet))
+            below_cost = self._count(pushed.header) - self._count(below[0].header)
+            below = [pushed]
 
         def cost(body: str) -> int:
             return self._count(f"{header}{body}{_END}") + below_cost
@@ -138,9 +138,7 @@ class _Page:
             if not cut:
                 return False
             body, spent = cut, cost(cut)
-        if below_header:
-            self._entries[place] = below._replace(header=below_header)
-        self._entries.insert(place, _Entry(*order, snippet, header, body))
+        self._entries[place : place + 1] = [_Entry(*order, snippet, header, body), *below]
         self._spent += spent
         return whole
 
