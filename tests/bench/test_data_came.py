@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,13 @@ def test_the_release_is_fetched_once(tmp_path: Path) -> None:
     download_release(tmp_path, fetch=fetch)
     assert [call["repo_id"] for call in calls] == [REPOSITORY]
     assert len(load_came(tmp_path).questions) == 1
+
+
+def test_without_the_client_of_the_hub_its_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(InputError, match="client of the hub") as told:
+        download_release(tmp_path)
+    assert "huggingface-hub" in told.value.hint
 
 
 def test_a_download_that_fails_says_why(tmp_path: Path) -> None:

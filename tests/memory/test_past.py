@@ -11,9 +11,15 @@ from click.testing import CliRunner
 
 from stitch import Memory, Step, open_memory
 from stitch.cli.main import cli
+from stitch.core import Moment
+from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import InputError, SettingsError
-from stitch.ingest.forget import Selector
+from stitch.ingest import Ingestor, Journal
+from stitch.ingest.forget import Selector, correct
+from stitch.ingest.past import PastStore, in_the_past
 from stitch.observe.recalls import RecallLog
+from stitch.testing.labeling import ScriptedLabeler
+from stitch.testing.storing import ListStore
 
 TRIP = [
     Step(id="a", role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit."),
@@ -220,3 +226,34 @@ def test_of_several_trajectories_the_one_has_to_be_named(memory: Memory) -> None
     told = CliRunner().invoke(cli, ["why", "x", "a", "--memory", folder])
     assert told.exit_code == 2
     assert "there are 2" in told.output
+
+
+def test_the_store_of_the_past_holds_what_was_there_as_it_was_and_cannot_be_written() -> None:
+    moments = iter([1.0, 2.0, 3.0])
+    ingestor = Ingestor(
+        journal=Journal(":memory:"), store=ListStore(), embedder=HashingEmbedder(8), labeler=ScriptedLabeler(),
+        clock=lambda: next(moments),
+    )  # fmt: skip
+    for step in TRIP[:3]:
+        ingestor.add(step, tenant="a", trajectory="t")
+    first, *_, last = ingestor.store.scroll("a")
+    correct(ingestor, tenant="a", trajectory="t", step="a", at=4.0, by="ann", labels={"scope": "right"})
+    past = PastStore(ingestor.store, ingestor=ingestor, moment=Moment(2.0))
+    assert past.get("a", [first.id, last.id]) == [first]
+    assert [snippet.step for snippet in past.scroll("a")] == ["a", "b"]
+    assert past.count("a") == 3
+    for write in (lambda: past.put([]), lambda: past.delete("a", [first.id])):
+        with pytest.raises(InputError, match="past"):
+            write()
+    assert len(list(ingestor.store.scroll("a"))) == 3
+    past.flush()
+    past.close()
+    ingestor.close()
+
+
+def test_a_retriever_that_cannot_be_moved_does_not_answer_as_of_the_past(memory: Memory) -> None:
+    class Fixed:
+        mode = "fixed"
+
+    with pytest.raises(SettingsError, match="'fixed' cannot answer as of the past"):
+        in_the_past(Fixed(), ingestor=memory._ingestor, moment=Moment(1.0))  # type: ignore[arg-type]

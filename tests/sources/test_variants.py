@@ -369,6 +369,55 @@ def test_older_and_other_attributes_of_spans_are_read(tmp_path):
     assert brief(agent) == [("span", "invoke_agent Trip", (), None)]
 
 
+def test_messages_in_events_and_parts_of_spans_are_read(tmp_path):
+    def span(attributes=None, **more):
+        return {"name": "chat", "traceId": "t", "attributes": attributes or {}, **more}
+
+    prompts = [
+        {"name": "gen_ai.content.prompt", "attributes": {"gen_ai.prompt": "Weather in Oslo?"}},
+        {"name": "gen_ai.tool.message", "attributes": {"id": "c1", "name": "weather", "content": "sunny"}},
+        {"name": "gen_ai.choice", "attributes": {"message": "It is sunny"}},
+        {"name": "exception", "attributes": {"exception.type": "TimeoutError"}},
+    ]
+    assert brief(one(tmp_path, span(events=prompts))) == [SAID, ANSWERED, DONE]
+    parts = {
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.contents.0.message_content.text": "Weather in Oslo?",
+        "llm.input_messages.0.message.contents.1.message_content.text": "Today?",
+        "llm.input_messages.1.message.content": json.dumps("Be brief"),
+    }
+    (said, *_) = one(tmp_path, span(parts))
+    assert (said.step.role, said.step.content) == ("user", "Weather in Oslo?\nToday?")
+    tool = [
+        {"key": "gen_ai.tool.name", "value": {"stringValue": "weather"}},
+        {"key": "gen_ai.tool.call.arguments", "value": {"kvlistValue": {"values": [
+            {"key": "city", "value": {"stringValue": "Oslo"}},
+            {"key": "days", "value": {"arrayValue": {"values": [{"intValue": "1"}, {"intValue": "2"}]}}}]}}},
+    ]  # fmt: skip
+    answer = [{"name": "gen_ai.tool.message", "attributes": {"content": "sunny"}}]
+    items = one(tmp_path, span(tool, events=answer))
+    assert brief(items) == [CALLED, ANSWERED]
+    assert items[0].step.tool_calls[0].arguments == {"city": "Oslo", "days": [1, 2]}
+    assert brief(one(tmp_path, span({"gen_ai.tool.name": "weather"}))) == [CALLED], "nobody says what it answered"
+
+
+@pytest.mark.parametrize(
+    ("began", "timestamp"), [(1767225600, 1767225600.0), (1767225600000000000, 1767225600.0), ("soon", None)]
+)
+def test_a_span_began_when_it_says_in_whatever_unit(tmp_path, began, timestamp):
+    (item,) = one(tmp_path, {"name": "chat", "traceId": "t", "start_time": began, "attributes": {"x": 1}})
+    assert item.step.timestamp == timestamp
+
+
+def test_a_message_of_a_span_that_breaks_the_rules_is_rejected_alone(tmp_path):
+    path = tmp_path / "spans.jsonl"
+    said = json.dumps([{"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}, USER])
+    path.write_text(json.dumps({"name": "chat", "traceId": "t", "attributes": {"gen_ai.input.messages": said}}))
+    items = list(FileSource(path))
+    assert [item.line for item in items if isinstance(item, Rejection)] == [1]
+    assert brief([item for item in items if isinstance(item, SourcedStep)]) == [SAID]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -442,7 +491,23 @@ def test_events_that_break_the_rules_are_rejected_alone(tmp_path):
         {"id": "b", "result": []},
         {"id": "c", "mapping": {"a": {"message": {"content": "x"}, "parent": None, "children": ["a", "z"]}}},
         {"data": [USER, 3, {"hello": 1}]},
+        {"history": [{"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}, USER], "trajectory": []},
+        {"id": "d", "content": [{"class_": "text_observation", "content": "x"}, {"content": "y"}]},
     ]
     path.write_text("\n".join(map(json.dumps, broken)))
     rejected = [item.line for item in FileSource(path) if isinstance(item, Rejection)]
-    assert rejected == [1, 2, 3, 4, 4]
+    assert rejected == [1, 2, 3, 4, 4, 5, 6]
+
+
+def test_what_a_spoken_event_of_open_hands_says_beside_its_words_is_kept(tmp_path):
+    said, seen = one(
+        tmp_path,
+        {"history": [
+            {"id": 0, "source": "user", "action": "message", "message": "Shown",
+             "args": {"content": "Weather in Oslo?", "wait": True}},
+            {"id": 1, "source": "environment", "observation": "run", "message": "It ran", "content": "sunny"},
+        ]},
+    )  # fmt: skip
+    assert (said.step.role, said.step.content) == ("user", "Weather in Oslo?")
+    assert (said.step.metadata["message"], said.step.metadata["args"]) == ("Shown", {"wait": True})
+    assert (seen.step.role, seen.step.content, seen.step.metadata["message"]) == ("tool", "sunny", "It ran")
