@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -217,6 +219,8 @@ def test_settings_are_shown_with_their_sources(run, monkeypatch):
         (("status", "--memory", "none", "--tenant", " "), 2, "tenant"),
         (("ingest", "none.jsonl", "--memory", "m"), 2, "no such file"),
         (("config", "--config", "none.yaml"), 2, "none.yaml"),
+        (("ingest", "--follow", "--dry-run", "log.jsonl", "--memory", "m"), 2, "--dry-run cannot follow a file"),
+        (("relabel", "--memory", "none"), 2, "none"),
         (("query", "x", "--memory", "none", "-k", "0"), 2, "-k"),
     ],
 )
@@ -225,6 +229,13 @@ def test_errors_say_what_to_do_on_standard_error_and_by_exit_status(run, argumen
     assert (status, out) == (code, "")
     assert message in err
     assert "Traceback" not in err
+
+
+def test_failed_steps_are_counted_where_the_state_of_a_memory_is_told(run, memory):
+    with closing(sqlite3.connect(Path(memory) / "journal.sqlite")) as db, db:
+        db.execute("UPDATE states SET state = 'failed', reason = 'no answer' WHERE seq = 2")
+    code, _, err = run("status", "--memory", memory)
+    assert (code, err) == (0, "1 steps failed; they are kept, and searchable without labels\n")
 
 
 def test_a_memory_in_use_names_its_owner(run, memory):

@@ -219,6 +219,19 @@ def test_recalls_are_listed_when_they_are_kept(memory: Memory, monkeypatch: pyte
     assert [recall["query"] for recall in shown["recalls"]] == ["breakfast for day 1"]
 
 
+def test_of_many_hits_of_a_recall_the_first_are_listed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        memory.add(Step(role="user", content=f"Breakfast on day {number + 3}?"), trajectory="trip")
+    found = len(memory.search("breakfast", k=9).hits)
+    folder = str(memory.folder)
+    memory.close()
+    monkeypatch.setenv("STITCH_RECALL_LOG", "5")
+    listed = CliRunner().invoke(cli, ["recalls", "--memory", folder]).output
+    assert found > 5
+    assert f"and {found - 5} more" in listed
+    assert listed.count(" step ") == 5
+
+
 def test_of_several_trajectories_the_one_has_to_be_named(memory: Memory) -> None:
     memory.add(TRIP[0], trajectory="other")
     folder = str(memory.folder)

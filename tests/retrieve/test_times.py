@@ -67,6 +67,11 @@ def test_a_question_that_asks_for_the_time_names_none() -> None:
     assert spans_of("May I ask who will march on the 99 May?", asked=ASKED) == []
 
 
+def test_a_day_that_no_calendar_has_is_no_time() -> None:
+    assert spans_of("Who came on February 30, 2023, and who on 2023-02-31?", asked=ASKED) == []
+    assert spans_of("What happened on the last day of 2022?", asked=None) == []
+
+
 @settings(deadline=None, max_examples=100)
 @given(st.text(alphabet="0123456789 /-adgosyMarchlstweek", max_size=40), st.none() | st.integers(1, 3_000_000))
 def test_any_text_is_read(text: str, asked: int | None) -> None:
