@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -129,13 +129,15 @@ def _check(payload: Payload, snippet: MemorySnippet) -> None:
 
 def _is_unicode(value: object) -> bool:
     if isinstance(value, str):
+        if value.isascii():
+            return True
         try:
             value.encode()
         except UnicodeEncodeError:
             return False
         return True
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):  # to ask for a Mapping or Sequence costs ten times as much
         return all(map(_is_unicode, value.values()))
-    if isinstance(value, Sequence):
+    if isinstance(value, list | tuple):
         return all(map(_is_unicode, value))
     return True

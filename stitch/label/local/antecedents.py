@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log
 from typing import Any
 
+import orjson
 from pydantic import JsonValue
 
 from stitch.label.local.language import FUNCTION_WORDS
@@ -278,7 +279,8 @@ class Antecedents:
 
     def save(self) -> dict[str, JsonValue]:
         """Return everything as JSON values."""
-        return asdict(self)
+        saved: dict[str, JsonValue] = orjson.loads(orjson.dumps(self))  # many times faster than `asdict`
+        return saved
 
     @classmethod
     def load(cls, data: dict[str, Any]) -> Antecedents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from stitch.label.local.language import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, listed
@@ -95,6 +96,7 @@ def plain(text: str) -> str:
     return text[:MAX_READ_CHARS].translate(_STRAIGHT)
 
 
+@lru_cache(maxsize=16_384)
 def name_key(name: str) -> str:
     """Return what two writings of one name have in common: lower case, no periods, no article."""
     words = name.lower().replace(".", "").split()

@@ -245,7 +245,7 @@ def _addressees(text: str, role: str, speakers: Mapping[str, object]) -> tuple[t
     opens = False
     for match in _NICK.finditer(text[:400]):
         word = match.group().lower().strip(".?!()@\"'")
-        if len(word) > 1 and word != role and word not in FUNCTION_WORDS and word in speakers and word not in named:
+        if word in speakers and len(word) > 1 and word != role and word not in FUNCTION_WORDS and word not in named:
             if match.start() == 0 and text[match.end() : match.end() + 1] in ":,;":
                 opens = True
             named.append(word)

@@ -11,7 +11,6 @@ More than 400 lines because choosing, assigning and joining share one memory of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import lru_cache
 from importlib.resources import files
 from operator import mul
@@ -405,7 +404,7 @@ class ScopeTracker:
         """Everything remembered, as JSON values."""
         return {
             "scopes": [_saved(scope) for scope in self.scopes],
-            "stream": asdict(self._stream),
+            "stream": orjson.loads(orjson.dumps(self._stream)),
             "holders": self._holders,
             "parents": self._parents,
             "left": self._left,
@@ -431,7 +430,8 @@ def shipped_weights() -> Mapping[str, float]:
 
 
 def _saved(scope: Scope) -> dict[str, Any]:
-    return {**asdict(scope), "rivals": {number: list(rival) for number, rival in scope.rivals.items()}}
+    saved: dict[str, Any] = orjson.loads(orjson.dumps(scope, default=list))  # many times faster than `asdict`
+    return saved
 
 
 def _restored(saved: Mapping[str, Any]) -> Scope:
