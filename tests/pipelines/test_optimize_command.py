@@ -183,7 +183,7 @@ def test_corrections_teach_and_stay(run, provider, tmp_path):
     for n in range(6):
         rows = [{key: row[key] for key in ("role", "content")} for row in days(n)["steps"]]
         write_lines(tmp_path / f"trip-{n}.jsonl", rows)
-        assert run("ingest", f"trip-{n}.jsonl", "--memory", "m")[0] == 0
+    assert run("ingest", *(f"trip-{n}.jsonl" for n in range(6)), "--memory", "m")[0] == 0
     code, _, err = run("correct", "3", "--scope", "plan of day 2", "--memory", "m")
     assert (code, "6 trajectories have a step '3'" in err, "--trajectory" in err) == (2, True, True)
     code, _, err = run("correct", "99", "--scope", "x", "--memory", "m")

@@ -49,7 +49,7 @@ class SnippetStoreContract:
 
     worlds = 4
     """How many random stores are asked."""
-    questions = 500
+    questions = 300
     """How many random questions each is asked."""
     snippets = 150
     """How many snippets each of them holds."""
