@@ -9,6 +9,7 @@ from typing import Any
 import click
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import shown
+from stitch.bench.goals import goal_rows
 from stitch.bench.runs import BUDGETS, Run, read_run
 
 from stitch.errors import InputError
@@ -25,6 +26,9 @@ def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> str:
     """The Markdown page of some runs, and of saved figures of labels and rewrites."""
     lines = ["# Results", "", _ABOUT]
     lines += _overview(runs)
+    if rows := list(goal_rows(runs, saved)):
+        lines += ["", "## Against the goals", "", _GOALS, ""]
+        lines += _table(["set", "measure", "trivial", "goal", "`stitch`", ""], rows)
     for suite in ("came", "retrieval"):
         own = [run for run in runs if run.manifest.settings.suite == suite]
         for run in own:
@@ -46,9 +50,15 @@ share among the ranked steps whose texts fit the budget; `in 1,024` and `in 2,04
 `answer_in_context`: share of the gold items that stand literally in the context inside the budget; `evidence_recall`:
 share of the gold turns of which a part stands there. Brackets: 95 % bootstrap interval over questions. Times are those
 of a shared machine, with contexts made only where the suite needs them. Where a question asks for a list, the memories
-cut long steps to the sentences that name something, with labels and without; the baselines show raw steps. `stitch-
-unlabeled` is the same memory searched without labels, `stitch-gold` the same with gold labels, `oracle` the evidence
-itself."""
+cut long steps to the sentences that name something, with labels and without; the baselines show raw steps.
+`stitch-unlabeled` is the same memory searched without labels, `stitch-gold` the same with gold labels, `oracle` the
+evidence itself."""
+
+
+_GOALS = """\
+Local labels, no model. The weights of the scope tracker are fitted on parts of star, sgd, irc, tiage, dialseg711 and
+sgd_interleaved, so that those rows flatter; held-out figures, what was tried, and what holds back what is not reached:
+`stitch/label/local/README.md`. Names of the sets are those of their files."""
 
 
 def _overview(runs: Sequence[Run]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from stitch.bench.commands import group
+from stitch.bench.goals import goal_rows
 from stitch.bench.manifest import RunSettings, claim, new_manifest
 from stitch.bench.page import table
 from stitch.bench.records import Answered, Prepared, Record, append, prepared_file, record_file
@@ -32,9 +34,9 @@ RANKINGS: dict[str, dict[str, tuple[str, ...]]] = {
 EVIDENCE = {"q1": ("a",), "q2": ("c",), "q3": ("a",)}
 
 
-def make_run(folder: Path, *, suite: str = "retrieval", cost: float = 0.0) -> Path:
+def make_run(folder: Path, *, suite: str = "retrieval", cost: float = 0.0, name: str = "toy <set>") -> Path:
     settings = RunSettings(
-        suite=suite, set="toy <set>", data_sha256="0" * 64, k=200, budget_tokens=100, tokenizer="pieces-1",
+        suite=suite, set=name, data_sha256="0" * 64, k=200, budget_tokens=100, tokenizer="pieces-1",
         labels="local-1", embedder="static",
     )  # fmt: skip
     claim(folder, new_manifest(settings, command="stitch bench retrieval --data toy", notes=("one note",)))
@@ -179,3 +181,19 @@ def test_only_one_figure_of_a_column_is_the_best() -> None:
     assert html.count('class="best"') == 1
     assert '<tr class="first"><th scope="row">b</th><td class="best">0.9</td>' in html
     assert 'class="best"' not in table(["m", "x"], [["a", "0.1"]], best=True)
+
+
+def test_goals_are_compared_with_what_was_run(tmp_path: Path) -> None:
+    run = read_run(make_run(tmp_path / "r", name="sgd_interleaved"))
+    types = dict(zip(("q1", "q2", "q3"), ("S-hard", "M", "L-hard"), strict=True))
+    records = {m: [r.model_copy(update={"type": types[r.question]}) for r in own] for m, own in run.records.items()}
+    run = replace(run, records=records)
+    saved = [{"set": "gecor", "bleu": 70.04, "copy_bleu": 57.7}, {"set": "star", "scope": {"bcubed_f1": 0.8}}]
+    rows = {(row[0], row[1]): row[3:] for row in goal_rows([run], saved)}
+    assert rows["sgd_interleaved", "recall@10"] == ["0.75", "1.000", "reached"]
+    assert rows["sgd_interleaved", "recall@10, hard"] == ["0.60", "1.000", "reached"]
+    assert rows["sgd_interleaved", "recall@10, S / M / L"][1:] == ["1.000 / 1.000 / 1.000", "reached"]
+    assert rows["gecor", "bleu"] == ["70.0", "70.0", "reached"]
+    assert rows["star", "scope bcubed_f1"] == ["0.85", "0.800", "**not reached**"]
+    assert len(rows) == 5
+    assert list(goal_rows([], [])) == []
