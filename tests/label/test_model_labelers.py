@@ -1,4 +1,7 @@
-"""Both model labelers: the contract, what a prompt shows, and what a model's words become."""
+"""Both model labelers: the contract, what a prompt shows, and what a model's words become.
+
+More than 400 lines because both labelers keep the same promises, and are held to them side by side.
+"""
 
 from __future__ import annotations
 

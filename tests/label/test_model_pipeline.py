@@ -1,4 +1,7 @@
-"""From the command to the store with a provider on this machine: nothing is lost, whatever the provider does."""
+"""From the command to the store with a provider on this machine: nothing is lost, whatever the provider does.
+
+More than 400 lines because all faults of a provider are met by one pipeline, with one memory to look at.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The forms in which other versions and programs write the same formats: all are recognized, none loses a word."""
+"""The forms in which other versions and programs write the same formats: all are recognized, none loses a word.
+
+More than 400 lines because one conversation is written in every form, and each is compared with the others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The store in process: the contract, and what only a folder with one owner can promise."""
+"""The store in process: the contract, and what only a folder with one owner can promise.
+
+More than 400 lines because what one owner of a folder promises is tested on the same few records.
+"""
 
 from __future__ import annotations
 
