@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from stitch.bench.metrics.scores import mean
@@ -27,6 +28,10 @@ class Goal:
 
 def _hard(record: Record) -> bool:
     return record.type.endswith("-hard")
+
+
+def _of_size(record: Record, *, size: str) -> bool:
+    return record.type.split("-")[0] == size
 
 
 def _travel(record: Record) -> bool:
@@ -69,7 +74,7 @@ def goal_rows(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]]) -> Iterat
             yield _row(goal.set, measure, goal.trivial, goal.least, reached)
     run = by_set.get("sgd_interleaved")
     if run is not None:
-        sizes = [_mean(run, "recall@10", lambda r, size=size: r.type.split("-")[0] == size) for size in SIZES]
+        sizes = [_mean(run, "recall@10", partial(_of_size, size=size)) for size in SIZES]
         if None not in sizes:
             small, middle, large = (size or 0.0 for size in sizes)
             shown = f"{small:.3f} / {middle:.3f} / {large:.3f}"

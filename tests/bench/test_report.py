@@ -188,7 +188,10 @@ def test_goals_are_compared_with_what_was_run(tmp_path: Path) -> None:
     types = dict(zip(("q1", "q2", "q3"), ("S-hard", "M", "L-hard"), strict=True))
     records = {m: [r.model_copy(update={"type": types[r.question]}) for r in own] for m, own in run.records.items()}
     run = replace(run, records=records)
-    saved = [{"set": "gecor", "bleu": 70.04, "copy_bleu": 57.7}, {"set": "star", "scope": {"bcubed_f1": 0.8}}]
+    saved: list[dict[str, Any]] = [
+        {"set": "gecor", "bleu": 70.04, "copy_bleu": 57.7},
+        {"set": "star", "scope": {"bcubed_f1": 0.8}},
+    ]
     rows = {(row[0], row[1]): row[3:] for row in goal_rows([run], saved)}
     assert rows["sgd_interleaved", "recall@10"] == ["0.75", "1.000", "reached"]
     assert rows["sgd_interleaved", "recall@10, hard"] == ["0.60", "1.000", "reached"]
