@@ -73,7 +73,7 @@ def test_lines_of_an_export_are_taken_in_or_named(
     mixed = [*exported[:at], *lines, *exported[at:]]
     with open_memory(tmp_path_factory.mktemp("n")) as memory:
         told = memory.import_lines(mixed)
-        assert told.rejections or mixed == exported
+        assert told.rejections or [line for line in mixed if line.strip()] == exported
         assert memory.verify().disagreements == ()
 
 
