@@ -27,6 +27,11 @@ STEPS = [
 ]
 
 
+def heed_interrupts():
+    """In a new process: heed SIGINT, though the tests may run in a background job, which is told to ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture(autouse=True)
 def _empty_folder_and_environment(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -247,7 +252,9 @@ def test_a_memory_in_use_names_its_owner(run, memory):
 
 def test_standard_input_is_stored_step_by_step_and_ctrl_c_loses_nothing(tmp_path):
     command = [str(Path(sys.executable).parent / "stitch"), "ingest", "-", "--memory", "m"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=heed_interrupts
+    )
     assert process.stdin is not None
     assert process.stderr is not None
     for step in STEPS[:3]:

@@ -23,6 +23,11 @@ class Enough(Exception):  # noqa: N818 - it ends what has no end
     """Nobody waits any more."""
 
 
+def heed_interrupts():
+    """In a new process: heed SIGINT, though the tests may run in a background job, which is told to ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def line(number):
     return json.dumps({"role": "user", "content": f"Book the hotel for day {number}"}) + "\n"
 
@@ -97,7 +102,7 @@ def test_interrupting_ends_with_a_report_and_its_status(tmp_path):
     file.write_text(line(0) + line(1)[:7])
     stitch = str(Path(sys.executable).parent / "stitch")
     command = [stitch, "ingest", "--follow", str(file), "--memory", str(tmp_path / "m"), "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
     offsets = tmp_path / "m" / OFFSETS_FILE
     ends = time.monotonic() + 60
     while not offsets.exists() and time.monotonic() < ends:
