@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 
 from stitch import open_memory
-from stitch.cli import main
-from stitch.config import Settings
 
 STEPS = [
     {"role": "user", "content": "Let's plan day 1. One idea for breakfast is the Olympus Summit Dining Hall."},
@@ -30,25 +28,6 @@ STEPS = [
 def heed_interrupts():
     """In a new process: heed SIGINT, though the tests may run in a background job, which is told to ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@pytest.fixture(autouse=True)
-def _empty_folder_and_environment(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in [*Settings.model_fields, "config"]:
-        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
-
-
-@pytest.fixture
-def run(monkeypatch, capfd):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture

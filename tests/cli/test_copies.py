@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from stitch import Step, open_memory
-from stitch.cli import main
-from stitch.config import Settings
 
 STEPS = [
     Step(role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit Dining Hall."),
@@ -19,25 +16,10 @@ STEPS = [
 
 
 @pytest.fixture(autouse=True)
-def _empty_folder_and_environment(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in [*Settings.model_fields, "config"]:
-        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
+def _two_tenants(empty_folder):
     for tenant in ("default", "ann"):
         with open_memory("m", tenant=tenant) as opened:
             opened.add_many(STEPS, trajectory=f"trip of {tenant}")
-
-
-@pytest.fixture
-def run(monkeypatch, capfd):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 def test_an_export_goes_through_a_file_or_a_pipe_into_another_memory(run):

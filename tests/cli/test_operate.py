@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from stitch import Step, open_memory
-from stitch.cli import main
-from stitch.config import Settings
 from stitch.store import EdgeStore
 
 STEPS = [
@@ -20,25 +17,6 @@ STEPS = [
     Step(role="user", content="How much is the first restaurant I raised for day 1's breakfast?"),
     Step(role="assistant", content="It is priced at around $76.22."),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _empty_folder_and_environment(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in [*Settings.model_fields, "config"]:
-        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
-
-
-@pytest.fixture
-def run(monkeypatch, capfd):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture
