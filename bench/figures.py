@@ -38,6 +38,11 @@ class Figures(dict[str, Any]):
             self[name] = round(value, DIGITS) if isinstance(value, float) else value
 
 
+def plain(figures: Mapping[str, float]) -> dict[str, float]:
+    """Figures with whole numbers whole, and four digits of the others."""
+    return {name: int(value) if value == int(value) else round(value, 4) for name, value in figures.items()}
+
+
 def print_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object to standard output."""
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())

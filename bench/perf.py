@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from stitch.bench.figures import plain
 
 from stitch.core import Step
 
@@ -97,11 +98,7 @@ def command(steps: int, *, as_json: bool) -> None:
     click.echo(f"stitch: measuring a memory of {steps} steps; at 50000 this takes some minutes", err=True)
     figures = measure_performance(steps)
     if as_json:
-        click.echo(
-            json.dumps(
-                {name: int(value) if value == int(value) else round(value, 4) for name, value in figures.items()}
-            )
-        )
+        click.echo(json.dumps(plain(figures)))
     else:
         for name, value in figures.items():
             click.echo(f"{name:24} {value:12,.3f}")

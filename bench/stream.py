@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from stitch.bench.figures import plain
 from stitch.bench.perf import _in_a_process, _ms, _percentile, _resident_mb, sample_question, sample_steps
 
 from stitch.cli.options import json_option, print_json
@@ -63,7 +64,7 @@ def command(steps: int, trajectories: int, *, as_json: bool) -> None:
       stitch bench stream --steps 200000 --trajectories 1000 --json
     """
     click.echo(f"stitch: streaming {steps} steps; a million takes a good while", err=True)
-    figures = {name: round(value, 3) for name, value in measure_stream(steps, trajectories=trajectories).items()}
+    figures = plain(measure_stream(steps, trajectories=trajectories))
     if as_json:
         print_json(figures)
         return
