@@ -19,7 +19,7 @@ from stitch.core import ContextualIntent, Label, LabelKind, Step, StepLabels, St
 from stitch.errors import InputError
 from stitch.ingest.entries import Entry, encode_labels, encode_step
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.journal import Journal
+from stitch.ingest.journal import Journal, forget_checkpoint
 from stitch.ingest.repair import NEXT_FOLDER
 from stitch.ingest.traces import Proof, remove_lines, search_files, traces_of
 
@@ -188,7 +188,7 @@ def correct(
                 db.execute("UPDATE labels SET labels = ? WHERE seq = ?", (encode_labels(made, step=step), entry.seq))
                 state = StepState.LABELED
             db.execute("UPDATE states SET state = ?, reason = '' WHERE seq = ?", (state.value, entry.seq))
-            _drop_checkpoint(db, tenant, trajectory)
+            forget_checkpoint(db, tenant, trajectory)
 
     ingestor.rework(tenant, trajectory, change)
 
@@ -308,7 +308,7 @@ def _erase_rows(
     with journal.transaction() as db:
         for statement in _DELETIONS:
             db.execute(statement, (seqs,))
-        _drop_checkpoint(db, tenant, trajectory)
+        forget_checkpoint(db, tenant, trajectory)
         db.executemany("UPDATE labels SET labels = ? WHERE seq = ?", rewritten)
         db.executemany(
             "UPDATE states SET state = 'labeled' WHERE seq = ? AND state = 'stored'", [(seq,) for _, seq in rewritten]
@@ -411,10 +411,3 @@ def _by_trajectory(selected: Iterable[Selected]) -> list[tuple[str, list[Selecte
 
 def _seqs(selected: Iterable[Selected]) -> str:
     return json.dumps([each.seq for each in selected])
-
-
-def _drop_checkpoint(db: Any, tenant: str, trajectory: str) -> None:
-    db.execute(
-        "DELETE FROM checkpoints WHERE trajectory = (SELECT number FROM trajectories WHERE tenant = ? AND name = ?)",
-        (tenant, trajectory),
-    )

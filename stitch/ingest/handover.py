@@ -20,6 +20,7 @@ from stitch.core import Rejection, StepLabels, StepState
 from stitch.errors import ReplyError
 from stitch.ingest.entries import Checkpoint, Entry, encode_labels
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.journal import forget_checkpoint
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
 from stitch.ingest.state import BATCH_STEPS, chunks
 
@@ -183,11 +184,7 @@ class Handover:
             db.executemany(
                 "UPDATE states SET state = 'labeled', reason = '' WHERE seq = ?", [(seq,) for seq, _ in rows]
             )
-            db.execute(
-                "DELETE FROM checkpoints WHERE trajectory ="
-                " (SELECT number FROM trajectories WHERE tenant = ? AND name = ?)",
-                (self._tenant, trajectory),
-            )
+            forget_checkpoint(db, self._tenant, trajectory)
         if checkpoint is not None:
             self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
 

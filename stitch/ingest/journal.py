@@ -449,3 +449,11 @@ def _entry(row: Sequence[Any]) -> Entry:
     step = Step.model_validate_json(payload)
     made = StepLabels.model_validate_json(labels) if labels is not None else None
     return Entry(seq, tenant, trajectory, position, step, recorded, StepState(state), reason, made)
+
+
+def forget_checkpoint(db: sqlite3.Connection, tenant: str, trajectory: str) -> None:
+    """Forget what the labeling of a trajectory remembered: it is learnt again from the steps and their labels."""
+    db.execute(
+        "DELETE FROM checkpoints WHERE trajectory = (SELECT number FROM trajectories WHERE tenant = ? AND name = ?)",
+        (tenant, trajectory),
+    )

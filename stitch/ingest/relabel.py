@@ -11,6 +11,7 @@ from stitch.core import StepLabels, StepState
 from stitch.errors import ReplyError
 from stitch.ingest.entries import Checkpoint, Entry, encode_labels
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.journal import forget_checkpoint
 from stitch.ingest.lineage import LineageSession
 from stitch.ingest.state import BATCH_STEPS, chunks
 
@@ -67,11 +68,7 @@ class _Run:
             earlier=partial(journal.entry, self._tenant, self._trajectory),
         )
         with journal.transaction() as db:
-            db.execute(
-                "DELETE FROM checkpoints WHERE trajectory ="
-                " (SELECT number FROM trajectories WHERE tenant = ? AND name = ?)",
-                (self._tenant, self._trajectory),
-            )
+            forget_checkpoint(db, self._tenant, self._trajectory)
         position = 0
         stop = journal.labeled(self._tenant, self._trajectory)
         for chunk in chunks(journal.entries(self._tenant, self._trajectory, stop=stop), BATCH_STEPS):

@@ -12,7 +12,7 @@ from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, Ste
 from stitch.errors import JournalError
 from stitch.ingest.entries import Entry, differences
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.journal import Journal
+from stitch.ingest.journal import Journal, forget_checkpoint
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.store.owner import Ownership
 
@@ -105,11 +105,7 @@ def drop_checkpoint(ingestor: Ingestor, *, tenant: str, trajectory: str) -> None
 
     def drop() -> None:
         with ingestor.journal.transaction() as db:
-            db.execute(
-                "DELETE FROM checkpoints WHERE trajectory ="
-                " (SELECT number FROM trajectories WHERE tenant = ? AND name = ?)",
-                (tenant, trajectory),
-            )
+            forget_checkpoint(db, tenant, trajectory)
 
     ingestor.rework(tenant, trajectory, drop)
 
