@@ -111,7 +111,7 @@ def command(
         return
     with opened_memory(must_exist=False, **settings) as memory:
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
-        with _rejects_file(rejects_path) as reject, _progress() as advance:
+        with _rejects_file(rejects_path, tenant=memory.tenant) as reject, _progress() as advance:
             report = IngestReport()
             try:
                 report = ingest(
@@ -338,8 +338,8 @@ def print_estimate(cost: LabelingEstimate, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _rejects_file(path: Path) -> Iterator[Callable[[Rejection], None]]:
-    """Yield a function that appends a rejection to the file; the file is made when there is one."""
+def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], None]]:
+    """Yield a function that appends a rejection of a tenant to the file; the file is made when there is one."""
     file: IO[bytes] | None = None
 
     def reject(rejection: Rejection) -> None:
@@ -350,7 +350,7 @@ def _rejects_file(path: Path) -> Iterator[Callable[[Rejection], None]]:
         try:
             if file is None:
                 file = path.open("ab")
-            file.write(orjson.dumps(rejection.model_dump(), option=orjson.OPT_APPEND_NEWLINE))
+            file.write(orjson.dumps({"tenant": tenant, **rejection.model_dump()}, option=orjson.OPT_APPEND_NEWLINE))
             file.flush()
         except OSError as error:
             raise InputError(

@@ -126,6 +126,7 @@ def test_wrong_lines_are_named_written_down_and_counted_and_the_rest_is_stored(r
     written = [json.loads(line) for line in Path("m/rejects.jsonl").read_text().splitlines()]
     assert sorted(rejected["line"] for rejected in written) == [2, 3, 4]
     assert all(rejected["source"] == str(path) and rejected["reason"] for rejected in written)
+    assert {rejected["tenant"] for rejected in written} == {"default"}
 
 
 def test_a_step_over_the_limit_is_rejected(run, trip, monkeypatch):
