@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -36,6 +36,11 @@ _DELETIONS = (
     "DELETE FROM unflushed WHERE seq IN (SELECT value FROM json_each(?))",
     "DELETE FROM history WHERE seq IN (SELECT value FROM json_each(?))",
     "DELETE FROM redactions WHERE seq IN (SELECT value FROM json_each(?))",
+)
+
+_LABELS_BEFORE = (
+    "SELECT number, seq, labels FROM history"
+    " WHERE labels IS NOT NULL AND seq IN (SELECT value FROM json_each(?)) ORDER BY number"
 )
 
 _WORD = re.compile(r"\w+")
@@ -254,6 +259,7 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
     """
     selected = list(dict.fromkeys(selected))
     entries = list(_entries(ingestor.journal, selected))
+    entries += _as_they_were(ingestor.journal, entries)
     trajectories = _by_trajectory(selected)
     whole = {name for name, group in trajectories if _count(ingestor.journal, tenant, name) == len(group)}
     traces = traces_of(entries, tenant=tenant, names=whole)
@@ -304,12 +310,21 @@ def _erase_rows(
     seqs = _seqs(group)
     ids = {each.step for each in group}
     left = [entry for entry in journal.entries(tenant, trajectory) if entry.id not in ids]
-    rewritten = list(_without_traces(left, gone))
+    clean = _cleaner(left, gone)
+    rewritten = [
+        (encode_labels(made, step=entry.id), entry.seq)
+        for entry in left
+        if entry.labels is not None and (made := clean(entry.labels)) != entry.labels
+    ]
     with journal.transaction() as db:
         for statement in _DELETIONS:
             db.execute(statement, (seqs,))
         forget_checkpoint(db, tenant, trajectory)
         db.executemany("UPDATE labels SET labels = ? WHERE seq = ?", rewritten)
+        for number, seq, encoded in db.execute(_LABELS_BEFORE, (_seqs(left),)).fetchall():
+            made = clean(StepLabels.model_validate_json(encoded))
+            row = (encode_labels(made, step=str(seq)), number)
+            db.execute("UPDATE history SET labels = ? WHERE number = ?", row)
         db.executemany(
             "UPDATE states SET state = 'labeled' WHERE seq = ? AND state = 'stored'", [(seq,) for _, seq in rewritten]
         )
@@ -321,8 +336,8 @@ def _erase_rows(
         db.execute("INSERT INTO purges VALUES (NULL)")
 
 
-def _without_traces(left: Sequence[Entry], gone: Sequence[Entry]) -> Iterator[tuple[bytes, int]]:
-    """The labels, encoded, and the number of each remaining step whose labels have something of the erased ones."""
+def _cleaner(left: Sequence[Entry], gone: Sequence[Entry]) -> Callable[[StepLabels], StepLabels]:
+    """What takes out of the labels of a remaining step all that they have from the erased ones."""
     ids = {entry.id for entry in gone}
     erased_text = "\n".join(_said(entry) for entry in gone)
     words = _words(erased_text) - _words("\n".join(_said(entry) for entry in left))
@@ -335,15 +350,12 @@ def _without_traces(left: Sequence[Entry], gone: Sequence[Entry]) -> Iterator[tu
     def without(values: Iterable[str]) -> tuple[str, ...]:
         return tuple(value for value in values if names.isdisjoint(_words(value)))
 
-    for entry in left:
-        if entry.labels is None:
-            continue
-        intent, labels = entry.labels.intent, entry.labels
-        scope = intent.scope
+    def clean(labels: StepLabels) -> StepLabels:
+        intent, scope = labels.intent, labels.intent.scope
         if scope is not None and scope not in scopes:
             kept = " ".join(word for word in scope.split() if words.isdisjoint(_words(word)))
             scopes[scope] = (kept if _WORD.search(kept) else NO_SCOPE) if kept != scope else scope
-        clean = labels.model_copy(
+        return labels.model_copy(
             update={
                 "context": "" if quotes(labels.context) else labels.context,
                 "summary": "" if not words.isdisjoint(_words(labels.summary)) else labels.summary,
@@ -365,8 +377,8 @@ def _without_traces(left: Sequence[Entry], gone: Sequence[Entry]) -> Iterator[tu
                 ),
             }
         )
-        if clean != labels:
-            yield encode_labels(clean, step=entry.id), entry.seq
+
+    return clean
 
 
 def _said(entry: Entry) -> str:
@@ -391,6 +403,14 @@ def _entry(journal: Journal, tenant: str, trajectory: str, step: str) -> Entry:
     raise InputError(f"no step {step!r} in trajectory {trajectory!r}", hint="`stitch show --steps` lists the steps")
 
 
+def _as_they_were(journal: Journal, entries: Sequence[Entry]) -> list[Entry]:
+    """Entries before their corrections: of what they said then, others may have something too."""
+    by_seq = {entry.seq: entry for entry in entries}
+    query = "SELECT seq, payload FROM history WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY number"
+    rows = journal.rows(query, _seqs(entries))
+    return [by_seq[seq]._replace(step=Step.model_validate_json(payload)) for seq, payload in rows]
+
+
 def _count(journal: Journal, tenant: str, trajectory: str) -> int:
     query = (
         "SELECT count(*) FROM steps s JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND t.name = ?"
@@ -409,5 +429,5 @@ def _by_trajectory(selected: Iterable[Selected]) -> list[tuple[str, list[Selecte
     return list(groups.items())
 
 
-def _seqs(selected: Iterable[Selected]) -> str:
+def _seqs(selected: Iterable[Selected | Entry]) -> str:
     return json.dumps([each.seq for each in selected])

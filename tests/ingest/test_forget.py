@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stitch import Memory, Step, open_memory
 from stitch.core import LabelInventory, StepState, ToolCall
 from stitch.errors import InputError, JournalError
-from stitch.ingest.forget import Selector, correct, erase, retire, select
+from stitch.ingest.forget import Selector, correct, erase, history, retire, select
 from stitch.ingest.needles import Needles
 from stitch.lm import Charge, Ledger, read_ledger
 from stitch.observe import TraceObserver
@@ -356,3 +356,24 @@ def test_finding_many_traces_at_once_finds_what_looking_for_each_finds(
     traces = {trace for trace in traces if len(trace) >= 8}
     everything = data * repeat
     assert Needles(traces).found_in(everything) == {trace for trace in traces if trace in everything}
+
+
+def test_what_corrected_labels_were_says_nothing_of_an_erased_step(worlds: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "journal.sqlite")
+    world.add(Step(id="a", role="user", content="Olympus costs 76"), Step(id="b", role="user", content="It has a pool"))
+    correct(world.ingestor, tenant="a", trajectory="t", step="b", at=1.0, labels={"scope": "right"})
+    chosen = select(world.ingestor, Selector(trajectory="t", step="a"), tenant="a")
+    assert erase(world.ingestor, chosen, tenant="a", folder=tmp_path).proof.found == ()
+    (was,) = history(world.journal, tenant="a", trajectory="t", step="b")
+    assert was.labels is not None
+    assert (was.labels.context, was.labels.references) == ("", ())
+    assert was.labels.intent.scope == "scope 0", "what it was corrected from is kept"
+
+
+def test_what_an_erased_step_said_before_it_was_corrected_is_gone_too(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.correct("a", trajectory="trip", text="Let's plan day 1.")
+        assert files_with(tmp_path / "m", *CANARIES), "neighbors quote it"
+        assert memory.erase(Selector(trajectory="trip", step="a")).proof.found == ()
+    assert files_with(tmp_path / "m", *CANARIES) == []
