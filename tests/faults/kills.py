@@ -3,12 +3,14 @@
 Each run lets `victim.py` do a workload of 36 operations on a memory with the real journal and store, kills it up to
 three times with SIGKILL, at a boundary between two stages or at any moment, and starts it again. Sometimes the log of
 the journal gets a torn last write before the restart. In the end the memory must hold what an undisturbed one holds.
+Boundaries are drawn by name, so that those that are seldom crossed are tried as often as others. Long runs may be done
+in pieces, `--first` 0, 50, ... each with `--counts FILE`; `kills.py --sum FILE...` prints the table of all of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import random
 import shutil
 import signal
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,10 +30,11 @@ TIMEOUT_S = 300
 
 
 class Calm(NamedTuple):
-    """What an undisturbed process leaves, and how many boundaries it crosses."""
+    """What an undisturbed process leaves, and which boundaries it crosses."""
 
     digest: str
-    boundaries: int
+    crossed: list[tuple[str, dict[str, int]]]
+    """What was done, opening and closing included, and how often each boundary was crossed meanwhile."""
 
 
 class Outcome(NamedTuple):
@@ -44,14 +48,36 @@ class Outcome(NamedTuple):
 def be_calm(work: int, folder: Path) -> Calm:
     """Do a workload without disturbing it."""
     said = subprocess.run(
-        [sys.executable, VICTIM, folder / "m", str(work), "0", "0"], stdout=subprocess.PIPE, text=True, check=True,
+        [sys.executable, VICTIM, folder / "m", str(work), "0", "[]"], stdout=subprocess.PIPE, text=True, check=True,
         timeout=TIMEOUT_S,
     ).stdout.splitlines()  # fmt: skip
     problems = [line for line in said if line.startswith("wrong")]
     if problems:
         raise AssertionError(problems)
-    digest, boundaries = said[-2].split()[1], said[-1].split()[1]
-    return Calm(digest, int(boundaries))
+    return Calm(said[-2].split()[1], json.loads(said[-1].removeprefix("boundaries ")))
+
+
+def draw(chance: random.Random, calm: Calm, *, done: int, before: str) -> list[tuple[str, str, int]]:
+    """Where the next process dies: a boundary that is ahead of it, each name as likely as any other.
+
+    Args:
+        chance: Draws.
+        calm: Which boundaries there are.
+        done: How many operations are behind it.
+        before: Where the last one died. After an interrupted erasure, it may die in what opening has to do for it.
+    """
+    ahead: dict[str, Counter[str]] = {}
+    for operation, crossed in calm.crossed[1 + done :]:
+        for boundary, times in crossed.items():
+            ahead.setdefault(boundary, Counter())[operation] += times
+    boundary = chance.choice(sorted(ahead))
+    operation = chance.choice(sorted(ahead[boundary]))
+    times = chance.randrange(1, ahead[boundary][operation] + 1)
+    wanted = [(boundary, operation, min(times, chance.randrange(1, ahead[boundary][operation] + 1)))]
+    if before.endswith(("(erase)", "(expire)")):
+        opening = [f"{moment} {name}" for moment in ("before", "after") for name in ("compact", "purge", "put")]
+        wanted.append((chance.choice(opening), "opening", 1))
+    return wanted
 
 
 def run(seed: int, *, work: int, calm: Calm, folder: Path) -> Outcome:
@@ -61,11 +87,12 @@ def run(seed: int, *, work: int, calm: Calm, folder: Path) -> Outcome:
     while True:
         by_boundary = chance.random() < 0.8
         kill = len(kills) < KILLS
-        kill_at = chance.randrange(1, calm.boundaries // 2) if kill and by_boundary else 0
+        last = kills[-1] if kills else ""
+        kill_at = draw(chance, calm, done=done, before=last) if kill and by_boundary else []
         after = chance.randrange(min(done, 35), 36) if kill and not by_boundary else None
         killed, digest = False, ""
         with subprocess.Popen(
-            [sys.executable, VICTIM, folder / "m", str(work), str(done), str(kill_at)], stdout=subprocess.PIPE,
+            [sys.executable, VICTIM, folder / "m", str(work), str(done), json.dumps(kill_at)], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
         ) as process:  # fmt: skip
             assert process.stdout
@@ -98,35 +125,59 @@ def run(seed: int, *, work: int, calm: Calm, folder: Path) -> Outcome:
             torn += 1
 
 
+def table(kills: Counter[str]) -> Iterator[str]:
+    """The counts as they stand in the README."""
+    rows: dict[str, Counter[str]] = {}
+    operations: Counter[str] = Counter()
+    for place, times in kills.items():
+        boundary, _, operation = place.removesuffix(")").partition(" (")
+        moment, _, name = boundary.partition(" ")
+        if not operation:
+            moment, name, operation = "before", boundary + ", from outside", "any operation"
+        rows.setdefault(name, Counter())[moment] += times
+        operations[operation] += times
+    yield "| killed at | before | after |"
+    yield "|---|---:|---:|"
+    for name, moments in sorted(rows.items()):
+        yield f"| {name} | {moments['before'] or ''} | {moments['after'] or ''} |"
+    yield ""
+    said = ", ".join(f"{operation} {times}" for operation, times in operations.most_common())
+    yield f"By what the process was doing: {said}."
+
+
 def main() -> int:
     """Do the runs; print the table."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--runs", type=int, default=200)
     arguments.add_argument("--first", type=int, default=0, help="the seed of the first run")
+    arguments.add_argument("--counts", type=Path, help="also write the counts to this file, after each run")
+    arguments.add_argument("--sum", type=Path, nargs="+", help="do no runs: print the table of these counts")
     options = arguments.parse_args()
-    began = time.time()
-    stages: Counter[str] = Counter()
-    torn, wrong = 0, list[str]()
-    with tempfile.TemporaryDirectory() as scratch:
-        calm = {work: be_calm(work, Path(scratch) / f"calm-{work}") for work in range(WORKLOADS)}
-        for seed in range(options.first, options.first + options.runs):
-            folder = Path(scratch) / f"run-{seed}"
-            folder.mkdir()
-            outcome = run(seed, work=seed % WORKLOADS, calm=calm[seed % WORKLOADS], folder=folder)
-            shutil.rmtree(folder)
-            stages.update(outcome.kills)
-            torn += outcome.torn
-            wrong += outcome.wrong
-            done = seed - options.first + 1
-            print(f"{done} runs, {stages.total()} kills, {len(wrong)} wrong", file=sys.stderr)
-            for problem in outcome.wrong:
-                print(problem, file=sys.stderr)
-    print(f"{options.runs} runs, {stages.total()} kills, {torn} torn last writes, {len(wrong)} things wrong,")
-    print(f"{time.time() - began:.0f} s on {os.cpu_count()} cores\n")
-    print("| killed | during | times |\n|---|---|---:|")
-    for stage, times in sorted(stages.items()):
-        place, _, operation = stage.removesuffix(")").partition(" (")
-        print(f"| {place} | {operation or 'any operation'} | {times} |")
+    runs, torn, kills, wrong = 0, 0, Counter[str](), list[str]()
+    if options.sum:
+        for path in options.sum:
+            counts = json.loads(path.read_text())
+            runs, torn, wrong = runs + counts["runs"], torn + counts["torn"], wrong + counts["wrong"]
+            kills.update(counts["kills"])
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            calm = {work: be_calm(work, Path(scratch) / f"calm-{work}") for work in range(WORKLOADS)}
+            for seed in range(options.first, options.first + options.runs):
+                folder = Path(scratch) / f"run-{seed}"
+                folder.mkdir()
+                outcome = run(seed, work=seed % WORKLOADS, calm=calm[seed % WORKLOADS], folder=folder)
+                shutil.rmtree(folder)
+                runs, torn = runs + 1, torn + outcome.torn
+                kills.update(outcome.kills)
+                wrong += outcome.wrong
+                print(f"{runs} runs, {kills.total()} kills, {len(wrong)} wrong", file=sys.stderr)
+                for problem in outcome.wrong:
+                    print(problem, file=sys.stderr)
+                if options.counts:
+                    counts = {"runs": runs, "torn": torn, "kills": kills, "wrong": wrong}
+                    options.counts.write_text(json.dumps(counts))
+    print(f"**{runs} runs, {kills.total()} kills, {torn} torn last writes: {len(wrong) or 'nothing'} wrong.**\n")
+    print("\n".join([*table(kills), *wrong]))
     return 1 if wrong else 0
 
 

@@ -1,8 +1,9 @@
 """A process that works on a memory until it is killed, and looks first at what the one before it has left.
 
 Usage: python victim.py FOLDER WORK FIRST KILL_AT. WORK is the seed of the operations, FIRST the number of the first one
-that nobody has acknowledged, KILL_AT the boundary at which the process kills itself with SIGKILL (0: never). Each
-operation is acknowledged on standard output when it is done; what is wrong after a restart is said there too.
+that nobody has acknowledged, KILL_AT a JSON list of boundaries, each with the operation and the how-manieth time: at
+the first of them that is reached, the process kills itself with SIGKILL. Each operation is acknowledged on standard
+output when it is done; what is wrong after a restart is said there too.
 """
 
 from __future__ import annotations
@@ -11,28 +12,49 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stitch.core import LabelKind, LabelMerge, Step, StepState
+from stitch import assemble
+from stitch.core import LabelKind, LabelMerge, LabelsMerged, MemoryEvent, Step, StepState
+from stitch.core.retention import RetentionRule
 from stitch.embed.hashing import HashingEmbedder
-from stitch.ingest import Ingestor, Journal
+from stitch.ingest import Ingestor, Journal, backup, forget
 from stitch.ingest.backup import back_up, check_backup
 from stitch.ingest.exchange import export_lines, import_lines
 from stitch.ingest.forget import Selector, correct, erase, finish_purge, history, retire, select
-from stitch.ingest.repair import verify
+from stitch.ingest.rebuild import rebuild
+from stitch.ingest.relabel import relabel
+from stitch.ingest.repair import finish_move, verify
+from stitch.ingest.retention import expire
+from stitch.observe import Observers, TraceObserver
 from stitch.store import EdgeStore
 from stitch.testing.labeling import ScriptedLabeler
+from stitch.upkeep import restore_memory
 
 TENANTS = ("a", "b")
 TRAJECTORIES = ("t", "u")
-OPERATIONS = 36
 BATCH = 4
-KINDS = ("add", "add", "add", "add", "correct", "retire", "erase", "flush", "merge", "import", "backup", "reindex")
+FIRST_KINDS = ("add",) * 4
+KINDS = (
+    *("add",) * 9, *("correct",) * 2, *("retire",) * 2, *("erase",) * 3, *("expire",) * 2, *("relabel",) * 2,
+    *("flush",) * 2, *("merge",) * 3, "import", "backup", *("restore",) * 2, "repair", *("reindex",) * 2,
+)  # fmt: skip
+OPERATIONS = len(FIRST_KINDS) + len(KINDS)
+LABELERS = ("scripted", "another")
+RULES = (
+    RetentionRule(event_type="why", older_than_days=1.0, action="retire"),
+    RetentionRule(event_type="it", older_than_days=1.0, action="erase"),
+)
+LATER = 1_000_000.0
+"""When rules are applied: everything is older than they allow."""
+OTHER_DIMENSION = 32
 MERGES = (
     LabelMerge(kind=LabelKind.EVENT_TYPE, alias="fetch", into="get", position=5),
     LabelMerge(kind=LabelKind.EVENT_TYPE, alias="take", into="get", position=11),
@@ -41,7 +63,7 @@ JOURNAL_METHODS = (
     "append_many", "record_labels", "record_stored", "record_failed", "save_checkpoint", "record_flushed", "sync",
     "compact", "copy_to",
 )  # fmt: skip
-STORE_METHODS = ("put", "delete", "flush", "purge")
+STORE_METHODS = ("put", "delete", "flush", "purge", "replace_by")
 
 
 class Operation(NamedTuple):
@@ -57,8 +79,7 @@ def operations(work: int) -> list[Operation]:
     chance = random.Random(work)
     added: dict[tuple[str, str], int] = {}
     todo = []
-    for number in range(OPERATIONS):
-        kind = "add" if number < 4 else chance.choice(KINDS)
+    for kind in (*FIRST_KINDS, *chance.sample(KINDS, len(KINDS))):
         tenant, trajectory = chance.choice(TENANTS), chance.choice(TRAJECTORIES)
         there = added.get((tenant, trajectory), 0)
         if kind == "add":
@@ -77,22 +98,33 @@ def step(tenant: str, trajectory: str, number: int) -> Step:
 
 
 class Plan:
-    """Where the process dies, and how many boundaries there are."""
+    """Where the process dies, and which boundaries there are."""
 
-    def __init__(self, kill_at: int, note: Path) -> None:
-        self.crossed = 0
+    def __init__(self, kill_at: list[tuple[str, str, int]], note: Path) -> None:
         self.operation = "opening"
+        self.crossed: list[tuple[str, Counter[str]]] = []
+        """What was done, and how often each boundary was crossed meanwhile."""
         self._kill_at, self._note = kill_at, note
+        self.begin("opening")
+
+    def begin(self, operation: str) -> None:
+        self.operation = operation
+        self.crossed.append((operation, Counter()))
 
     def cross(self, boundary: str) -> None:
-        self.crossed += 1
-        if self.crossed == self._kill_at:
+        self.crossed[-1][1][boundary] += 1
+        times = sum(crossed[boundary] for operation, crossed in self.crossed if operation == self.operation)
+        if (boundary, self.operation, times) in self._kill_at:
             self._note.write_text(f"{boundary} ({self.operation})")
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def notice(self, event: MemoryEvent) -> None:
+        if isinstance(event, LabelsMerged):
+            self.cross("after merge_labels")
+
 
 def watch(target: Any, plan: Plan, *methods: str) -> None:
-    """Put a boundary before and after each call of these methods."""
+    """Put a boundary before and after each call of these methods of a class, or functions of a module."""
 
     def watched(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def run(*arguments: Any, **options: Any) -> Any:
@@ -104,33 +136,37 @@ def watch(target: Any, plan: Plan, *methods: str) -> None:
         return run
 
     for name in methods:
-        setattr(target, name, watched(name, getattr(target, name)))
+        setattr(target, name, watched(name.lstrip("_"), getattr(target, name)))
 
 
-def watch_commits(journal: Journal, plan: Plan) -> None:
-    """Put a boundary before and after each commit."""
-    begin = journal.transaction
+def watch_everything(plan: Plan) -> None:
+    """Put boundaries around what writes, in whichever journal, store or folder."""
+    watch(EdgeStore, plan, *STORE_METHODS)
+    watch(Journal, plan, *JOURNAL_METHODS)
+    watch(Path, plan, "rename")
+    watch(shutil, plan, "copyfile")
+    watch(backup, plan, "_settle")
+    watch(forget, plan, "remove_lines", "search_files")
+    begin = Journal.transaction
 
     @contextmanager
-    def transaction() -> Iterator[Any]:
-        with begin() as db:
+    def transaction(self: Journal) -> Iterator[Any]:
+        with begin(self) as db:
             yield db
             plan.cross("before commit")
         plan.cross("after commit")
 
-    journal.transaction = transaction  # type: ignore[method-assign]
+    setattr(Journal, "transaction", transaction)  # noqa: B010 - as in `watch`
 
 
-def open_ingestor(folder: Path, plan: Plan) -> Ingestor:
+def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:
     embedder = HashingEmbedder(16)
+    finish_move(folder)
     store = EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
-    journal = Journal(folder / "journal.sqlite")
-    watch(store, plan, *STORE_METHODS)
-    watch(journal, plan, *JOURNAL_METHODS)
-    watch_commits(journal, plan)
     ingestor = Ingestor(
-        journal=journal, store=store, embedder=embedder, labeler=ScriptedLabeler(merges=MERGES),
-        clock=lambda: 1000.0, checkpoint_steps=10, flush_steps=30, live_sessions=2,
+        journal=Journal(folder / "journal.sqlite"), store=store, embedder=embedder,
+        labeler=ScriptedLabeler(merges=MERGES, name=labeler), clock=lambda: 1000.0, checkpoint_steps=10, flush_steps=30,
+        live_sessions=2, observer=Observers([TraceObserver(folder / "trace.jsonl"), plan]),
     )  # fmt: skip
     ingestor.recover()
     finish_purge(ingestor, folder=folder)
@@ -157,11 +193,18 @@ def perform(ingestor: Ingestor, operation: Operation, *, folder: Path, number: i
         proof = erase(ingestor, select(ingestor, chosen, tenant=tenant), tenant=tenant, folder=folder).proof
         if proof.found:
             say(f"wrong: the proof of operation {number} found {proof.found}")
+    elif kind == "expire":
+        expired = expire(ingestor, RULES, tenant=tenant, folder=folder, now=LATER)
+        if expired.proof is not None and expired.proof.found:
+            say(f"wrong: the proof of operation {number} found {expired.proof.found}")
+    elif kind == "relabel":
+        relabel(ingestor, tenant=tenant)
     elif kind == "flush":
         ingestor.flush()
     elif kind == "merge":
         ingestor.inventory(tenant, trajectory)
         ingestor.inventory(tenant)
+        ingestor.save()
     elif kind == "import":
         ingestor.save()
         lines = list(export_lines(ingestor.journal, tenant=tenant, trajectory=trajectory))
@@ -171,15 +214,54 @@ def perform(ingestor: Ingestor, operation: Operation, *, folder: Path, number: i
         if not to.exists():
             back_up(ingestor.journal, to=to, beside=folder, at=3.0)
         check_backup(to)
-    else:
+    elif kind == "restore":
+        restore(ingestor, folder=folder, number=number)
+    elif kind == "repair":
         ingestor.reindex(ingestor.store)
+    else:
+        rebuild(ingestor, folder=folder)
+
+
+def restore(ingestor: Ingestor, *, folder: Path, number: int) -> None:
+    """Make a memory of a backup and change its embedder; go on with what an earlier process has done of it."""
+    saved, made = folder.parent / f"backup-{number}", folder.parent / f"restored-{number}"
+    if not made.exists():
+        if not saved.exists():
+            back_up(ingestor.journal, to=saved, beside=folder, at=3.0)
+        found = restore_memory(saved, memory=made)
+        if found.disagreements:
+            say(f"wrong: the restored memory has {found.disagreements} disagreements")
+    assemble.reindex_memory(made, embedder_dimension=OTHER_DIMENSION)
+    for problem in wrong_in(made):
+        say(f"wrong: after operation {number}: {problem}")
+    if left := [path.name for end in ("restoring", "partial") for path in folder.parent.glob(f"*.{end}")]:
+        say(f"wrong: operation {number} left {left}")
+    for each in (made, saved):
+        each.replace(gone := each.with_name(f"{each.name}.gone"))
+        shutil.rmtree(gone)
+
+
+def wrong_in(folder: Path) -> Iterator[str]:
+    """What does not agree in a memory that was restored and perhaps reindexed: it must open as one of both."""
+    finish_move(folder)
+    about = json.loads((folder / "store" / "store.json").read_text())
+    embedder = HashingEmbedder(about["dimension"])
+    with (
+        closing(EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension, create=False)) as store,
+        closing(Journal(folder / "journal.sqlite")) as journal,
+    ):
+        ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=ScriptedLabeler(name="none"))
+        if not journal.tenants():
+            yield f"nothing is in {folder.name}"
+        for tenant in journal.tenants():
+            for trajectory, name, what in verify(ingestor, tenant=tenant).disagreements:
+                yield f"{folder.name} {tenant} {trajectory} {name}: {what}"
 
 
 def wrong(ingestor: Ingestor, todo: list[Operation], *, folder: Path, done: int) -> Iterator[str]:
     """What is not as it must be after a restart, when the first `done` operations were acknowledged."""
     journal = ingestor.journal
-    erasing = [(each.tenant, each.trajectory, each.first) for each in todo[: done + 1] if each.kind == "erase"]
-    erased = [(each.tenant, each.trajectory, each.first) for each in todo[:done] if each.kind == "erase"]
+    erasing, erased = erased_by(todo[: done + 1]), erased_by(todo[:done])
     accepted: dict[tuple[str, str, int], int] = {}
     for number, each in enumerate(todo[:done]):
         for n in range(each.first, each.first + BATCH) if each.kind == "add" else ():
@@ -203,13 +285,25 @@ def wrong(ingestor: Ingestor, todo: list[Operation], *, folder: Path, done: int)
         for trajectory, name, what in verify(ingestor, tenant=tenant).disagreements:
             yield f"{tenant} {trajectory} {name}: {what}"
     again = {(each.tenant, each.trajectory) for each in todo[:done] if each.kind == "import"}
-    for tenant, trajectory, n in erased:
-        if (tenant, trajectory) in again:
-            continue  # an earlier import has it under another tenant, where nobody erased it
-        word = canary(tenant, trajectory, n).lower().encode()
-        for path in folder.rglob("*"):
-            if path.is_file() and word in path.read_bytes().lower():
-                yield f"step {n} of {trajectory} was erased and stands in {path.name}"
+    # What an earlier import has under another tenant was not erased there.
+    gone = {canary(*key).lower().encode(): key for key in erased if key[:2] not in again}
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        held = path.read_bytes().lower()
+        for word in (word for word in gone if held.count(0) < len(held) and word in held):
+            yield f"step {gone[word]} was erased and stands in {path.name}"
+
+
+def erased_by(todo: list[Operation]) -> list[tuple[str, str, int]]:
+    """Which steps some operations erase, those that expire included."""
+    erased, added = [], list[tuple[str, str, int]]()
+    for each in todo:
+        if each.kind == "add":
+            added += [(each.tenant, each.trajectory, n) for n in range(each.first, each.first + BATCH)]
+        elif each.kind == "erase":
+            erased.append((each.tenant, each.trajectory, each.first))
+        elif each.kind == "expire":
+            erased += [key for key in added if key[0] == each.tenant and step(*key).content.startswith("It ")]
+    return erased
 
 
 def digest(ingestor: Ingestor) -> str:
@@ -232,24 +326,37 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main(folder: Path, work: int, first: int, kill_at: int) -> None:
+def main(folder: Path, work: int, first: int, kill_at: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    plan = Plan(kill_at, folder.parent / "killed.txt")
+    plan = Plan([(boundary, operation, times) for boundary, operation, times in json.loads(kill_at)],
+                folder.parent / "killed.txt")  # fmt: skip
+    watch_everything(plan)
+    assemble._embedder = lambda settings: HashingEmbedder(settings.embedder_dimension or 16)  # what loads at once
     todo = operations(work)
-    ingestor = open_ingestor(folder, plan)
+    for gone in folder.parent.glob("*.gone"):
+        shutil.rmtree(gone)
+    for number in (number for number in (first,) if (folder.parent / f"restored-{number}").exists()):
+        for problem in wrong_in(folder.parent / f"restored-{number}"):
+            say(f"wrong: before it is done again: {problem}")
+    relabeled = sum(each.kind == "relabel" for each in todo[:first])
+    ingestor = open_ingestor(folder, plan, labeler=LABELERS[relabeled % 2])
     for problem in wrong(ingestor, todo, folder=folder, done=first):
         say(f"wrong: {problem}")
     for number, operation in enumerate(todo[first:], start=first):
-        plan.operation = operation.kind
+        plan.begin(operation.kind)
+        if operation.kind == "relabel":
+            ingestor.close()
+            relabeled += 1
+            ingestor = open_ingestor(folder, plan, labeler=LABELERS[relabeled % 2])
         perform(ingestor, operation, folder=folder, number=number)
         say(f"done {number + 1}")
-    plan.operation = "closing"
+    plan.begin("closing")
     say(f"digest {digest(ingestor)}")
     for problem in wrong(ingestor, todo, folder=folder, done=len(todo)):
         say(f"wrong: {problem}")
     ingestor.close()
-    say(f"boundaries {plan.crossed}")
+    say(f"boundaries {json.dumps(plan.crossed)}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:5]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
