@@ -224,7 +224,7 @@ class Memory:
             min_trust=min_trust,
             as_of=self._moment(as_of, trajectory),
         )
-        with charged_to(self.tenant):
+        with self._ingestor.searches.first(), charged_to(self.tenant):
             result = self._retriever(retriever, request.as_of).search(request)
         if self._recalls is not None:
             self._recalls.note(result)

@@ -11,10 +11,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import groupby, islice
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from stitch.core import (
     Embedder,
@@ -26,7 +24,6 @@ from stitch.core import (
     PatientLabeler,
     Receipt,
     Redaction,
-    SnippetRecord,
     SnippetStore,
     Step,
     StepsAccepted,
@@ -49,18 +46,14 @@ from stitch.errors import (
 from stitch.ingest.entries import Entry, IngestCounts, differences, encode_labels
 from stitch.ingest.journal import Journal
 from stitch.ingest.labelthreads import LabelThreads
+from stitch.ingest.records import make_records
 from stitch.ingest.secrets import redact_steps, redact_text
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
+from stitch.ingest.turns import InTurns, RightOfWay
 from stitch.lm import charged_to
 
-if TYPE_CHECKING:
-    from stitch.core.protocols import Vectors
-
-_CONTEXT_SHARE = 0.5
-"""What the words that a short step leans on count in its vector, beside its own."""
-
-_SHORT_CHARS = 100
-"""Up to so many characters a step is short; from there on its context counts the less, the longer it is."""
+_PUT_STEPS = 16
+"""How many steps are put at a time while somebody searches: a search waits for no more than these."""
 
 LOOK_AGAIN_S = 1.0
 """After how long a window that is not full is looked at again, whether it has waited long enough."""
@@ -129,6 +122,9 @@ class Ingestor:
         self._only = only
         self.redacts = redact
         """Whether secrets are taken out of steps."""
+        self.searches = RightOfWay()
+        """Whoever searches goes before whoever adds."""
+        self._accepting = RightOfWay()
         self._flush_steps = flush_steps
         self._states = LiveStates(
             journal=journal,
@@ -186,7 +182,7 @@ class Ingestor:
         count, last = 0, 0
         while page := self.journal.unflushed(after=last):
             last = page[-1][0]
-            self.store.put(self._records([entry.snippet() for _, entry in page], self.embedder))
+            self._put_all([entry.snippet() for _, entry in page], self._stand_back)
             count += len(page)
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
             if self._only not in (None, tenant):
@@ -247,7 +243,7 @@ class Ingestor:
                     snippet for name, snippet in wanted.items() if name not in held or differences(held[name], snippet)
                 ]
                 if missing:
-                    store.put(self._records(missing, embedder or self.embedder))
+                    store.put(make_records(missing, embedder=embedder or self.embedder, lexical=self._lexical))
                     count += len(missing)
         store.flush()
         return count
@@ -325,7 +321,7 @@ class Ingestor:
         if self.redacts:
             steps, redacted = redact_steps(steps, tenant=tenant, trajectory=trajectory)
         follow = self._follows or not wait
-        with (self._states.pinned if follow else self._states.held)(tenant, trajectory) as state:
+        with self._taken(tenant, trajectory, follow=follow) as state:
             with state.door:
                 results = self.journal.append_many(
                     steps,
@@ -358,6 +354,16 @@ class Ingestor:
             else outcomes.get(result.seq, result)._replace(repeated=result.repeated).receipt()
             for result in results
         ]
+
+    @contextmanager
+    def _taken(self, tenant: str, trajectory: str, *, follow: bool) -> Iterator[IngestState]:
+        """A trajectory, to add to it; for this thread alone unless its labels follow."""
+        if follow:
+            with self._accepting.first(), self._states.pinned(tenant, trajectory) as state:
+                yield state
+        else:
+            with self._states.held(tenant, trajectory) as state:
+                yield state
 
     def _ready(self, labeler: PatientLabeler, state: IngestState) -> tuple[list[Entry], int]:
         """The steps that wait for labels, and how many of them are to be labeled now."""
@@ -406,7 +412,7 @@ class Ingestor:
         if not entries:
             return
         try:
-            self.store.put(self._records([entry.snippet() for entry in entries], self.embedder))
+            self._put_all([entry.snippet() for entry in entries], self.searches.stand_back)
         except (EmbedderError, StoreError) as error:
             _log.warning("steps that wait for labels cannot be found yet: %s", error)
 
@@ -467,7 +473,7 @@ class Ingestor:
         steps = [entry.step for entry in entries]
         try:
             with charged_to(state.tenant):
-                labels = self._states.session(state).label(steps)
+                labels = self._states.session(state).label(InTurns(steps, self._stand_back))
         except ModelError:
             raise
         except Exception as error:  # a bug in a labeler must neither lose a step nor lock the memory
@@ -488,7 +494,7 @@ class Ingestor:
     def _put(self, state: IngestState, entries: Sequence[Entry], blocked: str) -> list[Entry]:
         """Put entries, those without labels as failed because of `blocked`; return them as they are then."""
         try:
-            self.store.put(self._records([entry.snippet() for entry in entries], self.embedder))
+            self._put_all([entry.snippet() for entry in entries], self._stand_back)
         except (EmbedderError, StoreError) as error:
             return self._failed(state, entries, _reason(error), put=False)
         with self._lock:
@@ -509,16 +515,15 @@ class Ingestor:
         self._notice(StepsFailed(tenant=state.tenant, trajectory=state.trajectory, steps=ids, reason=reason))
         return [entry._replace(state=StepState.FAILED, reason=reason) for entry in entries]
 
-    def _records(self, snippets: Sequence[MemorySnippet], embedder: Embedder) -> list[SnippetRecord]:
-        # The shorter a step, the more it leans on what was said before: "It is $76.22".
-        leans = [_CONTEXT_SHARE / max(1.0, len(snippet.resolved) / _SHORT_CHARS) for snippet in snippets]
-        vectors = embedder.embed([snippet.resolved for snippet in snippets])
-        contexts = embedder.embed([snippet.context for snippet in snippets])
-        vectors = _unit(vectors + np.asarray(leans, dtype=np.float32)[:, None] * contexts)
-        return [
-            SnippetRecord(snippet, vector, self._lexical.document(snippet.resolved, context=_beside(snippet)))
-            for snippet, vector in zip(snippets, vectors, strict=True)
-        ]
+    def _put_all(self, snippets: Sequence[MemorySnippet], give_way: Callable[[], None]) -> None:
+        for part in chunks(snippets, _PUT_STEPS if self.searches.wanted else max(1, len(snippets))):
+            give_way()
+            self.store.put(make_records(part, embedder=self.embedder, lexical=self._lexical))
+
+    def _stand_back(self) -> None:
+        """Let who searches, or adds and does not wait for labels, go first."""
+        self.searches.stand_back()
+        self._accepting.stand_back()
 
     def _flush_when_due(self) -> None:
         if self._puts >= self._flush_steps:
@@ -539,17 +544,6 @@ class Ingestor:
     def _notice(self, event: MemoryEvent) -> None:
         if self._observer is not None:
             self._observer.notice(event)
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
-
-
-def _beside(snippet: MemorySnippet) -> str:
-    """What a snippet is found by beside its text: who speaks, what it leans on, and what was said for a name."""
-    said = " ".join(snippet.text[reference.start : reference.end] for reference in snippet.references)
-    return f"{snippet.role} {snippet.context} {said}"
 
 
 def _reason(error: StitchError) -> str:

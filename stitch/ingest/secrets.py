@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from stitch.core import Redaction, Step, ToolCall
@@ -48,7 +49,7 @@ def redact_step(step: Step) -> tuple[Step, tuple[Redaction, ...]]:
 
     changed["content"] = clean(step.content, "content")
     for name in ("role", "tool_name"):
-        if (value := getattr(step, name)) is not None:
+        if (value := getattr(step, name)) is not None and not _is_clean(value):
             changed[name] = clean(value, name)
     for name in ("id", "parent", "session"):
         if (value := getattr(step, name)) is not None:
@@ -67,6 +68,12 @@ def redact_step(step: Step) -> tuple[Step, tuple[Redaction, ...]]:
         for kind, count in kinds.items()
     )
     return step.model_copy(update=changed), tuple(redactions)
+
+
+@lru_cache(maxsize=1024)
+def _is_clean(name: str) -> bool:
+    """Whether a name of a role or a tool, of which there are few, holds no secret."""
+    return not redact_text(name)[1]
 
 
 def redact_steps(

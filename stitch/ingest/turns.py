@@ -1,0 +1,79 @@
+"""Who goes first: what somebody waits for is done before work that can be done in pieces goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from stitch.core import Step
+
+SLICE_S = 0.004
+"""How long at least is worked between two times of standing back: half of what a search takes."""
+PATIENCE_S = 0.1
+"""How long at most is stood back at a time: whatever waits, work goes on."""
+_LATELY_S = 0.25
+"""For how long after the last one more are expected."""
+
+
+class RightOfWay:
+    """Lets short work go before long work that can be done in pieces.
+
+    Python runs one thread at a time, and takes its turn from one that does not wait only every few milliseconds; a
+    search that has to ask for its turn again and again takes several times as long as it would alone. So whoever has
+    long work to do calls `stand_back` between two pieces, which waits for what is in a hurry then.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._going = 0
+        self._ended = 0
+        self._last = float("-inf")
+        self._own = threading.local()
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Do what is in a hurry."""
+        with self._changed:
+            self._going += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._going -= 1
+                self._ended += 1
+                self._last = time.monotonic()
+                self._changed.notify_all()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether something is in a hurry, or was a moment ago: then pieces had better be small."""
+        return self._going > 0 or time.monotonic() - self._last < _LATELY_S
+
+    def stand_back(self) -> None:
+        """Wait for what is in a hurry now, but not for what comes after it; to be called with no lock of the store."""
+        if not self._going or time.monotonic() - getattr(self._own, "since", 0.0) < SLICE_S:
+            return
+        with self._changed:
+            enough = self._ended + self._going
+            self._changed.wait_for(lambda: not self._going or self._ended >= enough, PATIENCE_S)
+        self._own.since = time.monotonic()
+
+
+class InTurns(list[Step]):
+    """Steps of which each is handed out when it is its turn.
+
+    Args:
+        steps: The steps.
+        stand_back: Is called before each of them, whenever they are gone through.
+    """
+
+    def __init__(self, steps: Iterable[Step], stand_back: Callable[[], None]) -> None:
+        super().__init__(steps)
+        self._stand_back = stand_back
+
+    def __iter__(self) -> Iterator[Step]:
+        for step in super().__iter__():
+            self._stand_back()
+            yield step
