@@ -21,6 +21,9 @@ from stitch.ingest.shown import without_retired
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
 
+LIVE_STEPS = 100_000
+"""How many steps the trajectories kept ready have at most, together: of a step a labeling remembers a kilobyte or so."""
+
 _UNKNOWN = -1
 
 _T = TypeVar("_T")
@@ -58,7 +61,8 @@ class LiveStates:
         journal: Holds checkpoints, steps and labels.
         labeler: Begins and resumes sessions.
         notice: Is told of merges.
-        limit: How many are kept. One that has to make room is saved; those in use stay.
+        limit: How many are kept, as long as they have no more than `LIVE_STEPS` steps. One that has to make room is
+            saved; those in use stay.
         checkpoint_steps: After how many steps a labeling is saved.
     """
 
@@ -176,9 +180,14 @@ class LiveStates:
 
     def _make_room(self) -> None:
         excess = len(self._states) + 1 - self._limit
-        for key in [key for key, state in self._states.items() if not state.users][: max(excess, 0)]:
-            self._save(self._states[key])
-            del self._states[key]
+        steps = sum(state.position for state in self._states.values()) - LIVE_STEPS
+        for key, state in list(self._states.items()):
+            if excess <= 0 and steps <= 0:
+                return
+            if not state.users:
+                self._save(state)
+                del self._states[key]
+                excess, steps = excess - 1, steps - state.position
 
     def _locate(self, state: IngestState) -> None:
         if state.position == _UNKNOWN:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,6 +107,21 @@ def test_only_so_many_sessions_are_live_and_the_others_are_resumed(worlds: Make,
     assert few.inventory() == many.inventory()
     assert few.labeler.replayed == [], "who makes room is saved"
     assert few.journal.checkpoint("a", "t").position == 6
+
+
+def test_trajectories_that_are_kept_ready_have_only_so_many_steps(
+    worlds: Make, steps: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few, many = worlds(), worlds()
+    for most, world in ((5, few), (1_000, many)):
+        monkeypatch.setattr("stitch.ingest.state.LIVE_STEPS", most)
+        for start in range(0, 6, 2):
+            for name in "tuvw":
+                world.add(*steps(2, start=start), trajectory=name)
+    assert few.snippets() == many.snippets()
+    assert few.inventory() == many.inventory()
+    assert few.journal.checkpoint("a", "t").position == 6
+    assert many.journal.checkpoint("a", "t") is None
 
 
 def test_nobody_waits_for_labels_that_are_being_made(worlds: Make, steps: Make) -> None:

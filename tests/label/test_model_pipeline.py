@@ -282,7 +282,8 @@ def test_a_kill_leaves_waiting_steps_to_the_next_start(tmp_path: Path) -> None:
     with LoopbackProvider(label_by_rules) as provider:
         memory = open_memory(tmp_path / "live", **model_settings(provider, window=8))
         memory.add_many(steps(5), trajectory="t")
-        memory._ingestor.journal.close()  # what a kill leaves: nothing is finished any more
+        memory._ingestor._threads.close()  # what a kill leaves: no thread, and nothing is finished any more
+        memory._ingestor.journal.close()
         memory._store.close()
         with opened(tmp_path / "live", provider) as memory:
             memory.flush()
