@@ -22,7 +22,7 @@ BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
 
 LIVE_STEPS = 100_000
-"""How many steps the trajectories kept ready have at most, together: of a step a labeling remembers a kilobyte or so."""
+"""How many steps the trajectories kept ready have at most, together: a labeling remembers a kilobyte a step or so."""
 
 _UNKNOWN = -1
 
