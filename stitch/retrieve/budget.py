@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import MemorySnippet, ScoredSnippet, Trust
@@ -37,13 +37,26 @@ class PieceCounter:
 
     def count(self, text: str) -> int:
         """The number of tokens of `text`."""
-        return sum(map(_tokens_of_piece, _PIECE.findall(text)))
+        return sum(map(_TOKENS.__getitem__, _PIECE.findall(text)))
 
 
 _PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]+|_+|\n+")
 
 
-@lru_cache(maxsize=65_536)
+class _TokensOfPieces(dict[str, int]):
+    """The tokens of each piece, counted when it is first asked for."""
+
+    def __missing__(self, piece: str) -> int:
+        if len(self) >= _MOST_PIECES:
+            self.clear()
+        tokens = self[piece] = _tokens_of_piece(piece)
+        return tokens
+
+
+_MOST_PIECES = 65_536
+_TOKENS = _TokensOfPieces()
+
+
 def _tokens_of_piece(piece: str) -> int:
     if not piece.isascii():
         return len(piece)
@@ -63,6 +76,9 @@ class Context(NamedTuple):
 
 
 _EMPTY = Context("", 0, ())
+_SURE_CHARS = 3
+"""Texts of so many characters for every token of the budget nearly always fit: they are counted once, together."""
+_HEADER_CHARS = 60
 _OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "</step>\n"
 _WORD = re.compile(r"\S+")
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
@@ -88,10 +104,25 @@ def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: T
         the context is empty.
     """
     page = _Page(budget_tokens, counter)
-    for hit in hits:
+    first, ranked = _split(hits, chars=budget_tokens * _SURE_CHARS)
+    if not page.add_all([hit.snippet for hit in first]):
+        ranked = chain(first, ranked)
+    for hit in ranked:
         if not page.add(hit.snippet):
             break
     return page.context()
+
+
+def _split(hits: Iterable[ScoredSnippet], *, chars: int) -> tuple[list[ScoredSnippet], Iterator[ScoredSnippet]]:
+    """The first hits, of so many characters together, and the rest."""
+    first: list[ScoredSnippet] = []
+    ranked = iter(hits)
+    for hit in ranked:
+        chars -= len(hit.snippet.resolved) + _HEADER_CHARS
+        if chars < 0:
+            return first, chain([hit], ranked)
+        first.append(hit)
+    return first, ranked
 
 
 class _Entry(NamedTuple):
@@ -113,6 +144,24 @@ class _Page:
         self._budget, self._count = budget_tokens, counter.count
         self._entries: list[_Entry] = []
         self._spent = self._count(_OPEN) + self._count(_CLOSE)
+        self._rendered = _EMPTY
+
+    def add_all(self, snippets: Sequence[MemorySnippet]) -> bool:
+        """Put the first snippets, whole, each in its place; False if they do not all fit: then the page is empty."""
+        order = sorted(
+            (snippet.trajectory, snippet.position, snippet.step, rank) for rank, snippet in enumerate(snippets)
+        )
+        entries: list[_Entry] = []
+        above: MemorySnippet | None = None
+        for key in order:
+            snippet = snippets[key[3]]
+            entries.append(_Entry(*key, snippet, _header(snippet, above), quote(snippet.resolved)))
+            above = snippet
+        rendered = self._render(entries)
+        if not entries or rendered.tokens > self._budget:
+            return not entries
+        self._entries, self._spent, self._rendered = entries, rendered.tokens, rendered
+        return True
 
     def add(self, snippet: MemorySnippet) -> bool:
         """Put a snippet, or what fits of it, in its place; False if the page is full with it."""
@@ -123,7 +172,8 @@ class _Page:
         below, below_cost = self._entries[place : place + 1], 0
         if below:
             pushed = below[0]._replace(header=_header(below[0].snippet, snippet))
-            below_cost = self._count(pushed.header) - self._count(below[0].header)
+            if pushed.header != below[0].header:
+                below_cost = self._count(pushed.header) - self._count(below[0].header)
             below = [pushed]
 
         def cost(body: str) -> int:
@@ -140,17 +190,21 @@ class _Page:
             body, spent = cut, cost(cut)
         self._entries[place : place + 1] = [_Entry(*order, snippet, header, body), *below]
         self._spent += spent
+        self._rendered = _EMPTY
         return whole
 
     def context(self) -> Context:
         """The text of the page. If the counter does not add up over lines, the last ranked hits may have to go."""
         while self._entries:
-            text = _OPEN + "".join(f"{entry.header}{entry.body}{_END}" for entry in self._entries) + _CLOSE
-            tokens = self._count(text)
-            if tokens <= self._budget:
-                return Context(text, tokens, tuple(entry.snippet.id for entry in self._entries))
+            rendered = self._rendered if self._rendered.ids else self._render(self._entries)
+            if rendered.tokens <= self._budget:
+                return rendered
             self._remove_last_ranked()
         return _EMPTY
+
+    def _render(self, entries: Sequence[_Entry]) -> Context:
+        text = _OPEN + "".join([f"{entry.header}{entry.body}{_END}" for entry in entries]) + _CLOSE
+        return Context(text, self._count(text), tuple(entry.snippet.id for entry in entries))
 
     def _remove_last_ranked(self) -> None:
         place = max(range(len(self._entries)), key=lambda place: self._entries[place].rank)

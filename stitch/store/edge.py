@@ -30,6 +30,7 @@ from stitch.store.payload import (
     origin_and_trust,
     to_payload,
 )
+from stitch.store.read_ahead import read_ahead
 from stitch.store.saved_index import load_index, remove_index, save_index
 from stitch.store.similarity import Similarity
 from stitch.store.vectors import VectorFile
@@ -163,7 +164,7 @@ class EdgeStore:
             in_order = labels.order(slots)
             slots, scores, level = slots[in_order], scores[in_order], cut.level[slots[in_order]]
             best = np.lexsort((-scores, -level))[: query.k]
-            snippets = self._read(query.tenant, [labels.rows[slot] for slot in slots[best].tolist()])
+            snippets = self._read(query.tenant, labels.rows.values[slots[best]].tolist())
         densities, similarities = cut.densities[level[best]].tolist(), scores[best].tolist()
         return [StoreHit(*hit) for hit in zip(snippets, densities, similarities, strict=True)]
 
@@ -175,11 +176,9 @@ class EdgeStore:
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""
-        import numpy as np
-
         with self._calls:
             labels = self._index.of(tenant)
-            rows = np.array(labels.rows)[labels.ordered(labels.slots(trajectory))].tolist()
+            rows = labels.rows.values[labels.ordered(labels.slots(trajectory))].tolist()
         for start in range(0, len(rows), _BATCH):
             with self._calls:
                 snippets = self._read(tenant, rows[start : start + _BATCH])
@@ -318,6 +317,8 @@ class EdgeStore:
                 self._vectors = VectorFile(self._folder / "vectors.bin", dimension=self._dimension)
             if self._labels is None or len(self._vectors) < self._labels.next_row:
                 self._labels = self._read_index()
+            # The engine drops its files from the cache when it opens them, and then reads a page for every hit.
+            read_ahead(sorted(shard.glob("segments/*/payload_storage/page_*.dat")))
         except BaseException:
             self._let_go()
             raise

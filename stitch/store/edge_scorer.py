@@ -36,12 +36,12 @@ class TierScorer:
         self._labels = labels
         self._similarity = similarity
         self._vectors = vectors
-        self._rows = np.array(labels.rows, dtype=np.int64)
+        self._rows = labels.rows.values
         self._words = labels.words.asked(similarity.words or {}, counts)
 
     def scores(self, slots: Slots) -> Scores:
         """The similarity of each of these snippets."""
-        return self._dense(slots) + self._lexical(self._words.exactly(slots))
+        return self._dense(slots) + self._lexical(slots)
 
     def best(self, slots: Slots, *, need: int) -> tuple[Slots, Scores]:
         """The `need` most similar of these snippets and all that tie with them, in no order, with their scores."""
@@ -50,23 +50,18 @@ class TierScorer:
             return in_order, np.zeros(len(in_order))
         if need <= 0:
             return slots[:0], np.zeros(0)
-        bounds, first = self._at_most(slots), max(_FIRST, 2 * need)
-        found, scores, left = slots[:0], np.zeros(0), np.arange(len(slots))
+        lexical = self._lexical(slots)
+        bounds, first = self._dense_at_most(slots) + lexical, max(_FIRST, 2 * need)
+        found, scores, left = np.arange(0), np.zeros(0), np.arange(len(slots))
         for size in (first, first * _GROWTH, len(left)):
             order = np.argpartition(-bounds[left], size) if len(left) > size else np.arange(len(left))
             now, left = left[order[:size]], left[order[size:]]
-            found = np.concatenate([found, slots[now]])
-            scores = np.concatenate([scores, self.scores(slots[now])])
+            found = np.concatenate([found, now])
+            scores = np.concatenate([scores, self._dense(slots[now]) + lexical[now]])
             if len(scores) >= need:
                 worst = np.partition(scores, -need)[-need]
                 left, found, scores = left[bounds[left] >= worst], found[scores >= worst], scores[scores >= worst]
-        return found, scores
-
-    def _at_most(self, slots: Slots) -> Scores:
-        similarity, bounds = self._similarity, self._lexical(self._words.at_most(slots))
-        if similarity.vector:
-            bounds += similarity.dense_share * self._vectors.at_most(self._rows[slots], similarity.vector)
-        return bounds
+        return slots[found], scores
 
     def _dense(self, slots: Slots) -> Scores:
         similarity = self._similarity
@@ -74,6 +69,14 @@ class TierScorer:
             return np.zeros(len(slots))
         return similarity.dense_share * self._vectors.cosines(self._rows[slots], similarity.vector)
 
-    def _lexical(self, scores: Scores) -> Scores:
+    def _dense_at_most(self, slots: Slots) -> Scores:
         similarity = self._similarity
-        return similarity.lexical_share * lexical_similarity(scores) if similarity.words else np.zeros(len(scores))
+        if not similarity.vector:
+            return np.zeros(len(slots))
+        return similarity.dense_share * self._vectors.at_most(self._rows[slots], similarity.vector)
+
+    def _lexical(self, slots: Slots) -> Scores:
+        similarity = self._similarity
+        if not similarity.words:
+            return np.zeros(len(slots))
+        return similarity.lexical_share * lexical_similarity(self._words.scores(slots))

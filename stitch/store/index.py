@@ -6,15 +6,17 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from stitch.core.intent import Label, LabelKind
 from stitch.core.moment import Moment
 from stitch.core.protocols import DensityQuery
 from stitch.core.ranking import DensityCount, density
 from stitch.core.trust import Trust
+from stitch.store.columns import Column, Ids, Texts
 from stitch.store.words import PackedWords, TenantWords, WordCounts, join, split
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Slots = NDArray[np.int64]
@@ -59,72 +61,74 @@ class TenantLabels:
 
     def __init__(self) -> None:
         self.words = TenantWords()
-        self.rows = array("Q")
+        self.rows = Column(np.int64)
         """The store's number of the snippet in each slot."""
-        self._slot: dict[str, int] = {}
-        self._live = bytearray()
-        self._trajectory = array("I")
-        self._position = array("q")
-        self._trust = array("b")
-        self._recorded = array("d")
-        self._steps: list[str] = []
+        self._ids = Ids()
+        self._live = Column(np.bool_)
+        self._living = 0
+        self._trajectory = Column(np.int32)
+        self._position = Column(np.int64)
+        self._trust = Column(np.int8)
+        self._recorded = Column(np.float64)
+        self._steps = Texts()
         self._names: dict[str, int] = {}
+        self._places: NDArray[np.int64] | None = None
         self._postings: dict[Label, array[int]] = {}
 
     def __len__(self) -> int:
-        return len(self._slot)
+        return self._living
 
     def row(self, snippet: str) -> int | None:
         """The row of a snippet; None if it is not stored."""
-        slot = self._slot.get(snippet)
-        return None if slot is None else self.rows[slot]
+        slot = self._ids.find(snippet)
+        return None if slot is None else int(self.rows.values[slot])
 
     def extend(self, entries: Sequence[tuple[int, IndexEntry]], words: PackedWords) -> None:
         """Add snippets with their rows, or replace those with their ids; no id may stand twice among them."""
         for _, entry in entries:
-            if entry.id in self._slot:
+            if self._ids.find(entry.id) is not None:
                 self.remove(entry.id)
-        for row, entry in entries:
-            slot = self._slot[entry.id] = len(self.rows)
-            self._live.append(1)
-            self.rows.append(row)
-            self._trajectory.append(self._names.setdefault(entry.trajectory, len(self._names)))
-            self._position.append(entry.position)
-            self._trust.append(entry.trust.level)
-            self._recorded.append(entry.recorded)
-            self._steps.append(entry.step)
+        for _, entry in entries:
+            slot = self._ids.append(entry.id)
+            if entry.trajectory not in self._names:
+                self._names[entry.trajectory], self._places = len(self._names), None
             for label in entry.labels:
                 postings = self._postings.get(label)
                 if postings is None:
                     postings = self._postings[label] = array("I")
                 postings.append(slot)
+        self._living += len(entries)
+        self.rows.extend([row for row, _ in entries])
+        self._live.extend([True] * len(entries))
+        self._trajectory.extend([self._names[entry.trajectory] for _, entry in entries])
+        self._position.extend([entry.position for _, entry in entries])
+        self._trust.extend([entry.trust.level for _, entry in entries])
+        self._recorded.extend([entry.recorded for _, entry in entries])
+        self._steps.extend(entry.step for _, entry in entries)
         self.words.extend(words)
 
     def dump(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         """All of it, as names and arrays, for `load`; what is dead is left out."""
-        import numpy as np
-
-        if len(self._live) > len(self._slot):
+        if len(self._live) > self._living:
             self._bury()
         names = {
-            "ids": list(self._slot),
-            "steps": self._steps,
             "trajectories": list(self._names),
             "labels": [[label.kind.value, label.value] for label in self._postings],
         }
-        own = (self.rows, self._trajectory, self._position, self._trust, self._recorded)
-        return names, [*map(np.array, own), *join(self._postings.values(), "I"), *self.words.dump()]
+        own = [column.values for column in self._columns]
+        parts = (*self._ids.dump(), *self._steps.dump(), *join(self._postings.values(), "I"), *self.words.dump())
+        return names, [*own, *parts]
 
     @classmethod
     def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]]) -> TenantLabels:
         """What was dumped; takes as many of the arrays as it needs."""
         labels = cls()
-        labels._slot = {snippet: slot for slot, snippet in enumerate(names["ids"])}
-        labels._live = bytearray(b"\x01" * len(labels._slot))
-        labels._steps = names["steps"]
         labels._names = {name: number for number, name in enumerate(names["trajectories"])}
-        for own in (labels.rows, labels._trajectory, labels._position, labels._trust, labels._recorded):
-            own.frombytes(next(arrays).tobytes())
+        for column in labels._columns:
+            column.extend(next(arrays))
+        labels._living = len(labels.rows)
+        labels._live.extend(np.ones(labels._living, dtype=bool))
+        labels._ids, labels._steps = Ids.load(arrays), Texts.load(arrays)
         kinds_and_values = [Label(LabelKind(kind), value) for kind, value in names["labels"]]
         labels._postings = dict(zip(kinds_and_values, split(arrays, "I"), strict=True))
         labels.words = TenantWords.load(arrays)
@@ -132,27 +136,26 @@ class TenantLabels:
 
     def remove(self, snippet: str) -> None:
         """Forget a snippet."""
-        self._live[self._slot.pop(snippet)] = 0
-        if len(self._live) > _TOO_MANY_DEAD and len(self._live) > 2 * len(self._slot):
+        self._live.values[self._ids.remove(snippet)] = False
+        self._living -= 1
+        if len(self._live) > _TOO_MANY_DEAD and len(self._live) > 2 * self._living:
             self._bury()
 
-    def _bury(self) -> None:
-        import numpy as np
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        """What is there of every slot, beside whether it lives."""
+        return self.rows, self._trajectory, self._position, self._trust, self._recorded
 
-        alive = np.frombuffer(bytes(self._live), dtype=np.uint8).astype(bool)
-        self.words.keep(alive)
+    def _bury(self) -> None:
+        alive = self._live.values.copy()
+        for column in (*self._columns, self._live):
+            column.keep(alive)
+        for part in (self._ids, self._steps, self.words):
+            part.keep(alive)
         slot_now = np.cumsum(alive) - 1
-        self.rows = array("Q", np.array(self.rows)[alive].tolist())
-        self._trajectory = array("I", np.array(self._trajectory)[alive].tolist())
-        self._position = array("q", np.array(self._position)[alive].tolist())
-        self._trust = array("b", np.array(self._trust)[alive].tolist())
-        self._recorded = array("d", np.array(self._recorded)[alive].tolist())
-        self._steps = [step for step, lives in zip(self._steps, self._live, strict=True) if lives]
-        self._slot = {snippet: int(slot_now[slot]) for snippet, slot in self._slot.items()}
-        self._live = bytearray(b"\x01" * len(self.rows))
         for label, postings in list(self._postings.items()):
             slots = np.array(postings)
-            self._postings[label] = array("I", slot_now[slots[alive[slots]]].tolist())
+            self._postings[label] = array("I", slot_now[slots[alive[slots]]].astype(np.uint32).tobytes())
             if not self._postings[label]:
                 del self._postings[label]
 
@@ -160,17 +163,15 @@ class TenantLabels:
         self, trajectory: str | None = None, *, min_trust: Trust | None = None, as_of: Moment | None = None
     ) -> Slots:
         """The living slots of one trajectory, or of all; those trusted enough, those that were there at a moment."""
-        import numpy as np
-
-        alive = np.frombuffer(bytes(self._live), dtype=np.uint8).astype(bool)
+        alive = self._live.values
         if trajectory is not None:
-            alive &= np.array(self._trajectory) == self._names.get(trajectory, -1)
+            alive = alive & (self._trajectory.values == self._names.get(trajectory, -1))
         if min_trust is not None:
-            alive &= np.array(self._trust) >= min_trust.level
+            alive = alive & (self._trust.values >= min_trust.level)
         if as_of is not None:
-            alive &= np.array(self._recorded) <= as_of.recorded
-            here = np.array(self._trajectory) == self._names.get(as_of.trajectory or "", -1)
-            alive &= ~(here & (np.array(self._position) > as_of.position))
+            alive = alive & (self._recorded.values <= as_of.recorded)
+            here = self._trajectory.values == self._names.get(as_of.trajectory or "", -1)
+            alive &= ~(here & (self._position.values > as_of.position))
         return np.flatnonzero(alive)
 
     def ordered(self, slots: Slots, *, first: int | None = None) -> Slots:
@@ -179,11 +180,10 @@ class TenantLabels:
 
     def order(self, slots: Slots) -> NDArray[np.int64]:
         """Where among these slots those stand that come first, second, ... by trajectory, position and step."""
-        import numpy as np
-
-        place = np.empty(len(self._names), dtype=np.int64)
-        place[[self._names[name] for name in sorted(self._names)]] = np.arange(len(self._names))
-        trajectory, position = place[np.array(self._trajectory)[slots]], np.array(self._position)[slots]
+        if self._places is None:
+            self._places = np.empty(len(self._names), dtype=np.int64)
+            self._places[[self._names[name] for name in sorted(self._names)]] = np.arange(len(self._names))
+        trajectory, position = self._places[self._trajectory.values[slots]], self._position.values[slots]
         order = np.lexsort((position, trajectory))
         same = np.flatnonzero((np.diff(position[order]) == 0) & (np.diff(trajectory[order]) == 0))
         if len(same):  # two steps in one place: the rare case in which the step's own name decides
@@ -194,11 +194,9 @@ class TenantLabels:
 
     def cut(self, query: DensityQuery) -> Cut:
         """Return which snippets label density puts first, and between which it cannot decide."""
-        import numpy as np
-
         slots = self.slots(query.trajectory, min_trust=query.min_trust, as_of=query.as_of)
         level, densities = self._density(query)
-        own = level[slots]
+        own = level if len(slots) == len(level) else level[slots]
         at_least = np.cumsum(np.bincount(own, minlength=len(densities))[::-1])[::-1]
         if at_least[0] <= query.k:
             return Cut(slots, slots[:0], level, densities)
@@ -206,9 +204,7 @@ class TenantLabels:
         return Cut(slots[own > lowest], slots[own == lowest], level, densities)
 
     def _density(self, query: DensityQuery) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        import numpy as np
-
-        size = len(self.rows)
+        size = len(self._live)
         carried = {label: self._carrying(label, aliases) for label, aliases in query.labels.items()}
         carried = {label: slots for label, slots in carried.items() if len(slots)}
         if not carried:
@@ -231,8 +227,6 @@ class TenantLabels:
         return place[pattern], densities
 
     def _carrying(self, label: Label, aliases: frozenset[str]) -> NDArray[np.uint32]:
-        import numpy as np
-
         lists = (self._postings.get(Label(label.kind, value)) for value in aliases)
         slots = [np.array(postings, dtype=np.uint32) for postings in lists if postings]
         if not slots:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,6 +24,9 @@ LABEL_FIELDS: Mapping[LabelKind, str] = {
     LabelKind.TARGET: "targets",
 }
 """Under which key the labels of each kind stand."""
+
+_ORIGINS = {origin.value: origin for origin in Origin}
+_TRUSTS = {trust.value: trust for trust in Trust}
 
 _ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text", "recorded")
 _IF_ANY = {"summary": "", "context": "", "session": None, "happened": None, "labeled_by": None}
@@ -75,13 +79,8 @@ def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
     fields = {name: payload[name] for name in (*_ALWAYS, *_IF_ANY, "references", "tools") if name in payload}
     fields["origin"], fields["trust"] = origin_and_trust(payload)
     fields["resolved"] = payload.get("resolved", payload.get("text"))
-    scope = payload.get(LABEL_FIELDS[LabelKind.SCOPE])
-    # Labels were cleaned when they were made; doing it again is half the cost of reading a snippet.
-    fields["intent"] = ContextualIntent.model_construct(
-        scope=scope[0] if scope else None,
-        event_types=tuple(payload.get("event_types", ())),
-        entity_types=tuple(payload.get("entity_types", ())),
-        targets=tuple(payload.get("targets", ())),
+    fields["intent"] = _intent(
+        *(tuple(payload[name]) if name in payload else () for name in LABEL_FIELDS.values()),
     )
     if metadata := payload.get("metadata"):
         fields["metadata"] = json.loads(metadata)
@@ -93,13 +92,23 @@ def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
         raise StoreError(f"a stored snippet cannot be read: {where}: {first['msg'].lower()}") from error
 
 
+@lru_cache(maxsize=4096)
+def _intent(
+    scope: tuple[str, ...], event_types: tuple[str, ...], entity_types: tuple[str, ...], targets: tuple[str, ...]
+) -> ContextualIntent:
+    # Labels were cleaned when they were made; doing it again is half the cost of reading a snippet.
+    return ContextualIntent.model_construct(
+        scope=scope[0] if scope else None, event_types=event_types, entity_types=entity_types, targets=targets
+    )
+
+
 def origin_and_trust(payload: Mapping[str, Any]) -> tuple[Origin, Trust]:
     """The origin and trust of a payload; of one written before there were any, what its role and tools say.
 
     There, a text that took in words of other steps is not trusted: nobody wrote down whose words.
     """
     if "trust" in payload:
-        return Origin(payload["origin"]), Trust(payload["trust"])
+        return _ORIGINS[payload["origin"]], _TRUSTS[payload["trust"]]
     agent = origin_of(payload["role"], answers_tool=False) is Origin.AGENT  # who calls tools, not who answers
     origin = origin_of(payload["role"], answers_tool=bool(payload.get("tools")) and not agent)
     return origin, Trust.LOW if payload.get("resolved") or payload.get("context") else origin.trust

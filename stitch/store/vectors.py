@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 _GROW_ROWS = 4096
 
 _FEW = 4
-"""Fewer than one of so many rows are gathered first; of more, all are multiplied: that reads memory in order."""
+"""Of narrow rows, fewer than one of so many are gathered first; of more, all are multiplied: that reads in order."""
+
+_NARROW = 64
+"""Wide rows are always gathered: pages of the file that hold none of them are left on the disk."""
+
+_GATHERED = 1024
+"""How many rows are gathered at a time: what is freed of a large array, the process keeps."""
 
 _HEAD = 32
 """How many coordinates a bound is made of. Those of the default embedder come in the order of their variance."""
@@ -95,8 +101,11 @@ class _Matrix:
             return np.zeros(0)
         top = int(rows.max()) + 1
         matrix = np.asarray(self.rows)  # every slice of a mapped array costs more than that of a plain one
-        products = _products(matrix[rows], vector) if len(rows) * _FEW < top else _products(matrix[:top], vector)[rows]
-        return products.astype(np.float64)
+        if self._width <= _NARROW and len(rows) * _FEW >= top:
+            return _products(matrix[:top], vector)[rows].astype(np.float64)
+        starts = range(0, len(rows), _GATHERED)
+        parts = [_products(matrix[rows[start : start + _GATHERED]], vector) for start in starts]
+        return np.concatenate(parts, dtype=np.float64)
 
     def reserve(self, rows: int) -> None:
         if rows <= len(self.rows):

@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     Slots = NDArray[np.int64]
     Scores = NDArray[np.float64]
 
-_SLACK = 1e-9
-"""Sums of the same numbers in another order may differ by less."""
-
-_LOOKED_UP = 16
-"""A list so many times longer than what is looked for is searched; another is spread out by slot."""
-
 _OFTEN = 4
-"""A word that more than one of so many snippets has tells little, and is looked up only where that may decide."""
+"""The weights of a word that more than one of so many snippets has are spread out by slot when it is asked for."""
+
+_SPREAD_BYTES = 64 * 2**20
+"""So much of that is kept for the next question: many have the same small words."""
 
 
 def pack(words: SparseVector) -> str:
@@ -104,7 +101,7 @@ class TenantWords:
     def __init__(self) -> None:
         self._size = 0
         self._words: dict[int, tuple[array[int], array[float]]] = {}
-        self._most: dict[int, float] = {}
+        self._spread: dict[int, NDArray[np.float32]] = {}
 
     def extend(self, packed: PackedWords) -> None:
         """Take in the words of the next slots."""
@@ -115,20 +112,24 @@ class TenantWords:
         slots = np.repeat(np.arange(first, self._size, dtype=np.uint32), packed.counts)[order]
         words, starts = np.unique(packed.words[order], return_index=True)
         weights = packed.weights[order]
-        most = np.maximum.reduceat(weights, starts).tolist()
         ends = [*starts[1:].tolist(), len(order)]
-        for word, start, end, top in zip(words.tolist(), starts.tolist(), ends, most, strict=True):
+        for word, start, end in zip(words.tolist(), starts.tolist(), ends, strict=True):
             own = self._words.get(word)
             if own is None:
                 own = self._words[word] = (array("I"), array("f"))
             own[0].frombytes(slots[start:end].tobytes())
             own[1].frombytes(weights[start:end].tobytes())
-            self._most[word] = max(self._most.get(word, 0.0), top)
+            if (spread := self._spread.get(word)) is not None:
+                if self._size <= len(spread):
+                    spread[slots[start:end]] = weights[start:end]
+                else:
+                    del self._spread[word]
 
     def keep(self, alive: NDArray[np.bool_]) -> None:
         """Forget all slots but those; they are numbered anew."""
         slot_now = (np.cumsum(alive) - 1).astype(np.uint32)
         self._size = int(np.count_nonzero(alive))
+        self._spread.clear()
         for word, (slots, weights) in list(self._words.items()):
             kept = alive[np.array(slots)]
             if kept.any():
@@ -138,14 +139,13 @@ class TenantWords:
                     array("f", np.array(weights, dtype=np.float32)[kept].tobytes()),
                 )
             else:
-                del self._words[word], self._most[word]
+                del self._words[word]
 
     def dump(self) -> list[NDArray[Any]]:
         """All of it, for `load`."""
         words = np.fromiter(self._words, np.uint32, len(self._words))
-        most = np.array([self._most[word] for word in self._words], np.float32)
         slots, weights = zip(*self._words.values(), strict=True) if self._words else ((), ())
-        return [np.array([self._size]), words, most, *join(slots, "I"), *join(weights, "f")]
+        return [np.array([self._size]), words, *join(slots, "I"), *join(weights, "f")]
 
     @classmethod
     def load(cls, arrays: Iterator[NDArray[Any]]) -> TenantWords:
@@ -153,57 +153,50 @@ class TenantWords:
         own = cls()
         own._size = int(next(arrays)[0])
         words = next(arrays).tolist()
-        own._most = dict(zip(words, next(arrays).tolist(), strict=True))
         slots, weights = split(arrays, "I"), split(arrays, "f")
         own._words = dict(zip(words, zip(slots, weights, strict=True), strict=True))
         return own
 
     def asked(self, words: SparseVector, counts: WordCounts) -> AskedWords:
         """How well the words of snippets answer those of a question."""
-        return AskedWords(
-            self._size,
-            [
-                (weight * counts.informativeness(word), self._most[word], *self._words[word])
-                for word, weight in words.items()
-                if word in self._words
-            ],
-        )
+        rare, often = np.zeros(self._size), []
+        for word, weight in words.items():
+            if word not in self._words:
+                continue
+            asked, (slots, weights) = weight * counts.informativeness(word), self._words[word]
+            if len(slots) * _OFTEN > self._size:
+                often.append((asked, self._by_slot(word)))
+            else:  # a snippet has a word once, so no slot stands twice in the list
+                rare[np.array(slots)] += asked * np.array(weights, dtype=np.float64)
+        return AskedWords(rare, often)
+
+    def _by_slot(self, word: int) -> NDArray[np.float32]:
+        """The weight of a word in each slot."""
+        spread = self._spread.pop(word, None)
+        if spread is None or len(spread) < self._size:
+            spread = np.zeros(self._size + self._size // 8, dtype=np.float32)
+            slots, weights = self._words[word]
+            spread[np.array(slots)] = np.array(weights)
+        while self._spread and (len(self._spread) + 1) * spread.nbytes > _SPREAD_BYTES:
+            del self._spread[next(iter(self._spread))]
+        self._spread[word] = spread  # last: what was not asked for longest is dropped first
+        return spread
 
 
 class AskedWords:
     """The BM25 scores of snippets for one question.
 
     Args:
-        size: How many slots there are.
-        words: Of each word that is asked for: how much it counts in the question, how much it counts in a snippet at
-            most, and in which slots it counts how much.
+        rare: By slot, what the rare words of the question score.
+        often: Of each frequent word: how much it counts in the question, and by slot, how much in a snippet.
     """
 
-    def __init__(self, size: int, words: Sequence[tuple[float, float, array[int], array[float]]]) -> None:
-        self._sure = np.zeros(size)
-        self._often: list[tuple[float, NDArray[np.uint32], NDArray[np.float32]]] = []
-        self._rest = _SLACK
-        for asked, most, slots, weights in words:
-            if len(slots) * _OFTEN > size:
-                self._often.append((asked, np.array(slots, dtype=np.uint32), np.array(weights, dtype=np.float32)))
-                self._rest += asked * most
-            else:  # a snippet has a word once, so no slot stands twice in the list
-                self._sure[np.array(slots)] += asked * np.array(weights, dtype=np.float64)
+    def __init__(self, rare: Scores, often: Sequence[tuple[float, NDArray[np.float32]]]) -> None:
+        self._rare, self._often = rare, often
 
-    def at_most(self, slots: Slots) -> Scores:
-        """A score that none of these snippets exceeds."""
-        return self._sure[slots] + self._rest
-
-    def exactly(self, slots: Slots) -> Scores:
+    def scores(self, slots: Slots) -> Scores:
         """The score of each of these snippets."""
-        scores, wanted = self._sure[slots], slots.astype(np.uint32)
-        for asked, carrying, weights in self._often:
-            if len(slots) * _LOOKED_UP > len(carrying):
-                by_slot = np.zeros(len(self._sure), dtype=np.float32)
-                by_slot[carrying] = weights
-                scores += asked * by_slot[slots].astype(np.float64)
-                continue
-            places = np.minimum(np.searchsorted(carrying, wanted), len(carrying) - 1)
-            has = carrying[places] == wanted
-            scores[has] += asked * weights[places[has]].astype(np.float64)
+        scores: Scores = self._rare[slots]
+        for asked, weights in self._often:
+            scores += asked * weights[slots].astype(np.float64)
         return scores

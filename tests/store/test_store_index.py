@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,8 +16,12 @@ NOTHING = pack({})
 SETS = st.frozensets(st.sampled_from(LABELS), max_size=6)
 
 
+def name(snippet: int) -> str:
+    return str(UUID(int=snippet))
+
+
 def entry(snippet: int, labels: frozenset[Label], *, trajectory: str = "x") -> IndexEntry:
-    return IndexEntry(str(snippet), "t", trajectory, snippet, str(snippet), tuple(sorted(labels)))
+    return IndexEntry(name(snippet), "t", trajectory, snippet, str(snippet), tuple(sorted(labels)))
 
 
 def add(index: LabelIndex, row: int, entry: IndexEntry) -> None:
@@ -45,7 +51,7 @@ def test_a_cut_parts_snippets_as_their_densities_do(
             add(index, snippet, entry(snippet, labels, trajectory=trip))
             rows[snippet] = (labels, trip)
         elif snippet in rows:
-            index.remove("t", [str(snippet)], [NOTHING])
+            index.remove("t", [name(snippet)], [NOTHING])
             del rows[snippet]
     assert len(index) == len(rows)
     weights = {label: 0.1 * (number % 4) for number, label in enumerate(LABELS)} if weighted else None
@@ -59,15 +65,15 @@ def test_a_cut_parts_snippets_as_their_densities_do(
     )
     tenant = index.of("t")
     cut = tenant.cut(query)
-    certain = {tenant.rows[slot] for slot in cut.certain.tolist()}
-    tier = {tenant.rows[slot] for slot in cut.tier.tolist()}
+    certain = {tenant.rows.values[slot] for slot in cut.certain.tolist()}
+    tier = {tenant.rows.values[slot] for slot in cut.tier.tolist()}
     expected = {
         row: density(labels & asked, count=count, weights=weights)
         for row, (labels, trip) in rows.items()
         if trajectory in (None, trip)
     }
     for slot in [*cut.certain.tolist(), *cut.tier.tolist()]:
-        assert cut.densities[cut.level[slot]] == expected[tenant.rows[slot]]
+        assert cut.densities[cut.level[slot]] == expected[tenant.rows.values[slot]]
     assert not certain & tier
     if len(expected) <= k:
         assert (certain, tier) == (set(expected), set())
@@ -95,15 +101,15 @@ def test_dead_slots_are_buried_and_nothing_changes() -> None:
         for snippet in range(400):
             add(index, snippet, entry(snippet, frozenset({LABELS[(snippet + turn) % len(LABELS)]})))
         for snippet in range(0, 400, 3):
-            index.remove("t", [str(snippet)], [NOTHING])
+            index.remove("t", [name(snippet)], [NOTHING])
     tenant = index.of("t")
     assert len(tenant) == len(index) == 266
     assert len(tenant.rows) <= 1000
-    assert sorted(tenant.rows[slot] for slot in tenant.slots().tolist()) == [n for n in range(400) if n % 3]
-    assert [tenant.rows[slot] for slot in tenant.ordered(tenant.slots(), first=3).tolist()] == [1, 2, 4]
+    assert sorted(tenant.rows.values[slot] for slot in tenant.slots().tolist()) == [n for n in range(400) if n % 3]
+    assert [tenant.rows.values[slot] for slot in tenant.ordered(tenant.slots(), first=3).tolist()] == [1, 2, 4]
     query = DensityQuery(tenant="t", labels={LABELS[0]: frozenset({LABELS[0].value})}, k=1)
     carrying = {n for n in range(400) if n % 3 and (n + 5) % len(LABELS) == 0}
-    assert {tenant.rows[slot] for slot in tenant.cut(query).tier.tolist()} == carrying
+    assert {tenant.rows.values[slot] for slot in tenant.cut(query).tier.tolist()} == carrying
 
 
 def test_rows_are_never_given_twice() -> None:
@@ -111,6 +117,6 @@ def test_rows_are_never_given_twice() -> None:
     for row in range(3):
         add(index, row, entry(row, frozenset()))
     for row in range(3):
-        index.remove("t", [str(row)], [NOTHING])
+        index.remove("t", [name(row)], [NOTHING])
     assert (len(index), index.next_row) == (0, 3)
-    assert index.row("t", "1") is None
+    assert index.row("t", name(1)) is None
