@@ -1,14 +1,15 @@
 """Fit the weights of local scope tracking on trajectories with gold scopes.
 
     pip install scipy
-    python -m stitch.pipelines.fit_local --data DATA --out stitch/label/local/scope_weights.json
+    python -m stitch.pipelines.fit_local --data DATA --out stitch/label/local    # both files of weights
     python -m stitch.pipelines.fit_local --data DATA --report fold           # every fifth trajectory held out
     python -m stitch.pipelines.fit_local --data DATA --report leave-one-out  # each set by the others
     python -m stitch.pipelines.fit_local --data DATA --report ablation       # each kind of evidence left out
 
 A conditional logit: of the candidates of a step, those of the right scope are to win. First with gold history, then,
 so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
-a scope just left continues an earlier one.
+a scope just left continues an earlier one. How well a step follows another is learned before (`fit_replies`), and for
+the examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stitch.pipelines.fit_replies import Talk, fit_replies
+
 from stitch.core import Step
 from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES
 from stitch.label.local.reading import Reading, read_step
+from stitch.label.local.replies import Replies, as_data
 from stitch.label.local.scopes import FEATURES, Candidate, ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES, JOIN_MARGIN
 
@@ -50,6 +54,7 @@ SETS = {
     "irc": LabeledSet("labels/irc.jsonl.gz", 1.0),
     "sgd_interleaved": LabeledSet("memory_qa/sgd_interleaved/trajectories.jsonl.gz", 0.6),
 }
+_MADE_BY = "python -m stitch.pipelines.fit_local"
 STEPS_PER_SET, JOINS_PER_SET = 3_000, 1_000
 OPENING_WEIGHT, RETURN_WEIGHT = 1.3, 2.0
 """What a step that opens a scope, or returns to one, counts beside one that continues: both are rare."""
@@ -71,6 +76,7 @@ EVIDENCE = {
     "interleaving so far": ("interleaved", "interruptions", "returns so far", "open scopes", "not what was"),
     "what was asked and told before": ("what it asked", "what it told", "of known classes", "of new classes"),
     "what is pointed at": ("pointed",),
+    "replies": ("reply",),
     "joins": ("join: ",),
 }  # fmt: skip
 """Kinds of evidence, by what the names of their weights contain."""
@@ -83,6 +89,13 @@ class LabeledTrajectory(NamedTuple):
     gold: list[tuple[str, ...]]
     coarse: frozenset[int]
     """Steps that open something new inside a gold scope: nothing is learned from them."""
+
+
+class Fitted(NamedTuple):
+    """All that is learned."""
+
+    weights: Weights
+    replies: Replies
 
 
 class Choice(NamedTuple):
@@ -131,12 +144,13 @@ def follow(
     trajectory: LabeledTrajectory,
     weights: Mapping[str, float],
     *,
+    replies: Replies | None = None,
     examples: list[Example] | None = None,
     joins: list[Example] | None = None,
     with_gold_history: bool = False,
 ) -> list[int]:
-    """The scopes that a tracker with `weights` gives the steps, by number; adds what it met to `examples`, `joins`."""
-    tracker = ScopeTracker(weights)
+    """The scopes that such a tracker gives the steps, by number; adds what it met to `examples`, `joins`."""
+    tracker = ScopeTracker(weights, replies=replies)
     majority: dict[int, Counter[tuple[str, ...]]] = {}
     gold = _targets(trajectory.gold) if examples is not None else trajectory.gold
     numbers = []
@@ -246,17 +260,22 @@ def fit(groups: Sequence[tuple[Sequence[Example], float]], features: Sequence[st
     return dict(zip(names, map(float, found.x), strict=True))
 
 
-def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, without: Sequence[str] = ()) -> Weights:
-    """Weights learned from the trajectories that `keep` lets through, names that contain one of `without` left out."""
+def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, without: Sequence[str] = ()) -> Fitted:
+    """What is learned from the trajectories that `keep` lets through, names that contain one of `without` left out."""
     weights: Weights = {}
     earlier: list[tuple[list[Example], float]] = []
+    of_others = [
+        _replies(sets, keep=lambda name, number: number % 2 == 1 and keep(name, number)),
+        _replies(sets, keep=lambda name, number: number % 2 == 0 and keep(name, number)),
+    ]
     for with_gold_history in (True, False):
         groups = []
         for name, trajectories in sets.items():
             examples: list[Example] = []
             for number, trajectory in enumerate(trajectories):
                 if keep(name, number):
-                    follow(trajectory, weights, examples=examples, with_gold_history=with_gold_history)
+                    replies = of_others[number % 2]
+                    follow(trajectory, weights, replies=replies, examples=examples, with_gold_history=with_gold_history)
             groups.append((_without(examples, without), SETS[name].weight * STEPS_PER_SET / max(len(examples), 1)))
         if earlier:
             groups = [(a + b, (x + y) / 4) for (a, x), (b, y) in zip(earlier, groups, strict=True)]
@@ -268,10 +287,24 @@ def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, withou
             joins: list[Example] = []
             for number, trajectory in enumerate(trajectories):
                 if keep(name, number):
-                    follow(trajectory, weights, joins=joins)
+                    follow(trajectory, weights, replies=of_others[number % 2], joins=joins)
             groups.append((_without(joins, without), SETS[name].weight * JOINS_PER_SET / max(len(joins), 1)))
         weights |= fit(groups, [f"join: {name}" for name in JOIN_FEATURES])
-    return weights
+    return Fitted(weights, _replies(sets, keep=keep))
+
+
+def _replies(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> Replies:
+    """How steps follow each other in the gold scopes of the trajectories that `keep` lets through."""
+    talks: dict[str, list[Talk]] = {}
+    for name, trajectories in sets.items():
+        for number, trajectory in enumerate(trajectories):
+            scopes: dict[tuple[str, ...], list[str]] = {}
+            for reading, gold in zip(trajectory.readings, trajectory.gold, strict=True):
+                if gold and not reading.is_notice:
+                    scopes.setdefault(gold, []).append(reading.step.content)
+            if keep(name, number):
+                talks.setdefault(name, []).extend(Talk(texts) for texts in scopes.values())
+    return fit_replies(talks)
 
 
 def _without(examples: list[Example], parts: Sequence[str]) -> list[Example]:
@@ -292,12 +325,14 @@ def _without(examples: list[Example], parts: Sequence[str]) -> list[Example]:
     return [example._replace(candidates=[strip(c) for c in example.candidates]) for example in examples]
 
 
-def measure(trajectories: Iterable[LabeledTrajectory], weights: Mapping[str, float]) -> tuple[float, float]:
+def measure(
+    trajectories: Iterable[LabeledTrajectory], weights: Mapping[str, float], replies: Replies | None = None
+) -> tuple[float, float]:
     """B-cubed F1 (mean over trajectories) and switch F1 (pooled) of the scopes of a tracker."""
     scores = []
     hits = wanted = made = 0
     for trajectory in trajectories:
-        numbers = follow(trajectory, weights)
+        numbers = follow(trajectory, weights, replies=replies)
         pairs = [(gold, number) for gold, number in zip(trajectory.gold, numbers, strict=True) if gold]
         if not pairs:
             continue
@@ -313,9 +348,9 @@ def measure(trajectories: Iterable[LabeledTrajectory], weights: Mapping[str, flo
 
 
 def _report(kind: str, sets: Mapping[str, Sequence[LabeledTrajectory]]) -> None:
-    def held_out(name: str, weights: Weights) -> str:
+    def held_out(name: str, fitted: Fitted) -> str:
         chosen = [t for number, t in enumerate(sets[name]) if number % 5 == 1 or kind == "leave-one-out"]
-        score, switch = measure(chosen, weights)
+        score, switch = measure(chosen, *fitted)
         return f"{name} {score:.3f} / {switch:.3f}"
 
     if kind == "leave-one-out":
@@ -324,15 +359,15 @@ def _report(kind: str, sets: Mapping[str, Sequence[LabeledTrajectory]]) -> None:
             print(held_out(name, train(others, keep=lambda *_: True)), flush=True)  # noqa: T201 # a report
         return
     for label, parts in {"all": (), **(EVIDENCE if kind == "ablation" else {})}.items():
-        weights = train(sets, keep=lambda _, number: number % 5 != 1, without=parts)
-        print(f"{label}:", "; ".join(held_out(name, weights) for name in sets), flush=True)  # noqa: T201 # a report
+        fitted = train(sets, keep=lambda _, number: number % 5 != 1, without=parts)
+        print(f"{label}:", "; ".join(held_out(name, fitted) for name in sets), flush=True)  # noqa: T201 # a report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the weights, or report how good they are on what they have not seen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the labeled sets")
-    parser.add_argument("--out", type=Path, help="file of weights to write")
+    parser.add_argument("--out", type=Path, help="folder for both files of weights")
     parser.add_argument("--report", choices=["fold", "leave-one-out", "ablation"])
     parser.add_argument("--limit", type=int, help="use at most this many trajectories of a set")
     options = parser.parse_args(arguments)
@@ -340,10 +375,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.report:
         _report(options.report, sets)
     if options.out:
-        weights = train(sets, keep=lambda *_: True)
-        kept = {name: round(weight, 3) for name, weight in sorted(weights.items()) if abs(weight) >= 0.02}
-        text = json.dumps({"made_by": "python -m stitch.pipelines.fit_local", "weights": kept}, indent=1)
-        options.out.write_text(text + "\n", encoding="utf-8")
+        fitted = train(sets, keep=lambda *_: True)
+        kept = {name: round(weight, 3) for name, weight in sorted(fitted.weights.items()) if abs(weight) >= 0.02}
+        text = json.dumps({"made_by": _MADE_BY, "weights": kept}, indent=1)
+        (options.out / "scope_weights.json").write_text(text + "\n", encoding="utf-8")
+        rows = {name: json.dumps(value) for name, value in as_data(fitted.replies).items()}
+        lines = [f'"{name}": {text.replace("], [", f"],{chr(10)}[")}' for name, text in rows.items()]
+        text = ",\n".join([f'"made_by": "{_MADE_BY}"', *lines])
+        (options.out / "reply_weights.json").write_text("{" + text + "}\n", encoding="utf-8")
     return 0
 
 

@@ -9,6 +9,7 @@ pytest.importorskip("scipy")
 
 from stitch.pipelines import fit_local
 
+from stitch.label.local.replies import replies_from
 from stitch.label.local.scopes import ScopeTracker
 
 
@@ -36,12 +37,12 @@ def data(tmp_path):
 
 
 def test_fitted_weights_follow_what_they_were_fitted_on(data, tmp_path):
-    out = tmp_path / "weights.json"
-    assert fit_local.main(["--data", str(data), "--out", str(out)]) == 0
-    weights = json.loads(out.read_bytes())["weights"]
+    assert fit_local.main(["--data", str(data), "--out", str(tmp_path)]) == 0
+    weights = json.loads((tmp_path / "scope_weights.json").read_bytes())["weights"]
+    replies = replies_from(json.loads((tmp_path / "reply_weights.json").read_bytes()))
     trajectories = fit_local.read_set(data / fit_local.SETS["star"].path)
     assert ScopeTracker(weights).scopes == []
-    score, switch = fit_local.measure(trajectories, weights)
+    score, switch = fit_local.measure(trajectories, weights, replies)
     untrained, _ = fit_local.measure(trajectories, {})
     assert score > untrained
     assert switch > 0
@@ -60,7 +61,7 @@ def test_reports_say_how_good_the_weights_are(data, capsys, kind, lines):
 
 def test_evidence_can_be_left_out(data):
     sets = {"star": fit_local.read_set(data / fit_local.SETS["star"].path)}
-    weights = fit_local.train(sets, keep=lambda *_: True, without=("cohesion", "now: "))
+    weights, _ = fit_local.train(sets, keep=lambda *_: True, without=("cohesion", "now: "))
     assert not any(weight for name, weight in weights.items() if "cohesion" in name)
 
 

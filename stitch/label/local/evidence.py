@@ -36,6 +36,8 @@ STEP_FEATURES = (
     "interleaved: always", "interleaved: asks all new", "interleaved: tells all new", "interleaved: novelty",
     "interleaved: asked before", "interleaved: not what was asked", "interleaved: anaphora",
     "interleaved: closed before", "interleaved: role switches", "interleaved: same role", "interleaved: length of run",
+    "reply here", "reply to nothing", "better reply elsewhere", "interleaved: reply here",
+    "interleaved: reply to nothing",
 )  # fmt: skip
 """What is said of a step against the current scope; weighed once for returning and once for opening a scope."""
 
@@ -49,6 +51,8 @@ SCOPE_FEATURES = (
     "interleaved: latest open", "interleaved: gap", "interleaved: question is open and this answers",
     "interleaved: closed", "interleaved: cohesion with last step", "interleaved: cohesion with scope",
     "pointed at known", "pointed at known in last step", "pointed at unknown",
+    "reply", "best reply", "reply less the next best", "own reply", "interleaved: reply",
+    "interleaved: reply less the next best",
 )  # fmt: skip
 """What is said of a step and one scope; weighed once for the current scope and once for earlier ones."""
 
@@ -104,6 +108,10 @@ class Scope:
     addressed: list[str] = field(default_factory=list)
     """Whom its last step named."""
     calls: dict[str, int] = field(default_factory=dict)
+    prompt: list[float] = field(default_factory=list)
+    """Its last step as something to answer, see `replies`."""
+    gist: list[float] = field(default_factory=list)
+    """Its recent steps as something to go on with."""
     unit: str = ""
     """The unit the scope is about, such as "day 1", where the text names one."""
 
@@ -166,6 +174,9 @@ def step_evidence(
     elsewhere: float,
     known: int,
     unfinished: int,
+    reply: float,
+    reply_elsewhere: float,
+    reply_to_nothing: float,
 ) -> list[float]:
     """The values of `STEP_FEATURES`.
 
@@ -178,6 +189,9 @@ def step_evidence(
         elsewhere: The best cohesion with another scope.
         known: How many of the step's values were named before.
         unfinished: How many other scopes were not wound up.
+        reply: How well it follows the last step of the current scope, see `replies`.
+        reply_elsewhere: The best of that for another scope.
+        reply_to_nothing: How well it follows nothing.
     """
     forms, role = reading.forms, reading.role
     turns = stream.turns.get(role)
@@ -265,7 +279,9 @@ def step_evidence(
         unfinished / (scopes + 1),
     ]
     together = (1.0, asks_all, tells_all, novelty, asked, unfit, float(reading.anaphoric), closed, switching, same)
-    return values + [stream.interleaved * value for value in (*together, log1p(stream.run))]
+    values += [stream.interleaved * value for value in (*together, log1p(stream.run))]
+    replies = (reply, reply_to_nothing)
+    return [*values, *replies, reply_elsewhere - reply, *[stream.interleaved * value for value in replies]]
 
 
 def scope_evidence(
@@ -280,6 +296,8 @@ def scope_evidence(
     is_latest: bool,
     is_latest_open: bool,
     holders: Mapping[str, Sequence[int]],
+    reply: float,
+    other_reply: float,
 ) -> list[float]:
     """The values of `SCOPE_FEATURES`.
 
@@ -294,6 +312,8 @@ def scope_evidence(
         is_latest: Whether it is the earlier scope that was left last.
         is_latest_open: Whether it is that among those not wound up.
         holders: The numbers of the scopes that name a value.
+        reply: How well the step follows the last one of the scope, see `replies`.
+        other_reply: How well it follows the best other scope, or nothing.
     """
     role, addressees, calls = reading.role, reading.addressees, reading.data.calls
     total = sum(weight for _, weight in weights) or 1.0
@@ -351,6 +371,12 @@ def scope_evidence(
         _among(pointed, known),
         _among(pointed, last),
         1.0 - _among(pointed, known) if pointed else 0.0,
+        reply,
+        float(reply >= other_reply),
+        reply - other_reply,
+        reply * float(scope.last_role == role),
+        stream.interleaved * reply,
+        stream.interleaved * (reply - other_reply),
     ]
 
 

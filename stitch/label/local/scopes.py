@@ -30,6 +30,7 @@ from stitch.label.local.evidence import (
 from stitch.label.local.language import SentenceForm, content_stems
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.reading import Reading
+from stitch.label.local.replies import Replies, blend, fit, shipped_replies
 from stitch.label.local.threads import (
     JOIN_FEATURES,
     JOIN_MARGIN,
@@ -98,9 +99,11 @@ class ScopeTracker:
     Args:
         weights: By name: those of `FEATURES`, "now: WORD", "before: WORD", "pair: OPEN - GIVEN", "turn: LEFT - TAKEN",
             and "join: NAME" for those of `JOIN_FEATURES`. The shipped ones if None.
+        replies: What tells how well a step follows another. The shipped matrices if None.
     """
 
-    def __init__(self, weights: Mapping[str, float] | None = None) -> None:
+    def __init__(self, weights: Mapping[str, float] | None = None, *, replies: Replies | None = None) -> None:
+        self._replies = shipped_replies() if replies is None else replies
         self._by_name = shipped_weights() if weights is None else weights
         self._when_returning = [self._weight(f"return: {name}") for name in STEP_FEATURES]
         self._when_opening = [self._weight(f"new: {name}") for name in STEP_FEATURES]
@@ -182,6 +185,9 @@ class ScopeTracker:
         shortlist = self._shortlist(reading)
         cohesions = [sum(weight for stem, weight in weights if stem in scope.terms) / total for scope in shortlist]
         best = max(cohesions, default=0.0)
+        answer = self._replies.answer(reading.step.content)
+        replies = [fit(scope.prompt, answer) + fit(scope.gist, answer) for scope in shortlist]
+        to_nothing = fit(self._replies.start, answer)
         of_step = step_evidence(
             reading,
             stream,
@@ -191,6 +197,9 @@ class ScopeTracker:
             elsewhere=max(cohesions[current is not None :], default=0.0),
             known=sum(value in self._holders for value in reading.values),
             unfinished=sum(s is not current and not s.closed and s.into is None for s in self.scopes[-64:]),
+            reply=replies[0] if current is not None else 0.0,
+            reply_elsewhere=max(replies[current is not None :], default=to_nothing),
+            reply_to_nothing=to_nothing,
         )
         leaving = self._particles(reading)
         left = sum(map(self._weight, leaving))
@@ -199,7 +208,7 @@ class ScopeTracker:
         latest = max(earlier, key=lambda scope: scope.last, default=None)
         latest_open = max((s for s in earlier if not s.closed), key=lambda scope: scope.last, default=None)
         found: list[Candidate] = []
-        for scope, cohesion in zip(shortlist, cohesions, strict=True):
+        for place, (scope, cohesion) in enumerate(zip(shortlist, cohesions, strict=True)):
             of_scope = scope_evidence(
                 reading,
                 scope,
@@ -211,6 +220,8 @@ class ScopeTracker:
                 is_latest=scope is latest,
                 is_latest_open=scope is latest_open,
                 holders=self._holders,
+                reply=replies[place],
+                other_reply=max([to_nothing, *replies[:place], *replies[place + 1 :]]),
             )
             pairs = self._pairs(reading, scope)
             score = sum(map(self._weight, pairs))
@@ -341,6 +352,9 @@ class ScopeTracker:
         if reading.form in (SentenceForm.QUESTION, SentenceForm.REQUEST):
             scope.asker = reading.role
         scope.last_role = reading.role
+        text = reading.step.content
+        scope.prompt = self._replies.prompt(text)
+        scope.gist = blend(scope.gist, self._replies.matter(text), steps=scope.steps)
         scope.opens, scope.stands = reading.opens, reading.stands
         scope.closed = reading.closes or (scope.closed and SentenceForm.THANKS in reading.forms)
         scope.addressed = list(reading.addressees)

@@ -1,0 +1,116 @@
+"""What answers what: how well a step follows the last step of a scope, learned from how dialogues go on.
+
+"When do you want to leave?" is answered by "Next Tuesday.", whatever is booked, and no shared word says so. Small
+matrices turn the vectors of what was said and the vector of what may follow into a few numbers each, whose product is
+high where the one follows the other. They are trained to find the next step of a scope among other steps
+(`python -m stitch.pipelines.fit_local`); the vectors are those of the table that comes with the package, whatever
+embedder a memory uses, so that labels do not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from operator import mul
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from stitch.embed import StaticEmbedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAX_CHARS = 1_000
+"""How much of a step is read: its beginning says what it answers."""
+
+FADING_STEPS = 8
+"""A scope is known by about so many of its last steps."""
+
+
+class Replies(NamedTuple):
+    """What turns the vector of a text into the numbers that are compared."""
+
+    last: NDArray[np.float32]
+    """For the last step of a scope, shape `(dimension + 1, numbers)`; the last row counts always."""
+    gist: NDArray[np.float32]
+    """For each of its recent steps, shape `(dimension, numbers)`."""
+    answers: NDArray[np.float32]
+    """For what may follow, shape `(dimension + 1, numbers)`."""
+    start: list[float]
+    """The numbers of what nothing precedes: what opens a scope follows it."""
+
+    def prompt(self, text: str) -> list[float]:
+        """The numbers of a text as what was said last."""
+        return _numbers(vector(text) @ self.last[:-1] + self.last[-1])
+
+    def matter(self, text: str) -> list[float]:
+        """The numbers of a text as one of those that were said lately."""
+        return _numbers(vector(text) @ self.gist)
+
+    def answer(self, text: str) -> list[float]:
+        """The numbers of a text as what may follow."""
+        return _numbers(vector(text) @ self.answers[:-1] + self.answers[-1])
+
+
+def fit(said: Sequence[float], answer: Sequence[float]) -> float:
+    """How well the one follows the other; 0 where nothing was said."""
+    return sum(map(mul, said, answer), 0.0)
+
+
+def blend(mean: Sequence[float], numbers: Sequence[float], *, steps: int) -> list[float]:
+    """The running mean over a scope of `steps` steps, the newest of which brought `numbers`: old steps fade."""
+    share = 1.0 / min(max(steps, 1), FADING_STEPS)
+    return [round(a + share * (b - a), 4) for a, b in zip(mean or [0.0] * len(numbers), numbers, strict=True)]
+
+
+def _numbers(row: NDArray[np.float32]) -> list[float]:
+    found: list[float] = row.round(4).tolist()
+    return found
+
+
+@lru_cache(maxsize=8)
+def vector(text: str) -> NDArray[np.float32]:
+    """The vector of the beginning of a text, from the table that comes with the package."""
+    row: NDArray[np.float32] = _embedder().embed([text[:MAX_CHARS]])[0]
+    return row
+
+
+@lru_cache(maxsize=1)
+def _embedder() -> StaticEmbedder:
+    return StaticEmbedder()
+
+
+@lru_cache(maxsize=1)
+def shipped_replies() -> Replies:
+    """The matrices made by `stitch.pipelines.fit_local`."""
+    return replies_from(orjson.loads(files("stitch.label.local").joinpath("reply_weights.json").read_bytes()))
+
+
+def replies_from(data: dict[str, Any]) -> Replies:
+    """The matrices of a file of weights: rows of whole numbers, and what one is worth."""
+    import numpy as np
+
+    def matrix(name: str) -> NDArray[np.float32]:
+        whole: NDArray[np.float32] = np.array(data[name], np.float32)
+        return whole * np.float32(data["unit"])
+
+    return Replies(matrix("last"), matrix("gist"), matrix("answers"), matrix("start").tolist())
+
+
+def as_data(replies: Replies, *, unit: float = 0.005) -> dict[str, Any]:
+    """What `replies_from` reads, as JSON values."""
+    import numpy as np
+
+    def whole(numbers: Any) -> Any:
+        return np.rint(np.asarray(numbers) / unit).astype(int).tolist()
+
+    return {
+        "unit": unit,
+        "start": whole(replies.start),
+        "last": whole(replies.last),
+        "gist": whole(replies.gist),
+        "answers": whole(replies.answers),
+    }
