@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,8 @@ class StaticEmbedder:
     def _loaded(self) -> Any:
         with self._lock:
             if self._model is None:
-                self._model = _load(self._folder, dimension=self._dimension)
+                load = _load_once if self._folder == TABLE else _load
+                self._model = load(self._folder, dimension=self._dimension)
             return self._model
 
 
@@ -98,3 +100,7 @@ def _load(folder: Path, *, dimension: int) -> Any:
         return StaticModel(vectors, tokenizer, normalize=True, max_length=None)
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error
+
+
+_load_once = lru_cache(maxsize=1)(_load)
+"""For the table that comes with the package: memories and labelers of a process share it."""

@@ -95,7 +95,8 @@ def replies_from(data: dict[str, Any]) -> Replies:
 
     def matrix(name: str) -> NDArray[np.float32]:
         whole: NDArray[np.float32] = np.array(data[name], np.float32)
-        return whole * np.float32(data["unit"])
+        scaled: NDArray[np.float32] = whole * np.float32(data["unit"])
+        return scaled
 
     return Replies(matrix("last"), matrix("gist"), matrix("answers"), matrix("start").tolist())
 
