@@ -33,9 +33,14 @@ def measure_stream(
 
     `accept_*` is the time until a step is durable and can be found, with labels that follow (`wait=False`); `add_*`
     waits for local labels. `*_per_cpu_s` count the processor time of the thread that adds, for machines that others use
-    as well. `search_busy_*` is taken while another thread adds without a pause. `rss_*` is the process
-    after the first tenth of the stream and at its end, pages of mapped files included; `anonymous_growth_mb` leaves
-    those out, and holds what the index needs for each snippet.
+    as well. `search_busy_*` is taken while another thread adds without a pause.
+
+    Of memory, `rss_*` is the process after the first tenth of the stream and at its end. It has two parts: pages of
+    mapped files (`mapped_last_mb`), which the system takes away when it needs them, and all others (`anonymous_*`).
+    Of these, a process that only opens the memory needs `index_mb`, beside the `empty_anonymous_mb` that one needs
+    with an empty memory; and `label_space_mb` more once it has searched by labels (`first_search_ms`). What the stream
+    held beyond `index_mb` are its buffers (`buffers_mb`): what is remembered of the trajectories that go on, caches,
+    and what was freed and not given back.
 
     Args:
         steps: How many steps come.
@@ -45,9 +50,21 @@ def measure_stream(
     """
     with tempfile.TemporaryDirectory(prefix="stitch-stream-") as temporary:
         memory = str((folder or Path(temporary)) / "stream.memory")
+        empty = _in_a_process(_measure_open, f"{memory}.empty", seed)["anonymous_mb"]
         figures = _in_a_process(_measure_growth, memory, steps, trajectories, seed)
-        figures |= _in_a_process(_measure_open, memory, steps, seed)
-        return {"steps": float(steps), "trajectories": float(trajectories), **figures}
+        opened = _in_a_process(_measure_open, memory, seed)
+        needed = opened.pop("anonymous_mb")
+        index_mb = needed - empty
+        return {
+            "steps": float(steps),
+            "trajectories": float(trajectories),
+            **figures,
+            "empty_anonymous_mb": empty,
+            "index_mb": index_mb,
+            "index_bytes_per_step": index_mb * 1e6 / opened["opened_snippets"],
+            "buffers_mb": figures["anonymous_last_mb"] - needed,
+            **opened,
+        }
 
 
 @click.command(name="stream")
@@ -98,6 +115,9 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
             made += len(batch)
             if made * PARTS >= steps * (len(sizes) + 1):
                 sizes.append(_sizes())
+                rss, own = sizes[-1]["rss_mb"], sizes[-1]["anonymous_mb"]
+                said = f"{made} steps, {made / cpu_s:.0f} a processor second, {rss:.0f} MB, {own:.0f} of them no file's"
+                click.echo(f"stitch: {said}", err=True)
         opened.flush()
         figures = {
             "ingest_steps_per_s": steps / adding_s,
@@ -105,6 +125,9 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
             "rss_first_mb": sizes[0]["rss_mb"],
             "rss_last_mb": sizes[-1]["rss_mb"],
             "rss_growth_mb": sizes[-1]["rss_mb"] - sizes[0]["rss_mb"],
+            "mapped_last_mb": sizes[-1]["rss_mb"] - sizes[-1]["anonymous_mb"],
+            "anonymous_first_mb": sizes[0]["anonymous_mb"],
+            "anonymous_last_mb": sizes[-1]["anonymous_mb"],
             "anonymous_growth_mb": sizes[-1]["anonymous_mb"] - sizes[0]["anonymous_mb"],
         }
         figures["anonymous_bytes_per_step"] = figures["anonymous_growth_mb"] * 1e6 / (steps * (1 - 1 / PARTS))
@@ -165,16 +188,25 @@ def _journal_steps_per_s(memory: str, steps: list[Step]) -> float:
     return per_s
 
 
-def _measure_open(memory: str, steps: int, seed: int) -> dict[str, float]:
+def _measure_open(memory: str, seed: int) -> dict[str, float]:
     from stitch.assemble import open_memory
 
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     opened = open_memory(memory)
-    open_s = time.perf_counter() - began
+    open_s, open_cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
     with opened:
         count = opened.status().snippets
+        opened.search(sample_question(random.Random(seed)), retriever="dense")  # reads the embedder's table
+        anonymous_mb = _sizes()["anonymous_mb"]
         first_ms = _ms(opened.search, sample_question(random.Random(seed)))
-    return {"open_s": open_s, "opened_snippets": float(count), "first_search_ms": first_ms}
+        return {
+            "anonymous_mb": anonymous_mb,
+            "open_s": open_s,
+            "open_cpu_s": open_cpu_s,
+            "opened_snippets": float(count),
+            "first_search_ms": first_ms,
+            "label_space_mb": _sizes()["anonymous_mb"] - anonymous_mb,
+        }
 
 
 def _sizes() -> dict[str, float]:
