@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.config import Settings, load_settings
-from stitch.errors import InputError, JournalError, ScopeError, SettingsError
+from stitch.errors import InputError, JournalError, ScopeError, SettingsError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,8 @@ RECALLS_FILE = "recalls.jsonl"
 """Where a memory keeps what it was asked, if the settings say so."""
 OWNER_FILE = "owner.json"
 """Beside the journal of a memory on a server, says who has it open; a store in a folder says so itself."""
+UNFINISHED_FILE = "unfinished"
+"""Beside the journal of a memory on a server, says that its snippets are not all there yet: it is being restored."""
 LEDGER_FILE = "ledger.jsonl"
 """Where a memory keeps what its calls of a model cost."""
 
@@ -152,6 +154,7 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
         store.close()
         if made != folder:
             put_in_place(folder)
+        (folder / UNFINISHED_FILE).unlink(missing_ok=True)
     return result
 
 
@@ -185,6 +188,10 @@ def _build(
     observer = Observers([LogObserver(), *observers])
     if not is_url(location):
         finish_move(folder)
+    elif (folder / UNFINISHED_FILE).exists():
+        raise StoreError(
+            f"the memory {location!r} is not wholly restored", hint=f"stitch reindex --memory {location} finishes it"
+        )
     ledger = Ledger(folder / LEDGER_FILE)
     model = _model(settings, ledger)
     labeler, selector = _labeler(settings, model, embedder=embedder), _selector(settings, model)
@@ -390,6 +397,11 @@ def is_url(location: str) -> bool:
     return location.startswith(("http://", "https://"))
 
 
+def restoring_in(folder: Path) -> Path:
+    """Where a memory is made before it is given its place by `stitch.upkeep.restore_memory`."""
+    return folder.with_name(f"{folder.name}.restoring")
+
+
 def folder_for(settings: Settings, location: str, *, must_exist: bool, make: bool = True) -> Path:
     """The folder of the journal, made if need be unless `make` is false.
 
@@ -406,6 +418,11 @@ def folder_for(settings: Settings, location: str, *, must_exist: bool, make: boo
         digest = hashlib.sha256(f"{location}\n{settings.collection}".encode()).hexdigest()
         folder = data / "stitch" / digest[:16]
     if must_exist and not is_url(location) and not (folder / JOURNAL_FILE).is_file():
+        if restoring_in(folder).exists():
+            raise InputError(
+                f"no memory at {location!r}: restoring it was interrupted",
+                hint=f"repeat `stitch restore BACKUP --memory {location}`",
+            )
         raise InputError(f"no memory at {location!r}", hint=f"`stitch ingest FILE --memory {location}` makes one")
     if not make:
         return folder

@@ -15,9 +15,18 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stitch.assemble import JOURNAL_FILE, OWNER_FILE, folder_for, is_url, reindex_memory, store_in
+from stitch.assemble import (
+    JOURNAL_FILE,
+    OWNER_FILE,
+    UNFINISHED_FILE,
+    folder_for,
+    is_url,
+    reindex_memory,
+    restoring_in,
+    store_in,
+)
 from stitch.config import Settings, load_settings
-from stitch.errors import InputError, SettingsError, StoreLockedError
+from stitch.errors import InputError, SettingsError, StoreError, StoreLockedError
 
 if TYPE_CHECKING:
     from stitch.ingest import Journal
@@ -107,7 +116,8 @@ def restore_memory(
 ) -> Restored:
     """Make a memory of a backup: check it, copy it, build the store from its journal, compare the two.
 
-    Until all this is done there is no memory at the place that is named; an interrupted call is to be repeated.
+    Until all this is done there is no memory at the place that is named, or on a server none that can be opened; an
+    interrupted call is to be repeated.
 
     Args:
         backup: What `backup_memory` or `Memory.backup` made.
@@ -125,19 +135,28 @@ def restore_memory(
     loaded, location = _loaded(memory, config, settings)
     files = check_backup(backup)
     folder = folder_for(loaded, location, must_exist=False, make=False)
+    if is_url(location) and (folder / UNFINISHED_FILE).exists():
+        shutil.rmtree(folder)  # what an interrupted call has made
     check_empty(folder)
-    making = folder.with_name(f"{folder.name}.restoring")
-    shutil.rmtree(making, ignore_errors=True)
-    making.mkdir(parents=True)
-    for file in files:
-        shutil.copyfile(file, making / file.name)
-    if is_url(location):
+    making = restoring_in(folder)
+    try:
+        shutil.rmtree(making, ignore_errors=True)
+        making.mkdir(parents=True)
+        for file in files:
+            shutil.copyfile(file, making / file.name)
+        if is_url(location):
+            (making / UNFINISHED_FILE).touch()
+            put_at(making, folder)
+            reindex_memory(location, config=config, **settings)
+            return _compare(loaded, location, folder)
+        reindex_memory(making, config=config, **settings)
+        found = _compare(loaded, str(making), making)
         put_at(making, folder)
-        reindex_memory(location, config=config, **settings)
-        return _compare(loaded, location, folder)
-    reindex_memory(making, config=config, **settings)
-    found = _compare(loaded, str(making), making)
-    put_at(making, folder)
+    except OSError as error:
+        raise StoreError(
+            f"the memory {location!r} cannot be made: {(error.strerror or str(error)).lower()}",
+            hint=f"repeat it: stitch restore {os.fspath(backup)} --memory {location}",
+        ) from error
     return found._replace(folder=folder)
 
 
@@ -152,12 +171,14 @@ def _loaded(memory: str | Path | None, config: str | Path | None, settings: dict
 def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journal | Path]:
     """The journal of a memory, opened if nobody has it; else its file, to be copied."""
     from stitch.ingest import Journal
+    from stitch.ingest.repair import finish_move
     from stitch.store.owner import Ownership
 
     note = folder / OWNER_FILE if is_url(location) else folder / "store" / OWNER_FILE
     with ExitStack() as stack:
         found: Journal | Path
         try:
+            finish_move(folder)  # or a store would be begun where the next one is about to be put
             note.parent.mkdir(exist_ok=True)
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         except StoreLockedError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,10 +13,10 @@ from stitch.cli.options import memory_options, print_json
 @click.command()
 @memory_options
 @click.option("--trajectory", metavar="ID", help="Only this trajectory.")
-@click.option("--out", metavar="FILE", type=click.File("w", lazy=True, atomic=True), default="-",
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path),
               help="Where to write the lines.  [default: standard output]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="With --out, print one JSON object.")
-def command(out: Any, as_json: bool, **arguments: Any) -> None:
+def command(out: Path | None, as_json: bool, **arguments: Any) -> None:
     """Write all that a tenant's memory holds as lines of JSON, which `stitch import` reads without loss.
 
     Works while another process has the memory open. Nothing of another tenant is in it; vectors are not in it either,
@@ -28,9 +29,20 @@ def command(out: Any, as_json: bool, **arguments: Any) -> None:
     """
     from stitch.upkeep import export_memory
 
-    lines = 0
-    for line in export_memory(**arguments):
-        out.write(line + "\n")
-        lines += 1
-    if as_json and out.name != "<stdout>":
-        print_json({"lines": lines})
+    lines = export_memory(**arguments)
+    if out is None or out == Path("-"):
+        for line in lines:
+            click.echo(line)
+        return
+    count = 0
+    partial = out.with_name(f"{out.name}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            for line in lines:
+                file.write(line + "\n")
+                count += 1
+        partial.replace(out)  # a file that was not written to its end must not look whole
+    finally:
+        partial.unlink(missing_ok=True)
+    if as_json:
+        print_json({"lines": count})

@@ -7,6 +7,7 @@ store failed; 6 the language model failed; 130 interrupted.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping
@@ -97,5 +98,11 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of our output has gone; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except OSError as error:  # a file that the command was given, or a disk that is full
+        where = f"{error.filename!r}: " if error.filename else ""
+        click.echo(f"stitch: {where}{(error.strerror or str(error)).lower()}", err=True)
+        if error.errno == errno.ENOSPC:
+            click.echo("  next: free some disk space and run the command again; nothing accepted is lost", err=True)
         status = 1
     sys.exit(status)

@@ -230,6 +230,7 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
 
         def change(trajectory: str = trajectory, group: Sequence[Selected] = group) -> None:
             seqs = _seqs(group)
+            _take_from_store(ingestor, group, tenant=tenant, trajectory=trajectory)
             with ingestor.journal.transaction() as db:
                 db.execute(
                     "UPDATE states SET state = 'retired', reason = ?"
@@ -237,7 +238,6 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
                     (note, seqs),
                 )
                 db.execute("DELETE FROM unflushed WHERE seq IN (SELECT value FROM json_each(?))", (seqs,))
-            ingestor.store.delete(tenant, [snippet_id(tenant, trajectory, each.step) for each in group])
 
         ingestor.rework(tenant, trajectory, change)
     return ingestor.counts(tenant).retired - before
@@ -270,7 +270,7 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
         def change(
             trajectory: str = trajectory, group: Sequence[Selected] = group, gone: Sequence[Entry] = gone
         ) -> None:
-            ingestor.store.delete(tenant, [snippet_id(tenant, trajectory, each.step) for each in group])
+            _take_from_store(ingestor, group, tenant=tenant, trajectory=trajectory)
             _erase_rows(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
 
         ingestor.rework(tenant, trajectory, change)
@@ -302,6 +302,18 @@ def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
     if ingestor.journal.rows("SELECT 1 FROM purges LIMIT 1"):
         purge(ingestor, folder=folder)
         ingestor.journal.compact()
+
+
+def _take_from_store(ingestor: Ingestor, group: Sequence[Selected], *, tenant: str, trajectory: str) -> None:
+    """Delete the snippets of steps, which the journal no longer says are stored: `recover` puts them again if that is
+    as far as it comes.
+    """
+    with ingestor.journal.transaction() as db:
+        db.execute(
+            "UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN (SELECT value FROM json_each(?))",
+            (_seqs(group),),
+        )
+    ingestor.store.delete(tenant, [snippet_id(tenant, trajectory, each.step) for each in group])
 
 
 def _erase_rows(

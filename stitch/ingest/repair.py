@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, StepState
-from stitch.errors import JournalError
+from stitch.errors import JournalError, StoreError
 from stitch.ingest.entries import Entry, differences
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.journal import Journal, forget_checkpoint
@@ -153,10 +154,11 @@ def _listed(label: Label, vocabulary: LabelVocabulary) -> bool:
 def next_folder(folder: Path, *, embedder_name: str) -> Path:
     """The folder in which the next store of a memory is built; what an earlier run with this embedder did is kept."""
     made, note = folder / NEXT_FOLDER, folder / NEXT_FOLDER / "embedder"
-    if note.exists() and note.read_text() != embedder_name:
-        shutil.rmtree(made)
-    made.mkdir(exist_ok=True)
-    note.write_text(embedder_name)
+    with _written(made):
+        if note.exists() and note.read_text() != embedder_name:
+            shutil.rmtree(made)
+        made.mkdir(exist_ok=True)
+        note.write_text(embedder_name)
     return made
 
 
@@ -166,10 +168,11 @@ def put_in_place(folder: Path) -> None:
     It is decided by one file; whatever interrupts the moves after that, `finish_move` goes on with them.
     """
     made = folder / NEXT_FOLDER
-    with open(made / _COMPLETE, "w") as file:
-        os.fsync(file.fileno())
-    _sync(made)
-    _move(folder)
+    with _written(made):
+        with open(made / _COMPLETE, "w") as file:
+            os.fsync(file.fileno())
+        _sync(made)
+        _move(folder)
 
 
 def finish_move(folder: Path) -> None:
@@ -194,6 +197,17 @@ def claim_next(folder: Path) -> Ownership:
         StoreLockedError: Another process has it.
     """
     return Ownership(folder / NEXT_FOLDER / "owner.json", what=f"the next store of {str(folder)!r}")
+
+
+@contextmanager
+def _written(made: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"the next store {str(made)!r} cannot be written: {(error.strerror or str(error)).lower()}",
+            hint="the old one serves; free some disk space and run the command again",
+        ) from error
 
 
 def _move(folder: Path) -> None:

@@ -46,8 +46,15 @@ class Ownership:
             ) from error
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         about = {"pid": os.getpid(), "host": platform.node(), "started": started}
-        os.ftruncate(self._file, 0)
-        os.write(self._file, json.dumps(about).encode())
+        try:
+            os.ftruncate(self._file, 0)
+            os.write(self._file, json.dumps(about).encode())
+        except OSError as error:
+            os.close(self._file)
+            raise StoreError(
+                f"{what} cannot be opened for writing: {(error.strerror or str(error)).lower()}",
+                hint="free some disk space and run the command again",
+            ) from error
 
     def release(self) -> None:
         """Let go of the folder. The file stays: removing it would let two newcomers lock two files of one name."""
