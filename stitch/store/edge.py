@@ -50,7 +50,7 @@ _BATCH = 2000
 """How many snippets are read at a time."""
 
 _SPARE_BYTES = 128 * 2**20
-"""What must be free before a write: the engine writes into mapped files, where a full disk kills the process."""
+"""What must be free before a write or a deletion: the engine writes into mapped files, where a full disk kills it."""
 
 _LAYOUT = 2
 """What the points of a store look like; one of another layout is built anew from the journal."""
@@ -192,6 +192,7 @@ class EdgeStore:
             index = self._index
             rows = {snippet: row for snippet in ids if (row := index.row(tenant, snippet)) is not None}
             if rows:
+                self._check_disk()
                 before = self._packed_words(list(rows.values()))
                 remove_index(self._saved)
                 try:
@@ -217,6 +218,7 @@ class EdgeStore:
         from qdrant_edge import Filter, HasIdCondition, Point, UpdateOperation
 
         with self._writes, self._calls:
+            self._check_disk()
             nowhere: list[Any] = [self._index.next_row]
             try:
                 with self._engine("purge"):
@@ -337,7 +339,9 @@ class EdgeStore:
                         hint=self._reindex,
                     )
             shutil.rmtree(shard)
-        shard.mkdir()
+        self._check_disk()
+        with self._system("make"):
+            shard.mkdir()
         self._shard = EdgeShard.create(str(shard), self._config())
         self._shard.flush()
         write_facts(made_with, self._facts)
