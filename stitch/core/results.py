@@ -43,6 +43,8 @@ class Selection(NamedTuple):
     """One short sentence per selected label: what in the question licenses it."""
     remainder: str | None = None
     """What of the question is left for similarity to find, where the filter says the rest; all of it if None."""
+    weighed: bool = False
+    """Whether the labels are only likely: they are weighed beside similarity, and density decides nothing."""
 
 
 class RetrievalResult(NamedTuple):

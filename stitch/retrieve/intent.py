@@ -1,4 +1,7 @@
-"""Search by contextual intent: label density first, similarity inside a tier (§2.3)."""
+"""Search by contextual intent: label density first, similarity inside a tier (§2.3).
+
+Where a selection says that its labels are only likely, they are weighed beside similarity instead (`weigh`).
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ from stitch.retrieve.explain import WhyNot, explain_rank
 from stitch.retrieve.leanings import POOL, lean, named_speakers, read_leanings
 from stitch.retrieve.question import read_question
 from stitch.retrieve.searching import Similarity, result, scored
+from stitch.retrieve.weighing import weigh
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
@@ -111,7 +115,7 @@ class IntentRetriever:
         return explain_rank(
             wanted,
             ranking,
-            labels,
+            frozenset() if selection.weighed else labels,
             k=request.k,
             vocabulary=vocabulary,
             count=self._density,
@@ -129,7 +133,7 @@ class IntentRetriever:
         vocabulary = inventory.vocabulary()
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
         asked = ""
-        if selection.intent_filter.scopes and selection.remainder is None:
+        if selection.weighed or (selection.intent_filter.scopes and selection.remainder is None):
             asked = read_question(request.query).asked_after_context
 
         def first(k: int) -> list[ScoredSnippet]:
@@ -145,6 +149,8 @@ class IntentRetriever:
             return scored(self._store.rank(query), labels, vocabulary)
 
         leanings = read_leanings(request)
+        if selection.weighed:
+            return lean(leanings, weigh(read_question(request.query), first(max(k, POOL)), vocabulary))[:k]
         hits = first(max(k, POOL) if leanings else k)
         if not leanings:
             if not named_speakers(leanings.text, {hit.snippet.role for hit in hits}):

@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from stitch.core import IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
 from stitch.embed.lexical import stem, words
+from stitch.label.local.entities import NEUTRAL
 from stitch.label.local.language import FUNCTION_WORDS, content_stems
-from stitch.retrieve.moments import find_moments
+from stitch.retrieve.moments import COUNTS, find_moments
 from stitch.retrieve.question import Question, read_question
 
 _NAME_WEIGHT = 5.0
@@ -41,8 +42,24 @@ _POINTING = frozenset(map(stem, ("of", "for", "about", "with", "regarding", "con
 """Stems of words that say, before the name of a scope, that it is where to look and not what was done."""
 _FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
 _NUMBER = stem("number")
-_COUNTED = frozenset(("quantity", "phone"))
+_QUANTITY = "quantity"
+_COUNTED = frozenset((_QUANTITY, "phone"))
 """Kinds of numbers that are told apart from any number."""
+_NAMES = frozenset(("name", "organization", "person", "place"))
+_TAKEN_FOR = {
+    **dict.fromkeys(_NAMES, _NAMES),
+    "place": _NAMES | {"address"},
+    "date": frozenset(("date", "day")),
+}
+"""The classes under which a step may carry what is asked for, by its kind."""
+_COUNT = re.compile(rf"(?:\d{{1,2}}|an?|{'|'.join(COUNTS)}) ")
+"""How values begin that are so many of something ("2 stops")."""
+_NAMED = frozenset(("name", "organization", "person", "place"))
+"""Classes of names, of which one may be taken for another."""
+_MISTAKEN = {
+    **dict.fromkeys(_NAMED, _NAMED), "": _NAMED, "place": _NAMED | {"address"}, "date": frozenset(("date", "day")),
+}  # fmt: skip
+"""The classes that a step may carry in place of the kind asked for; what is asked for by no known noun is a name."""
 _UNIT = re.compile(r"\b[a-z]+ \d+\b")
 
 
@@ -50,7 +67,8 @@ class LocalFilterSelector:
     """Chooses labels by what a question and the label inventory share, without a model.
 
     Scopes: by values named in the question's context that stand in the scope, most of all, and by its words; or by the
-    scope's name. Key entity types: the class of what is asked for. Event types: operations that the question names.
+    scope's name. Scopes found by values are likely and no more, and so is every label beside them (`weighed`).
+    Key entity types: the class of what is asked for. Event types: operations that the question names.
     Entity and event types are chosen only beside a scope, for alone they would prefer any price to the words of the
     question; except that a question for a list of things licenses their class.
     """
@@ -68,16 +86,21 @@ class LocalFilterSelector:
             remainder = _without(question.text, {said for _, said in _named_scopes(question, index)})
         else:
             scopes = _scopes_of_context(question, index)
-        event_types = dict(_event_types(question, index)) if scopes else {}
-        entity_types = dict(_entity_types(question, index)) if scopes or question.lists else _facts(question, index)
+        weighed = bool(question.context) and remainder is None
+        searched = bool(scopes) or weighed
+        event_types = dict(_event_types(question, index)) if searched else {}
+        entity_types = dict(_entity_types(question, index)) if searched or question.lists else _facts(question, index)
+        if weighed:
+            entity_types = dict(_likely_entity_types(question, index, certain=bool(entity_types))) | entity_types
         return Selection(
             IntentFilter(scopes=tuple(scopes), event_types=tuple(event_types), entity_types=tuple(entity_types)),
-            (
-                *(f"scope {name!r}: {reason}" for name, reason in scopes.items()),
-                *(f"event type {name!r}: {reason}" for name, reason in event_types.items()),
-                *(f"entity type {name!r}: {reason}" for name, reason in entity_types.items()),
+            tuple(
+                f"{'likely ' if weighed else ''}{kind} {name!r}: {reason}"
+                for kind, chosen in (("scope", scopes), ("event type", event_types), ("entity type", entity_types))
+                for name, reason in chosen.items()
             ),
             remainder,
+            weighed,
         )
 
     def _index(self, inventory: LabelInventory) -> _Index:
@@ -120,6 +143,11 @@ class _Index:
             for word in {word for value in folded for word in value.split()}:
                 self.by_word[word].add(number)
         self.entity_types = {name: tuple(map(stem, words(name))) for name in inventory.entity_types}
+        self.counted = frozenset(
+            name
+            for name, known in inventory.entity_types.items()
+            if (name == _QUANTITY or name not in NEUTRAL) and _counts(known.values)
+        )
         self.event_types = {name: content_stems(name) for name in inventory.event_types}
         self.vocabulary = vocabulary
 
@@ -138,6 +166,11 @@ class _Index:
 def _read_value(value: str) -> tuple[str, tuple[str, ...]]:
     """A value as questions are compared with it: folded to words, and the moments it is or holds."""
     return " ".join(words(value)), tuple(find_moments(value))
+
+
+def _counts(values: Sequence[str]) -> bool:
+    """Whether most of the values say how many of something there are."""
+    return 2 * sum(_COUNT.match(value) is not None for value in values) > len(values)
 
 
 def _named_scopes(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
@@ -232,6 +265,17 @@ def _entity_types(question: Question, index: _Index) -> Iterator[tuple[str, str]
     order = sorted(found, key=lambda name: (found[name][0], name))
     for name in order[:_MOST_ENTITY_TYPES]:
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]
+
+
+def _likely_entity_types(question: Question, index: _Index, *, certain: bool) -> Iterator[tuple[str, str]]:
+    """Classes that what is asked for may have been taken for; a thing of no known class may be a name."""
+    likely = _TAKEN_FOR.get(question.kind, frozenset())
+    if question.kind == _QUANTITY:
+        likely = index.counted
+    elif not (question.kind or certain) and question.asked_stems:
+        likely = _NAMES
+    for name in sorted(likely.intersection(index.entity_types)):
+        yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), "what the question asks for may be of this class"
 
 
 def _facts(question: Question, index: _Index) -> dict[str, str]:

@@ -46,8 +46,8 @@ INVENTORY = LabelInventory(
 class FixedSelector:
     """Always selects the same."""
 
-    def __init__(self, intent_filter: IntentFilter, remainder: str | None = None) -> None:
-        self._selection = Selection(intent_filter, (), remainder)
+    def __init__(self, intent_filter: IntentFilter, remainder: str | None = None, *, weighed: bool = False) -> None:
+        self._selection = Selection(intent_filter, (), remainder, weighed)
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         return self._selection
@@ -66,10 +66,11 @@ def intent_retriever(
     remainder: str | None = None,
     inventory: LabelInventory = INVENTORY,
     informative: bool = False,
+    weighed: bool = False,
 ) -> IntentRetriever:
     return IntentRetriever(
         store=store or stored(),
-        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, remainder),
+        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, remainder, weighed=weighed),
         embedder=EMBEDDER,
         lexical=LEXICAL,
         inventories=lambda tenant, trajectory: inventory,
@@ -237,3 +238,28 @@ def test_what_a_named_speaker_said_is_looked_for_beyond_the_first_hits() -> None
         return next(hit.similarity for hit in own.search(request).hits if hit.snippet.role == "bo")
 
     assert similarity(retriever) > similarity(plain)
+
+
+def test_likely_labels_help_and_do_not_decide() -> None:
+    intent = ContextualIntent(scope="day 1 itinerary")
+    texts = ("Something for Oslo.", "It is $7.", "It is $7.", "In the order the city: what was the price, what was it?")
+    store = stored(
+        [
+            *(
+                snippet(text, step=str(n), intent=intent if n == 2 else ContextualIntent())
+                for n, text in enumerate(texts)
+            ),
+            snippet("It is $7.", step="90", intent=intent).model_copy(update={"position": 90}),
+        ]
+    )
+    request = SearchRequest(query="In the order where the city is Oslo, what was the price?", tenant="a")
+    likely = intent_retriever(store, choosing=IntentFilter(scopes=("day 1 itinerary",)), weighed=True)
+    hits = likely.search(request).hits
+    places = [hit.snippet.step for hit in hits]
+    assert {hit.density for hit in hits} == {0.0}
+    assert places.index("2") < min(places.index("1"), places.index("90"))
+    assert hits[places.index("2")].matched == {Label(LabelKind.SCOPE, "day 1 itinerary")}
+    counted = intent_retriever(store, choosing=IntentFilter(scopes=("day 1 itinerary",))).search(request).hits
+    assert {hit.snippet.step for hit in counted[:2]} == {"2", "90"}
+    why = likely.why_not(request.model_copy(update={"k": 1}), step="90", trajectory=hits[0].snippet.trajectory)
+    assert (why.lost_by, why.lacking) == ("similarity", ())

@@ -134,6 +134,40 @@ def test_the_operation_that_the_question_names_is_chosen_beside_the_scope() -> N
     assert select("In the request where the city is Oslo, what was chosen?").intent_filter.event_types == ("decide",)
 
 
+def test_labels_are_weighed_where_the_question_describes_a_scope_and_counted_where_it_names_one() -> None:
+    assert select("In the request where the city is Oslo, what was the fare?").weighed
+    assert select("In the request where the city is Bergen, what was the fare?").weighed
+    assert not select("What did the bus leave behind?").weighed
+    bugs = inventory(scope("login timeout", spans=2), scope("export rows"))
+    assert not select("In the fix for the login timeout, what failed?", bugs).weighed
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ("what was the number of travelers?", {"quantity", "seat"}),
+        ("what was the name of the inn?", {"name", "place", "person"}),
+        ("what was the start date?", {"date", "day"}),
+        ("what was the genre?", {"name", "place", "person"}),
+        ("what was the price?", {"price"}),
+        ("how was it?", set()),
+    ],
+)
+def test_likely_labels_hold_the_classes_that_what_is_asked_for_may_be_taken_for(asked: str, chosen: set[str]) -> None:
+    kinds = ("quantity", "name", "place", "person", "date", "day", "price", "time")
+    known = inventory(scope("a", "Oslo"), scope("b"), entity_types=kinds).model_copy(
+        update={
+            "entity_types": {
+                **{kind: EntityTypeSummary(steps=3) for kind in kinds},
+                "seat": EntityTypeSummary(steps=3, values=("2 seats", "one seat", "window")),
+                "song": EntityTypeSummary(steps=3, values=("2 songs", "all on me", "my way")),
+                "rating": EntityTypeSummary(steps=3, values=("2 stars",)),
+            }
+        }
+    )
+    assert set(select(f"In the request where the city is Oslo, {asked}", known).intent_filter.entity_types) == chosen
+
+
 def test_merged_labels_are_chosen_under_the_name_they_read_as() -> None:
     merged = BUSES.model_copy(
         update={"merges": (LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="ticket fare", into="price"),)}
@@ -144,7 +178,7 @@ def test_merged_labels_are_chosen_under_the_name_they_read_as() -> None:
 
 def test_reasons_quote_the_question() -> None:
     selection = select("In the bus request where the city is Oslo, what was the fare?")
-    assert selection.reasons[0].startswith("scope 'bus 2': the question says 'oslo'")
+    assert selection.reasons[0].startswith("likely scope 'bus 2': the question says 'oslo'")
 
 
 def test_many_inventories_may_be_asked_in_turn() -> None:

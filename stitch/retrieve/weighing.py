@@ -1,0 +1,108 @@
+"""Labels as evidence beside similarity, for questions that describe where to look and do not name it.
+
+"In the order where the city is Oslo, what was the price?" names no scope: values tell which one it may be, and the one
+asked for may be cut in pieces. There a label is a witness among others, and so is standing near to the steps that say
+what the question says: the answer comes a few steps after "Oslo" was said, in words that repeat none of it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from stitch.core import LabelKind, LabelVocabulary, ScoredSnippet
+from stitch.core.ranking import ranking_key
+from stitch.embed.lexical import stem, words
+from stitch.label.local.language import content_stems
+from stitch.retrieve.moments import find_moments
+from stitch.retrieve.question import Question
+
+_WITNESS = {LabelKind.SCOPE: 0.2, LabelKind.ENTITY_TYPE: 0.45, LabelKind.EVENT_TYPE: 0.1}
+"""What a matched label of a kind counts beside a similarity between 0 and 1; two of a kind count once."""
+_NEARNESS = 1.0
+"""What it counts to stand at all the clues at once."""
+_FADING_STEPS = 24.0
+"""At so many steps from a clue, a third of its weight is left."""
+_OTHER_SCOPE_STEPS = 4
+"""So many steps further away is what stands in another scope."""
+_NAME, _PARTLY_SAID, _TERM = 5.0, 1.5, 1.0
+"""What a name, date or time, a date that is not fully said, and any other word count as clues."""
+
+_ENOUGH = 20.0
+"""Clues that weigh less than this together (about one name in sixty steps) do not count in full."""
+
+_Place = tuple[str, str]
+"""A trajectory, and a scope of it; the scope is empty for all steps of the trajectory."""
+
+
+def weigh(question: Question, hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[ScoredSnippet]:
+    """The hits ranked by similarity with what their labels and their nearness to the clues add; no density is left."""
+    scopes = [vocabulary.canonical(LabelKind.SCOPE, hit.snippet.intent.scope or "") for hit in hits]
+    near = _nearness(list(_clues(question, hits)), hits, scopes)
+    weighed = [
+        hit._replace(
+            density=0.0,
+            similarity=hit.similarity
+            + _NEARNESS * beside
+            + sum(_WITNESS[kind] for kind in {label.kind for label in hit.matched}),
+        )
+        for hit, beside in zip(hits, near, strict=True)
+    ]
+    return sorted(weighed, key=ranking_key)
+
+
+def _clues(question: Question, hits: Sequence[ScoredSnippet]) -> Iterator[tuple[float, list[int]]]:
+    """What the question says of where to look, each with its weight and the numbers of the hits that say it."""
+    said = [f" {' '.join(words(hit.snippet.text))} " for hit in hits]
+    left = f" {' '.join(words(question.context))} "
+    named: set[str] = set()
+    for name in sorted(question.names, key=lambda name: (-len(name), name)):
+        if f" {name} " in left:
+            left = left.replace(f" {name} ", " | ")
+            named.update(map(stem, name.split()))
+            yield from _told(_NAME, (f" {name} " in text for text in said))
+    if question.moments:
+        moments = [find_moments(hit.snippet.text) for hit in hits]
+        for moment, fully in question.moments.items():
+            yield from _told(_NAME if fully else _PARTLY_SAID, (moment in own for own in moments))
+    stems = [frozenset(content_stems(hit.snippet.text)) for hit in hits]
+    for term in sorted(question.context_stems - named):
+        yield from _told(_TERM, (term in own for own in stems))
+
+
+def _told(weight: float, says: Iterable[bool]) -> Iterator[tuple[float, list[int]]]:
+    """The clue, if a hit says it, worth the more the fewer do."""
+    told = list(says)
+    if any(told):
+        yield weight * math.log((len(told) + 1) / sum(told)), [number for number, own in enumerate(told) if own]
+
+
+def _nearness(
+    clues: Sequence[tuple[float, list[int]]], hits: Sequence[ScoredSnippet], scopes: Sequence[str]
+) -> list[float]:
+    """How near each hit stands to the clues, from 0 to 1."""
+    near, total = [0.0] * len(hits), max(_ENOUGH, sum(weight for weight, _ in clues))
+    for weight, numbers in clues:
+        places: dict[_Place, list[int]] = defaultdict(list)
+        for snippet, scope in ((hits[number].snippet, scopes[number]) for number in numbers):
+            places[snippet.trajectory, ""].append(snippet.position)
+            if scope:
+                places[snippet.trajectory, scope].append(snippet.position)
+        for positions in places.values():
+            positions.sort()
+        for number, hit in enumerate(hits):
+            of = hit.snippet.trajectory
+            steps = min(
+                _steps_to(places.get((of, scopes[number]), ()) if scopes[number] else (), hit.snippet.position),
+                _steps_to(places.get((of, ""), ()), hit.snippet.position) + _OTHER_SCOPE_STEPS,
+            )
+            near[number] += weight / total * math.exp(-steps / _FADING_STEPS)
+    return near
+
+
+def _steps_to(positions: Sequence[int], position: int) -> float:
+    """The distance to the nearest of the sorted positions; infinite if there are none."""
+    after = bisect_left(positions, position)
+    return min((abs(own - position) for own in positions[max(0, after - 1) : after + 1]), default=math.inf)

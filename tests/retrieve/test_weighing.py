@@ -1,0 +1,95 @@
+"""Labels that are only likely, and standing near to what a question says of where to look, as evidence."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, MemorySnippet, ScoredSnippet
+from stitch.retrieve.question import read_question
+from stitch.retrieve.weighing import weigh
+
+ASKED = "In the order where the city is Oslo, what was the price?"
+
+
+def hit(
+    position: int, text: str, *, scope: str = "one", trajectory: str = "t", similarity: float = 0.5,
+    matched: tuple[LabelKind, ...] = (), density: float = 0.0,
+) -> ScoredSnippet:  # fmt: skip
+    snippet = MemorySnippet(
+        tenant="a", trajectory=trajectory, step=str(position), position=position, role="user", text=text,
+        resolved=text, intent=ContextualIntent(scope=scope), recorded=0.0,
+    )  # fmt: skip
+    labels = frozenset(Label(kind, f"{kind.value} {number}") for number, kind in enumerate(matched))
+    return ScoredSnippet(snippet, density, labels, similarity)
+
+
+def order(*hits: ScoredSnippet, asked: str = ASKED, vocabulary: LabelVocabulary | None = None) -> list[str]:
+    return [own.snippet.step for own in weigh(read_question(asked), hits, vocabulary or LabelVocabulary())]
+
+
+def test_the_answer_near_to_what_the_question_says_comes_before_the_same_far_away() -> None:
+    hits = (hit(40, "It is $9."), hit(10, "Something for Oslo."), hit(12, "It is $7."))
+    assert order(*hits) == ["10", "12", "40"]
+
+
+def test_nearness_fades_and_does_not_pass_from_one_trajectory_to_another() -> None:
+    hits = (
+        hit(10, "Oslo.", trajectory="a", similarity=0.0),
+        hit(12, "$9.", trajectory="b"),
+        hit(30, "$7.", trajectory="a"),
+    )
+    assert order(*hits)[0] == "30"
+
+
+def test_what_stands_in_the_same_scope_is_nearer() -> None:
+    hits = (hit(9, "It is $9.", scope="two"), hit(10, "Oslo."), hit(11, "It is $7.", scope="one"))
+    assert order(*hits) == ["10", "11", "9"]
+    merged = LabelVocabulary([LabelMerge(kind=LabelKind.SCOPE, alias="two", into="one")])
+    assert order(*hits, vocabulary=merged) == ["10", "9", "11"]
+
+
+def test_who_has_no_scope_is_as_near_as_one_of_another_scope() -> None:
+    hits = (hit(11, "$9.", scope=""), hit(10, "Oslo."), hit(13, "$7.", scope="two"))
+    assert order(*hits) == ["10", "11", "13"]
+
+
+def test_dates_are_found_in_whatever_form_and_count_more_than_words() -> None:
+    asked = "In the trip where the date is 2019-03-01, what was the fare?"
+    hits = (hit(10, "A trip."), hit(50, "On March 1st.", similarity=0.4), hit(11, "$7."), hit(51, "$9."))
+    assert order(*hits, asked=asked)[0] in {"50", "51"}
+
+
+def test_a_matched_label_counts_and_two_of_a_kind_count_once() -> None:
+    entity, scope = LabelKind.ENTITY_TYPE, LabelKind.SCOPE
+    weighed = {
+        own.snippet.step: own.similarity
+        for own in weigh(
+            read_question("?"),
+            [hit(1, "x"), hit(2, "x", matched=(entity,)), hit(3, "x", matched=(entity, entity)),
+             hit(4, "x", matched=(entity, scope), density=2.0)],
+            LabelVocabulary(),
+        )
+    }  # fmt: skip
+    assert 0.5 == weighed["1"] < weighed["2"] == weighed["3"] < weighed["4"]
+
+
+def test_what_is_much_more_alike_stays_before_what_merely_carries_a_label() -> None:
+    assert order(hit(1, "x", similarity=0.2, matched=(LabelKind.SCOPE,)), hit(2, "x", similarity=0.6)) == ["2", "1"]
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.tuples(st.sampled_from(["Oslo", "$7", "the city", ""]), st.floats(0, 1), st.floats(0, 3)), max_size=9)
+)
+def test_every_hit_stays_once_without_density_and_in_order(drawn: list[tuple[str, float, float]]) -> None:
+    hits = [hit(n, text, similarity=alike, density=dense) for n, (text, alike, dense) in enumerate(drawn)]
+    weighed = weigh(read_question(ASKED), hits, LabelVocabulary())
+    assert sorted(own.snippet.position for own in weighed) == list(range(len(hits)))
+    assert all(own.density == 0 for own in weighed)
+    assert [own.similarity for own in weighed] == sorted((own.similarity for own in weighed), reverse=True)
+    assert all(own.similarity >= hits[own.snippet.position].similarity for own in weighed)
+
+
+@pytest.mark.parametrize("asked", ["", "What was the price?", "In the one where it is Bergen, what was the price?"])
+def test_a_question_without_clues_changes_nothing(asked: str) -> None:
+    assert order(hit(1, "Oslo", similarity=0.3), hit(2, "x", similarity=0.4), asked=asked) == ["2", "1"]
