@@ -10,6 +10,9 @@ A conditional logit: of the candidates of a step, those of the right scope are t
 so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
 a scope just left continues an earlier one. How well a step follows another is learned before (`fit_replies`), and for
 the examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen.
+Beside the sets, trajectories woven from their stretches teach kinds of talk that they lack (`weave`).
+
+More than 400 lines because reading, following, fitting and reporting share the examples.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stitch.pipelines.fit_replies import Talk, fit_replies
+from stitch.pipelines.weave import KINDS, Stretch, stretches
 
 from stitch.core import Step
 from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES
@@ -58,14 +63,18 @@ _MADE_BY = "python -m stitch.pipelines.fit_local"
 STEPS_PER_SET, JOINS_PER_SET = 3_000, 1_000
 OPENING_WEIGHT, RETURN_WEIGHT = 1.3, 2.0
 """What a step that opens a scope, or returns to one, counts beside one that continues: both are rare."""
-RIDGE, CUE_RIDGE, MIN_CUE_COUNT = 2.0, 4.0, 25
+RIDGE, CUE_RIDGE, MIN_CUE_COUNT = 5.0, 20.0, 25
+WOVEN_FROM, WOVEN = ("star", "sgd", "tiage", "dialseg711"), 20
+"""From the stretches of which sets trajectories are woven, and how many of each kind."""
+WOVEN_WEIGHTS = {"chain": 0.15, "weave": 0.15, "room": 0.3}
+"""What a kind of woven trajectories counts for each set it is woven from."""
 
 EVIDENCE = {
     "cohesion": ("cohesion", "novelty"),
     "values": ("values",),
     "asked and told matter": ("asks ", "tells ", "matter", "wishes", "known elsewhere"),
     "adjacency pairs": ("pair: ", "turn: "),
-    "function words": ("now: ", "before: "),
+    "function words": ("now: ",),
     "who speaks and answers": ("speaker", "addressee", "role", "opener", "opened", "names somebody", "among many"),
     "open questions": ("asked", "question is open", "short answer"),
     "cues": ("cue of", "anaphora"),
@@ -121,23 +130,50 @@ def read_set(path: Path) -> list[LabeledTrajectory]:
 
 
 def _labeled(steps: Sequence[Mapping[str, Any]]) -> LabeledTrajectory:
-    speakers: dict[str, int] = {}
-    readings = []
     gold = [tuple(sorted(step["gold"]["scope"])) for step in steps]
     coarse: set[int] = set()
+    readings = _read(
+        Step(role=step["role"], content=step["content"] or " . ", timestamp=step.get("timestamp")) for step in steps
+    )
     for number, step in enumerate(steps):
-        reading = read_step(
-            Step(role=step["role"], content=step["content"] or " . ", timestamp=step.get("timestamp")),
-            speakers=speakers,
-        )
-        readings.append(reading)
-        if not reading.is_notice:
-            speakers[reading.role] = 1
         # Where an intent is announced again inside one goal, the gold is coarser than the scopes that are wanted.
         announces = any("INTENT" in event for event in step["gold"]["event_types"])
         if announces and gold[number] and gold[number][0].startswith("goal ") and gold[number] in gold[:number]:
             coarse.add(number)
     return LabeledTrajectory(readings, gold, frozenset(coarse))
+
+
+def _read(steps: Iterable[Step]) -> list[Reading]:
+    speakers: dict[str, int] = {}
+    readings = []
+    for step in steps:
+        readings.append(reading := read_step(step, speakers=speakers))
+        if not reading.is_notice:
+            speakers[reading.role] = 1
+    return readings
+
+
+def woven(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> dict[str, list[LabeledTrajectory]]:
+    """More sets, woven from the stretches of the trajectories that `keep` lets through; see `weave`.
+
+    Even ones are made from even trajectories and odd ones from odd, so that halves stay apart.
+    """
+    made: dict[str, list[LabeledTrajectory]] = {}
+    for name in WOVEN_FROM:
+        pools: tuple[list[Stretch], list[Stretch]] = ([], [])
+        for number, trajectory in enumerate(sets.get(name, ())):
+            if keep(name, number):
+                pools[number % 2].extend(stretches(trajectory.readings, trajectory.gold))
+        if not all(pools):
+            continue
+        for kind, weave in KINDS.items():
+            rng = random.Random(f"{kind} {name}")  # training data
+            drawn = [weave(rng, pools[number % 2]) for number in range(WOVEN)]
+            made[f"{kind} {name}"] = [
+                LabeledTrajectory(_read(each.steps), [(f"stretch {n}",) for n in each.scopes], frozenset())
+                for each in drawn
+            ]
+    return made
 
 
 def follow(
@@ -268,29 +304,35 @@ def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, withou
         _replies(sets, keep=lambda name, number: number % 2 == 1 and keep(name, number)),
         _replies(sets, keep=lambda name, number: number % 2 == 0 and keep(name, number)),
     ]
+    more = woven(sets, keep=keep)
+    together = {**sets, **more}
     for with_gold_history in (True, False):
         groups = []
-        for name, trajectories in sets.items():
+        for name, trajectories in together.items():
             examples: list[Example] = []
             for number, trajectory in enumerate(trajectories):
-                if keep(name, number):
+                if name in more or keep(name, number):
                     replies = of_others[number % 2]
                     follow(trajectory, weights, replies=replies, examples=examples, with_gold_history=with_gold_history)
-            groups.append((_without(examples, without), SETS[name].weight * STEPS_PER_SET / max(len(examples), 1)))
+            groups.append((_without(examples, without), _weight(name) * STEPS_PER_SET / max(len(examples), 1)))
         if earlier:
             groups = [(a + b, (x + y) / 4) for (a, x), (b, y) in zip(earlier, groups, strict=True)]
         earlier = groups
         weights = fit(groups)
     for _ in range(0 if "join: " in without else 2):
         groups = []
-        for name, trajectories in sets.items():
+        for name, trajectories in together.items():
             joins: list[Example] = []
             for number, trajectory in enumerate(trajectories):
-                if keep(name, number):
+                if name in more or keep(name, number):
                     follow(trajectory, weights, replies=of_others[number % 2], joins=joins)
-            groups.append((_without(joins, without), SETS[name].weight * JOINS_PER_SET / max(len(joins), 1)))
+            groups.append((_without(joins, without), _weight(name) * JOINS_PER_SET / max(len(joins), 1)))
         weights |= fit(groups, [f"join: {name}" for name in JOIN_FEATURES])
     return Fitted(weights, _replies(sets, keep=keep))
+
+
+def _weight(name: str) -> float:
+    return SETS[name].weight if name in SETS else WOVEN_WEIGHTS[name.split()[0]]
 
 
 def _replies(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> Replies:

@@ -132,6 +132,8 @@ class Stream:
     """In how many steps each stem stood."""
     turns: dict[str, list[int]] = field(default_factory=dict)
     """Steps and switches of each role."""
+    voices: dict[str, int] = field(default_factory=dict)
+    """Where each who has said something did so first; calls and results are nobody's voice."""
     spoke: dict[str, int] = field(default_factory=dict)
     """The scope in which each role spoke last."""
     run: int = 0
@@ -150,7 +152,6 @@ class Stream:
     last_closed: bool = False
     last_called: bool = False
     last_answered_tool: bool = False
-    last_particles: list[str] = field(default_factory=list)
     time_s: float | None = None
     session: str | None = None
 
@@ -233,11 +234,11 @@ def step_evidence(
         float(stream.session != reading.step.session),
         float(reading.is_notice),
         float(stream.last_role == role),
-        log(max(2, len(stream.turns)) / 2.0),
+        log(max(2, len(stream.voices)) / 2.0),
         log1p(stream.run),
         log1p(scopes),
         float(bool(reading.addressees)),
-        float(turns is None and len(stream.turns) > 1),
+        float(turns is None and len(stream.voices) > 1),
         opener,
         result,
         float(stream.last_role != role),
@@ -266,7 +267,7 @@ def step_evidence(
         asks_all * float(any(stem in stream.df for stem in asked_new)),
         asks_all * float(SentenceForm.REQUEST in forms),
     ]
-    for degree in (float(stream.tools), stream.service / (stream.position + 2), float(len(stream.turns) > 3)):
+    for degree in (float(stream.tools), stream.service / (stream.position + 2), float(len(stream.voices) > 2)):
         values += [degree, degree * asks_all, degree * tells_all, degree * novelty]
     waits = current is not None and current.last_role != role and current.opens in AWAITED
     unfit = float(current is not None and waits and not answers(reading.gives, current.opens))

@@ -97,7 +97,7 @@ class ScopeTracker:
     """Assigns each step of one trajectory to a scope, knowing only what came before. Deterministic.
 
     Args:
-        weights: By name: those of `FEATURES`, "now: WORD", "before: WORD", "pair: OPEN - GIVEN", "turn: LEFT - TAKEN",
+        weights: By name: those of `FEATURES`, "now: WORD", "pair: OPEN - GIVEN", "turn: LEFT - TAKEN",
             and "join: NAME" for those of `JOIN_FEATURES`. The shipped ones if None.
         replies: What tells how well a step follows another. The shipped matrices if None.
     """
@@ -243,8 +243,7 @@ class ScopeTracker:
         return self._by_name.get(name, 0.0)
 
     def _particles(self, reading: Reading) -> tuple[str, ...]:
-        now = [f"now: {word}" for word in sorted(reading.particles)]
-        return (*now, *[f"before: {word}" for word in self._stream.last_particles])
+        return tuple(f"now: {word}" for word in sorted(reading.particles))
 
     def _pairs(self, reading: Reading, scope: Scope) -> tuple[str, ...]:
         own = "own " if scope.last_role == reading.role else ""
@@ -295,6 +294,8 @@ class ScopeTracker:
             turns = stream.turns.setdefault(reading.role, [0, 0])
             turns[0] += 1
             turns[1] += switched
+            if not reading.data.calls and not reading.answers_tool:
+                stream.voices.setdefault(reading.role, stream.position)
             stream.run = 1 if switched else stream.run + 1
             stream.switches += switched
             if switched and stream.current is not None:
@@ -310,7 +311,6 @@ class ScopeTracker:
             stream.last_closed = reading.closes
             stream.last_called = bool(reading.data.calls)
             stream.last_answered_tool = reading.answers_tool
-            stream.last_particles = sorted(reading.particles)
         stream.time_s = stream.time_s if reading.time_s is None else reading.time_s
         stream.session = reading.step.session
         for stem in sorted(reading.stem_set):

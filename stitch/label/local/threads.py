@@ -88,7 +88,7 @@ def _evidence(
     shared = [value for value in left.values if value in home.values]
     same_call = any(name in home.calls for name in left.calls)
     left_for, followed = left.left == home.number, stream.current == home.number
-    many, tools, size = float(len(stream.turns) > 3), float(stream.tools), log1p(left.steps)
+    many, tools, size = float(len(stream.voices) > 2), float(stream.tools), log1p(left.steps)
     return [
         1.0,
         margin,
