@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
 
-from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelVocabulary, ScopeSummary
+from stitch.core import (
+    EntityTypeSummary,
+    Label,
+    LabelInventory,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    ScopeSummary,
+)
 
 MAX_VALUES = 64
 """How many recent values of an entity type the union keeps."""
@@ -19,49 +29,124 @@ def unite(inventories: Iterable[LabelInventory]) -> LabelInventory:
     Scopes stay apart, one summary per trajectory; counts are added. Where two trajectories merged labels in ways that
     cannot both hold, the merge of the earlier one does, and the labels of the other are read through it.
     """
-    parts = list(inventories)
-    if len(parts) == 1:
-        return parts[0]
-    vocabulary = LabelVocabulary()
-    for part in parts:
-        for merge in part.merges:
-            try:
-                vocabulary.merge(merge)
-            except ValueError:  # known already, or against an earlier merge
-                continue
-    scopes: list[ScopeSummary] = []
-    event_types: Counter[str] = Counter()
-    entity_steps: Counter[str] = Counter()
-    entity_values: dict[str, dict[str, None]] = {}
-    for part in parts:
-        for scope in part.scopes:
-            name = vocabulary.canonical(LabelKind.SCOPE, scope.name)
-            scopes.append(scope if name == scope.name else scope.model_copy(update={"name": name}))
+    return Union().update({f"{number:09}": part for number, part in enumerate(inventories)})
+
+
+class _Read(NamedTuple):
+    """The label space of one trajectory, read through the merges of all."""
+
+    scopes: tuple[ScopeSummary, ...]
+    event_types: Mapping[str, int]
+    entity_types: Mapping[str, EntityTypeSummary]
+
+
+class Union:
+    """A label space that is united anew at little cost when few of its parts have changed.
+
+    What is said of a scope of another part is the same object as before.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[str, LabelInventory] = {}
+        self._reads: dict[str, _Read] = {}
+        self._merges: tuple[LabelMerge, ...] = ()
+        self._into: dict[Label, str] = {}
+        self._whole = LabelInventory()
+
+    def update(self, changed: Mapping[str, LabelInventory]) -> LabelInventory:
+        """Replace some parts, or add them, by their names; return the union in the order of names."""
+        before = {name: self._parts[name].merges if name in self._parts else () for name in changed}
+        self._parts.update(changed)
+        if len(self._parts) > len(self._reads):
+            self._parts = {name: self._parts[name] for name in sorted(self._parts)}
+        if len(self._parts) < 2:
+            self._whole = next(iter(self._parts.values()), self._whole)
+            self._reads.clear()
+            return self._whole
+        again = set(changed) | (self._parts.keys() - self._reads.keys())
+        if not self._reads or any(before[name] != part.merges for name, part in changed.items()):
+            again |= self._merge()
+        for name in again:
+            self._reads[name] = self._read(self._parts[name])
+        if again:
+            self._whole = self._united()
+        return self._whole
+
+    def _merge(self) -> set[str]:
+        """Apply the merges of all parts anew; return the parts that read otherwise than before."""
+        vocabulary = LabelVocabulary()
+        for part in self._parts.values():
+            for merge in part.merges:
+                try:
+                    vocabulary.merge(merge)
+                except ValueError:  # known already, or against an earlier merge
+                    continue
+        aliases = (Label(merge.kind, merge.alias) for merge in vocabulary.merges)
+        into = {alias: vocabulary.canonical(*alias) for alias in aliases}
+        moved = {label for label, _ in into.items() ^ self._into.items()}
+        self._merges, self._into = vocabulary.merges, into
+        return {name for name, part in self._parts.items() if any(label in moved for label in _labels(part))}
+
+    def _read(self, part: LabelInventory) -> _Read:
+        event_types: Counter[str] = Counter()
+        entity_types: dict[str, EntityTypeSummary] = {}
         for value, steps in part.event_types.items():
-            event_types[vocabulary.canonical(LabelKind.EVENT_TYPE, value)] += steps
+            event_types[self._into.get(Label(LabelKind.EVENT_TYPE, value), value)] += steps
         for value, summary in part.entity_types.items():
-            name = vocabulary.canonical(LabelKind.ENTITY_TYPE, value)
-            entity_steps[name] += summary.steps
-            entity_values.setdefault(name, {}).update(dict.fromkeys(summary.values))
-    return LabelInventory(
-        scopes=tuple(scopes),
-        event_types=dict(event_types),
-        entity_types={
-            name: EntityTypeSummary(steps=steps, values=tuple(entity_values[name])[-MAX_VALUES:])
-            for name, steps in entity_steps.items()
-        },
-        merges=vocabulary.merges,
-        steps=sum(part.steps for part in parts),
-    )
+            name = self._into.get(Label(LabelKind.ENTITY_TYPE, value), value)
+            if name in entity_types:
+                values = tuple(dict.fromkeys((*entity_types[name].values, *summary.values)))
+                summary = EntityTypeSummary(steps=entity_types[name].steps + summary.steps, values=values)
+            entity_types[name] = summary
+        names = (self._into.get(Label(LabelKind.SCOPE, scope.name), scope.name) for scope in part.scopes)
+        scopes = (
+            scope if name == scope.name else scope.model_copy(update={"name": name})
+            for name, scope in zip(names, part.scopes, strict=True)
+        )
+        return _Read(tuple(scopes), dict(event_types), entity_types)
+
+    def _united(self) -> LabelInventory:
+        reads = [self._reads[name] for name in self._parts]
+        event_types: Counter[str] = Counter()
+        entities: dict[str, list[EntityTypeSummary]] = {}
+        for read in reads:
+            event_types.update(read.event_types)
+            for name, summary in read.entity_types.items():
+                entities.setdefault(name, []).append(summary)
+        return LabelInventory.model_construct(  # all of it was checked when the parts were made
+            scopes=tuple(chain.from_iterable(read.scopes for read in reads)),
+            event_types=dict(event_types),
+            entity_types={
+                name: EntityTypeSummary.model_construct(steps=sum(each.steps for each in found), values=_last(found))
+                for name, found in entities.items()
+            },
+            merges=self._merges,
+            steps=sum(part.steps for part in self._parts.values()),
+        )
+
+
+def _labels(part: LabelInventory) -> Iterator[Label]:
+    yield from (Label(LabelKind.SCOPE, scope.name) for scope in part.scopes)
+    yield from (Label(LabelKind.EVENT_TYPE, value) for value in part.event_types)
+    yield from (Label(LabelKind.ENTITY_TYPE, value) for value in part.entity_types)
+
+
+def _last(summaries: Sequence[EntityTypeSummary]) -> tuple[str, ...]:
+    """The values of the last ones, as many of these as it takes to have enough."""
+    values: set[str] = set()
+    first = len(summaries)
+    while first and len(values) < MAX_VALUES:
+        first -= 1
+        values.update(summaries[first].values)
+    return tuple(dict.fromkeys(value for summary in summaries[first:] for value in summary.values))[-MAX_VALUES:]
 
 
 @dataclass
 class _Tenant:
-    parts: dict[str, LabelInventory] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
     """Held by whoever brings the union up to date; the others wait for it."""
-    union: LabelInventory | None = None
+    union: Union = field(default_factory=Union)
 
 
 class TenantInventories:
@@ -103,11 +188,8 @@ class TenantInventories:
             with self._lock:
                 stale, kept.stale = kept.stale, set()
             try:
-                kept.parts.update({trajectory: part(trajectory) for trajectory in sorted(stale)})
+                return kept.union.update({trajectory: part(trajectory) for trajectory in sorted(stale)})
             except BaseException:
                 with self._lock:
                     kept.stale |= stale
                 raise
-            if stale or kept.union is None:
-                kept.union = unite(kept.parts[name] for name in sorted(kept.parts))
-            return kept.union

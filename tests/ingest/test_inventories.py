@@ -22,6 +22,7 @@ from stitch.core import (
     StepLabels,
 )
 from stitch.ingest import unite
+from stitch.ingest.inventories import Union
 from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
 
 Make = Callable[..., Any]
@@ -251,3 +252,28 @@ def test_a_union_loses_no_step_and_its_labels_are_canonical(parts: list[LabelInv
     vocabulary = union.vocabulary()
     assert sum(union.event_types.values()) == sum(part.steps for part in parts) == union.steps
     assert all(vocabulary.canonical(LabelKind.EVENT_TYPE, value) == value for value in union.event_types)
+
+
+scoped = st.builds(
+    lambda inventory, names: inventory.model_copy(
+        update={
+            "scopes": tuple(scope(name, "t") for name in names),
+            "entity_types": {name: EntityTypeSummary(steps=1, values=tuple(names)) for name in names},
+        }
+    ),
+    inventories,
+    st.lists(values, max_size=3, unique=True),
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.dictionaries(st.sampled_from("tuvw"), scoped, max_size=3), max_size=5))
+def test_a_union_that_is_brought_up_to_date_is_the_one_that_would_be_made_anew(
+    changes: list[dict[str, LabelInventory]],
+) -> None:
+    union, parts = Union(), dict[str, LabelInventory]()
+    for changed in changes:
+        parts |= changed
+        whole = unite(parts[name] for name in sorted(parts))
+        assert union.update(changed) == whole
+        assert union.update({}).model_dump() == whole.model_dump()
