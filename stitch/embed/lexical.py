@@ -37,6 +37,7 @@ def stem(word: str) -> str:
     return str(stemmer.stemWord(word.removesuffix("'s")))
 
 
+@lru_cache(maxsize=65_536)
 def index_of(term: str) -> int:
     """The 32-bit index of a term in a sparse vector."""
     return zlib.crc32(term.encode())

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ class StaticEmbedder:
         self._folder = table
         self._lock = threading.Lock()
         self._model: Any = None
+        self._last: dict[str, list[int]] = {}
+        """The tokens of the last texts: what a step leans on is often the text of one before it."""
         try:
             config = json.loads((table / "config.json").read_bytes())
             self._name, self._dimension = str(config["name"]), int(config["hidden_dim"])
@@ -63,13 +66,24 @@ class StaticEmbedder:
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         for start in range(0, len(texts), _BATCH):
             rows = vectors[start : start + _BATCH]
-            for row, tokens in zip(rows, model.tokenize(texts[start : start + _BATCH]), strict=True):
+            for row, tokens in zip(rows, self._tokens(model, texts[start : start + _BATCH]), strict=True):
                 if tokens:
-                    row[:] = table[list(dict.fromkeys(tokens))].sum(axis=0, dtype=exact)
+                    row[:] = table[tokens].sum(axis=0, dtype=exact)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         lengths[lengths == 0] = 1
         vectors /= lengths
         return vectors
+
+    def _tokens(self, model: Any, texts: Sequence[str]) -> list[list[int]]:
+        """The distinct tokens of each text."""
+        last = self._last
+        new = [text for text in dict.fromkeys(texts) if text not in last]
+        tokenized = zip(new, model.tokenize(new) if new else (), strict=True)
+        read = {text: list(dict.fromkeys(tokens)) for text, tokens in tokenized}
+        kept = {**last, **{text: tokens for text, tokens in read.items() if len(text) <= _SHORT_CHARS}}
+        # A new dictionary each time: others may be reading the one before.
+        self._last = dict(islice(kept.items(), max(0, len(kept) - _REMEMBERED), None))
+        return [read[text] if text in read else last[text] for text in texts]
 
     def _loaded(self) -> Any:
         with self._lock:
@@ -81,6 +95,9 @@ class StaticEmbedder:
 
 _BATCH = 1024
 """Texts that are tokenized at once; bounds the memory it takes."""
+
+_REMEMBERED, _SHORT_CHARS = 512, 2_000
+"""So many texts are remembered, those up to so many characters."""
 
 _HINT = "reinstall stitch-memory, or make a table with `python -m stitch.pipelines.distill --out FOLDER`"
 

@@ -55,6 +55,11 @@ def check_words(words: SparseVector, *, what: str) -> None:
     Raises:
         StoreError: They are.
     """
+    if not words:
+        return
+    weights = words.values()
+    if min(words) >= 0 and max(words) < 2**32 and min(weights) >= 0 and math.isfinite(sum(weights)):
+        return
     for index, weight in words.items():
         if not 0 <= index < 2**32 or not (math.isfinite(weight) and weight >= 0):
             raise StoreError(f"the lexical weights of {what} hold {weight!r} at index {index!r}")

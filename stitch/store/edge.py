@@ -117,8 +117,9 @@ class EdgeStore:
         from qdrant_edge import Point, UpdateOperation
 
         unique = {record.snippet.id: record for record in records}
-        with self._writes, self._calls:
-            index = self._index
+        with self._writes:
+            with self._calls:
+                index = self._index
             vectors = check_records(list(unique.values()), dimension=self._dimension)
             points, entries, packed, fresh, replaced = [], [], [], index.next_row, []
             for (snippet_id, record), vector in zip(unique.items(), vectors.tolist(), strict=True):
@@ -135,16 +136,17 @@ class EdgeStore:
             if not points:
                 return
             self._check_disk()
-            before = self._packed_words(replaced)
-            remove_index(self._saved)
-            try:
-                with self._engine("write to"):
-                    self._shard.update(UpdateOperation.upsert_points(points))
-                self._write_vectors([row for row, _ in entries], vectors)
-            except StoreError:
-                self._labels = None  # a part may be written: see `_index`
-                raise
-            index.add(entries, packed, replaced=before)
+            with self._calls:
+                before = self._packed_words(replaced)
+                remove_index(self._saved)
+                try:
+                    with self._engine("write to"):
+                        self._shard.update(UpdateOperation.upsert_points(points))
+                    self._write_vectors([row for row, _ in entries], vectors)
+                except StoreError:
+                    self._labels = None  # a part may be written: see `_index`
+                    raise
+                index.add(entries, packed, replaced=before)
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from stitch.core.intent import ContextualIntent, Label, LabelKind
@@ -131,9 +132,12 @@ def _check(payload: Payload, snippet: MemorySnippet) -> None:
             raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is {value!r}")
     if not -(2**63) <= snippet.position < 2**63:
         raise StoreError(f"step {snippet.step!r} cannot be stored: position {snippet.position!r} is out of range")
-    for name, value in payload.items():
-        if not _is_unicode(value):
-            raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is not valid Unicode")
+    try:
+        orjson.dumps(payload)
+    except TypeError:  # it is not valid Unicode, or a number is too large for this library alone
+        for name, value in payload.items():
+            if not _is_unicode(value):
+                raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is not valid Unicode") from None
 
 
 def _is_unicode(value: object) -> bool:
