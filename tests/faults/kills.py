@@ -1,6 +1,6 @@
 """Randomized kill-and-resume runs: `python tests/faults/kills.py --runs 200` prints the table of the README.
 
-Each run lets `victim.py` do a workload of 36 operations on a memory with the real journal and store, kills it up to
+Each run lets `victim.py` do a workload of 27 operations on a memory with the real journal and store, kills it up to
 three times with SIGKILL, at a boundary between two stages or at any moment, and starts it again. Sometimes the log of
 the journal gets a torn last write before the restart. In the end the memory must hold what an undisturbed one holds.
 Boundaries are drawn by name, so that those that are seldom crossed are tried as often as others. Long runs may be done
@@ -10,23 +10,39 @@ in pieces, `--first` 0, 50, ... each with `--counts FILE`; `kills.py --sum FILE.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import ModuleType
+from typing import IO, NamedTuple
 
-VICTIM = Path(__file__).with_name("victim.py")
+import numpy as np  # noqa: F401 - as all that is imported here, so that no process has to load it
+import qdrant_edge  # noqa: F401
+
 KILLS = 3
 WORKLOADS = 5
-TIMEOUT_S = 300
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+VICTIM = _load("victim")
 
 
 class Calm(NamedTuple):
@@ -47,14 +63,44 @@ class Outcome(NamedTuple):
 
 def be_calm(work: int, folder: Path) -> Calm:
     """Do a workload without disturbing it."""
-    said = subprocess.run(
-        [sys.executable, VICTIM, folder / "m", str(work), "0", "[]"], stdout=subprocess.PIPE, text=True, check=True,
-        timeout=TIMEOUT_S,
-    ).stdout.splitlines()  # fmt: skip
+    process = begin(folder, work=work, first=0, kill_at=[])
+    with process.said:
+        said = process.said.read().splitlines()
     problems = [line for line in said if line.startswith("wrong")]
-    if problems:
+    if process.wait() or problems:
         raise AssertionError(problems)
     return Calm(said[-2].split()[1], json.loads(said[-1].removeprefix("boundaries ")))
+
+
+class Victim(NamedTuple):
+    """A process of its own. It is forked from this one, which has loaded all it needs and opened nothing."""
+
+    pid: int
+    said: IO[str]
+
+    def wait(self) -> int:
+        """Wait for its end; return its exit status, negative if a signal ended it."""
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def begin(folder: Path, *, work: int, first: int, kill_at: list[tuple[str, str, int]]) -> Victim:
+    """Start a process on a memory."""
+    folder.mkdir(parents=True, exist_ok=True)
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return Victim(pid, os.fdopen(reader))
+    status = 1
+    try:
+        os.dup2(writer, 1)
+        VICTIM.live(folder / "m", work=work, first=first, kill_at=kill_at)
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever ended it is told
+        VICTIM.say(f"wrong: it ended by {traceback.format_exc().strip().splitlines()[-1]}")
+        traceback.print_exc()
+    finally:
+        os._exit(status)
 
 
 def draw(chance: random.Random, calm: Calm, *, done: int, before: str) -> list[tuple[str, str, int]]:
@@ -89,15 +135,13 @@ def run(seed: int, *, work: int, calm: Calm, folder: Path) -> Outcome:
         kill = len(kills) < KILLS
         last = kills[-1] if kills else ""
         kill_at = draw(chance, calm, done=done, before=last) if kill and by_boundary else []
-        after = chance.randrange(min(done, 35), 36) if kill and not by_boundary else None
+        after = (
+            chance.randrange(min(done, VICTIM.OPERATIONS - 1), VICTIM.OPERATIONS) if kill and not by_boundary else None
+        )
         killed, digest = False, ""
-        with subprocess.Popen(
-            [sys.executable, VICTIM, folder / "m", str(work), str(done), json.dumps(kill_at)], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
-        ) as process:  # fmt: skip
-            assert process.stdout
-            assert process.stderr
-            for line in process.stdout:
+        process = begin(folder, work=work, first=done, kill_at=kill_at)
+        with process.said:
+            for line in process.said:
                 word, _, rest = line.strip().partition(" ")
                 if word == "wrong":
                     wrong.append(f"seed {seed}, after {done} operations and {kills}: {rest}")
@@ -107,15 +151,15 @@ def run(seed: int, *, work: int, calm: Calm, folder: Path) -> Outcome:
                     digest = rest
                 if after is not None and done > after and not killed:
                     time.sleep(chance.random() * 0.02)
-                    process.kill()
+                    os.kill(process.pid, signal.SIGKILL)
                     killed = True
-            complaint = process.stderr.read()
-        if process.returncode == 0:
+        status = process.wait()
+        if status == 0:
             if digest != calm.digest:
                 wrong.append(f"seed {seed}: after {kills} the memory is not the undisturbed one")
             return Outcome(kills, torn, wrong)
-        if process.returncode != -signal.SIGKILL:
-            wrong.append(f"seed {seed}, after {done} operations and {kills}: {complaint.strip().splitlines()[-1]}")
+        if status != -signal.SIGKILL:
+            wrong.append(f"seed {seed}, after {done} operations and {kills}: it ended with {status}")
             return Outcome(kills, torn, wrong)
         kills.append("at any moment" if killed else (folder / "killed.txt").read_text())
         log = folder / "m" / "journal.sqlite-wal"
@@ -152,6 +196,7 @@ def main() -> int:
     arguments.add_argument("--first", type=int, default=0, help="the seed of the first run")
     arguments.add_argument("--counts", type=Path, help="also write the counts to this file, after each run")
     arguments.add_argument("--sum", type=Path, nargs="+", help="do no runs: print the table of these counts")
+    arguments.add_argument("--workloads", type=int, default=WORKLOADS, help="how many different ones there are")
     options = arguments.parse_args()
     runs, torn, kills, wrong = 0, 0, Counter[str](), list[str]()
     if options.sum:
@@ -161,11 +206,12 @@ def main() -> int:
             kills.update(counts["kills"])
     else:
         with tempfile.TemporaryDirectory() as scratch:
-            calm = {work: be_calm(work, Path(scratch) / f"calm-{work}") for work in range(WORKLOADS)}
+            calm = {work: be_calm(work, Path(scratch) / f"calm-{work}") for work in range(options.workloads)}
             for seed in range(options.first, options.first + options.runs):
                 folder = Path(scratch) / f"run-{seed}"
                 folder.mkdir()
-                outcome = run(seed, work=seed % WORKLOADS, calm=calm[seed % WORKLOADS], folder=folder)
+                work = seed % options.workloads
+                outcome = run(seed, work=work, calm=calm[work], folder=folder)
                 shutil.rmtree(folder)
                 runs, torn = runs + 1, torn + outcome.torn
                 kills.update(outcome.kills)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -79,28 +79,14 @@ def memory(tmp_path: Path) -> Path:
     return tmp_path / "m"
 
 
-def script(name: str) -> Any:
-    path = Path(__file__).with_name(f"{name}.py")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves(tmp_path: Path) -> None:
-    kills = script("kills")
-    calm = kills.be_calm(1, tmp_path / "calm")
-    outcomes = [kills.run(seed, work=1, calm=calm, folder=_made(tmp_path / str(seed))) for seed in range(RUNS)]
-    assert [problem for outcome in outcomes for problem in outcome.wrong] == []
-    assert any(outcome.kills for outcome in outcomes)
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
+    counts = tmp_path / "counts.json"
+    command = [sys.executable, Path(__file__).with_name("kills.py"), "--runs", str(RUNS), "--workloads", "1"]
+    done = subprocess.run([*command, "--counts", counts], capture_output=True, text=True, timeout=100 * RUNS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(counts.read_text())
+    assert found["wrong"] == []
+    assert found["kills"]
 
 
 def test_a_full_disk_refuses_or_fails_steps_and_loses_none(memory: Path) -> None:

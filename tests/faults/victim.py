@@ -1,9 +1,6 @@
 """A process that works on a memory until it is killed, and looks first at what the one before it has left.
 
-Usage: python victim.py FOLDER WORK FIRST KILL_AT. WORK is the seed of the operations, FIRST the number of the first one
-that nobody has acknowledged, KILL_AT a JSON list of boundaries, each with the operation and the how-manieth time: at
-the first of them that is reached, the process kills itself with SIGKILL. Each operation is acknowledged on standard
-output when it is done; what is wrong after a restart is said there too.
+Each operation is acknowledged on standard output when it is done; what is wrong after a restart is said there too.
 """
 
 from __future__ import annotations
@@ -43,8 +40,8 @@ TRAJECTORIES = ("t", "u")
 BATCH = 4
 FIRST_KINDS = ("add",) * 4
 KINDS = (
-    *("add",) * 9, *("correct",) * 2, *("retire",) * 2, *("erase",) * 3, *("expire",) * 2, *("relabel",) * 2,
-    *("flush",) * 2, *("merge",) * 3, "import", "backup", *("restore",) * 2, "repair", *("reindex",) * 2,
+    *("add",) * 7, *("correct",) * 2, *("retire",) * 2, "erase", "expire", "relabel", *("flush",) * 2,
+    *("merge",) * 2, "import", "backup", "restore", "repair", "reindex",
 )  # fmt: skip
 OPERATIONS = len(FIRST_KINDS) + len(KINDS)
 LABELERS = ("scripted", "another")
@@ -286,10 +283,11 @@ def wrong(ingestor: Ingestor, todo: list[Operation], *, folder: Path, done: int)
             yield f"{tenant} {trajectory} {name}: {what}"
     again = {(each.tenant, each.trajectory) for each in todo[:done] if each.kind == "import"}
     # What an earlier import has under another tenant was not erased there.
-    gone = {canary(*key).lower().encode(): key for key in erased if key[:2] not in again}
+    gone = {word.encode(): key for key in erased if key[:2] not in again
+            for word in (canary(*key), canary(*key).lower())}  # fmt: skip
     for path in (path for path in folder.rglob("*") if path.is_file()):
-        held = path.read_bytes().lower()
-        for word in (word for word in gone if held.count(0) < len(held) and word in held):
+        held = path.read_bytes()
+        for word in (word for word in gone if word in held):
             yield f"step {gone[word]} was erased and stands in {path.name}"
 
 
@@ -326,10 +324,18 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main(folder: Path, work: int, first: int, kill_at: str) -> None:
+def live(folder: Path, *, work: int, first: int, kill_at: list[tuple[str, str, int]]) -> None:
+    """Work on a memory, or die.
+
+    Args:
+        folder: Of the memory.
+        work: The seed of the operations.
+        first: The number of the first one that nobody has acknowledged.
+        kill_at: Boundaries, each with the operation and the how-manieth time: at the first of them that is reached, the
+            process kills itself with SIGKILL.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    plan = Plan([(boundary, operation, times) for boundary, operation, times in json.loads(kill_at)],
-                folder.parent / "killed.txt")  # fmt: skip
+    plan = Plan(kill_at, folder.parent / "killed.txt")
     watch_everything(plan)
     assemble._embedder = lambda settings: HashingEmbedder(settings.embedder_dimension or 16)  # what loads at once
     todo = operations(work)
@@ -356,7 +362,3 @@ def main(folder: Path, work: int, first: int, kill_at: str) -> None:
         say(f"wrong: {problem}")
     ingestor.close()
     say(f"boundaries {json.dumps(plan.crossed)}")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
