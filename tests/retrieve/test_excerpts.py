@@ -1,8 +1,12 @@
 """Sentences that bear what a list asks for."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stitch.core import MemorySnippet, ScoredSnippet
+from stitch.label.local.language import sentences
+from stitch.label.local.mentions import find_mentions
 from stitch.retrieve.excerpts import excerpt_hits
 from stitch.retrieve.question import read_question
 
@@ -28,6 +32,22 @@ def test_who_asks_for_names_gets_the_sentences_that_name() -> None:
     text = "It rained all day. We had lunch at the Blue Door Inn. It was fine."
     assert shown("Name all places that came up. List every name.", text) == "We had lunch at the Blue Door Inn."
     assert shown("What is the plan? Stay at [hotel]; Lunch at [lunch]", text) == "We had lunch at the Blue Door Inn."
+
+
+WORDS = st.sampled_from(
+    ["I", "We", "the", "met", "Anna's", "Blue Inn", "(2009)", "Lee", "$5", "4 stars", "Émile", "it", "٣", "of"]
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=4).map(". ".join))
+def test_no_sentence_that_bears_what_is_asked_for_is_left_out(text: str) -> None:
+    for query, classes in (
+        ("Name all places that came up. List every name.", {"name", "organization", "person", "place"}),
+        ("List the evidence of the pro side.", {"citation"}),
+    ):
+        bearing = [each for each in sentences(text) if any(own.entity_type in classes for own in find_mentions(each))]
+        assert shown(query, text) == (" … ".join(bearing) or text)
 
 
 @pytest.mark.parametrize(
