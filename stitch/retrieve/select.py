@@ -9,18 +9,19 @@ answer as well as of the question, similarity finds them better than any label, 
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
+from itertools import pairwise
+from threading import Lock
 
-from stitch.core import IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
+from stitch.core import EntityTypeSummary, IntentFilter, LabelInventory, LabelKind, Moment, SearchRequest, Selection
 from stitch.embed.lexical import stem, words
 from stitch.label.local.entities import NEUTRAL
-from stitch.label.local.language import FUNCTION_WORDS, content_stems
-from stitch.retrieve.moments import COUNTS, find_moments
+from stitch.label.local.language import FUNCTION_WORDS
+from stitch.retrieve.moments import COUNTS
 from stitch.retrieve.question import Question, read_question
+from stitch.retrieve.spaces import LabelSpace
 
 _NAME_WEIGHT = 5.0
 """What a value counts that the question names by its form, or a date or time, beside a common word."""
@@ -36,7 +37,7 @@ _MOST_ENTITY_TYPES = 2
 _LONGEST_VALUE = 8
 """In words."""
 _REMEMBERED = 16
-"""How many inventories are kept indexed."""
+"""Of how many tenants and trajectories, those asked for last, the label space is kept."""
 
 _POINTING = frozenset(map(stem, ("of", "for", "about", "with", "regarding", "concerning", "on", "in", "during")))
 """Stems of words that say, before the name of a scope, that it is where to look and not what was done."""
@@ -60,7 +61,6 @@ _MISTAKEN = {
     **dict.fromkeys(_NAMED, _NAMED), "": _NAMED, "place": _NAMED | {"address"}, "date": frozenset(("date", "day")),
 }  # fmt: skip
 """The classes that a step may carry in place of the kind asked for; what is asked for by no known noun is a name."""
-_UNIT = re.compile(r"\b[a-z]+ \d+\b")
 
 
 class LocalFilterSelector:
@@ -74,16 +74,23 @@ class LocalFilterSelector:
     """
 
     def __init__(self) -> None:
-        self._indexes: dict[int, tuple[LabelInventory, _Index]] = {}
+        self._spaces: dict[tuple[str, str | None, Moment | None], LabelSpace] = {}
+        self._lock = Lock()
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         """Return the labels that the question licenses; an empty filter if it licenses none."""
-        index = self._index(inventory)
+        index = self._space(request)
+        with index.lock:
+            index.update(inventory)
+            return self._chosen(request, index)
+
+    def _chosen(self, request: SearchRequest, index: LabelSpace) -> Selection:
         question = read_question(request.query)
         remainder = None
-        scopes = {name: f"the question names {said!r}" for name, said in _named_scopes(question, index)}
-        if scopes:
-            remainder = _without(question.text, {said for _, said in _named_scopes(question, index)})
+        named = _named_scopes(question, index)
+        if named:
+            scopes = {name: f"the question names {said!r}" for name, said in named.items()}
+            remainder = _without(question.text, set(named.values()))
         else:
             scopes = _scopes_of_context(question, index)
         weighed = bool(question.context) and remainder is None
@@ -103,87 +110,39 @@ class LocalFilterSelector:
             weighed,
         )
 
-    def _index(self, inventory: LabelInventory) -> _Index:
-        # The inventory is kept beside its index, so that its identity is not given to another one.
-        known = self._indexes.get(id(inventory))
-        if known is None:
-            while len(self._indexes) >= _REMEMBERED:
-                del self._indexes[next(iter(self._indexes))]
-            known = self._indexes[id(inventory)] = (inventory, _Index(inventory))
-        return known[1]
+    def _space(self, request: SearchRequest) -> LabelSpace:
+        key = (request.tenant, request.trajectory, request.as_of)
+        with self._lock:
+            space = self._spaces.pop(key, None) or LabelSpace(counts=_counts)
+            self._spaces[key] = space
+            while len(self._spaces) > _REMEMBERED:
+                del self._spaces[next(iter(self._spaces))]
+            return space
 
 
-class _Index:
-    """An inventory, turned around: from what a question may say to labels. Scopes go by number."""
-
-    def __init__(self, inventory: LabelInventory) -> None:
-        vocabulary = inventory.vocabulary()
-        numbers: dict[str, int] = {}
-        self.resumed: set[int] = set()
-        self.by_word: dict[str, set[int]] = defaultdict(set)
-        self.by_term: dict[str, set[int]] = defaultdict(set)
-        self.by_moment: dict[str, set[int]] = defaultdict(set)
-        values: dict[int, set[str]] = defaultdict(set)
-        for scope in inventory.scopes:
-            number = numbers.setdefault(vocabulary.canonical(LabelKind.SCOPE, scope.name), len(numbers))
-            if len(scope.spans) > 1:
-                self.resumed.add(number)
-            for value in scope.values:
-                said, moments = _read_value(value)
-                values[number].add(said)
-                for moment in moments:
-                    self.by_moment[moment].add(number)
-            for term in (*scope.terms, *content_stems(scope.name)):
-                self.by_term[term].add(number)
-        self.names = tuple(numbers)
-        self.said = tuple(" ".join(map(stem, words(name))) for name in self.names)
-        self.values = frozenset(value for folded in values.values() for value in folded)
-        self._values = {number: f"| {' | '.join(sorted(folded))} |" for number, folded in values.items()}
-        for number, folded in values.items():
-            for word in {word for value in folded for word in value.split()}:
-                self.by_word[word].add(number)
-        self.entity_types = {name: tuple(map(stem, words(name))) for name in inventory.entity_types}
-        self.counted = frozenset(
-            name
-            for name, known in inventory.entity_types.items()
-            if (name == _QUANTITY or name not in NEUTRAL) and _counts(known.values)
-        )
-        self.event_types = {name: content_stems(name) for name in inventory.event_types}
-        self.vocabulary = vocabulary
-
-    def holders(self, phrase: str) -> set[int]:
-        """The scopes in which a value is, or contains, these words."""
-        parts = phrase.split()
-        found = set.intersection(*(self.by_word.get(word, set()) for word in parts))
-        return {number for number in found if f" {phrase} " in self._values[number]} if len(parts) > 1 else found
-
-    def telling(self, holders: set[int]) -> float:
-        """How much it tells that only these scopes have something."""
-        return math.log((len(self.names) + 1) / len(holders)) if holders else 0.0
+def _counts(name: str, known: EntityTypeSummary) -> bool:
+    """Whether most of the values of an entity type say how many of something there are."""
+    said = sum(_COUNT.match(value) is not None for value in known.values)
+    return (name == _QUANTITY or name not in NEUTRAL) and 2 * said > len(known.values)
 
 
-@lru_cache(maxsize=65_536)
-def _read_value(value: str) -> tuple[str, tuple[str, ...]]:
-    """A value as questions are compared with it: folded to words, and the moments it is or holds."""
-    return " ".join(words(value)), tuple(find_moments(value))
-
-
-def _counts(values: Sequence[str]) -> bool:
-    """Whether most of the values say how many of something there are."""
-    return 2 * sum(_COUNT.match(value) is not None for value in values) > len(values)
-
-
-def _named_scopes(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
+def _named_scopes(question: Question, index: LabelSpace) -> dict[str, str]:
     """Scopes that the question calls by name: a unit ("day 1"), or what was taken up again ("... of the NAME")."""
-    for number, (name, said) in enumerate(zip(index.names, index.said, strict=True)):
-        unit = _UNIT.match(said)
-        if unit and f" {unit.group()} " in question.said:
-            yield name, unit.group()
-        elif number in index.resumed and " " in said and f" the {said} " in question.said:
-            before, _, after = question.said.partition(f" the {said} ")
-            whole = not after or after.split(" ", 1)[0] in _FUNCTION_STEMS  # not "the NAME conference"
-            if whole and before.rsplit(" ", 1)[-1] in _POINTING:
-                yield name, said
+    said, called = question.said.split(), dict[int, str]()
+    for unit in map(" ".join, pairwise(said)):
+        called |= dict.fromkeys(index.by_unit.get(unit, ()), unit)
+    for start, word in enumerate(said, start=1):
+        for size in range(2, index.longest_name + 1) if word == "the" else ():
+            name = " ".join(said[start : start + size])
+            if name in index.by_name and _points_to(name, question.said):
+                called = dict.fromkeys(index.by_name[name], name) | called
+    return {index.names[number]: called[number] for number in index.in_order(called)}
+
+
+def _points_to(name: str, said: str) -> bool:
+    before, _, after = said.partition(f" the {name} ")
+    whole = not after or after.split(" ", 1)[0] in _FUNCTION_STEMS  # not "the NAME conference"
+    return whole and before.rsplit(" ", 1)[-1] in _POINTING
 
 
 def _without(text: str, names: set[str]) -> str:
@@ -198,7 +157,7 @@ def _without(text: str, names: set[str]) -> str:
     return " ".join(word for word, _ in left)
 
 
-def _scopes_of_context(question: Question, index: _Index) -> dict[str, str]:
+def _scopes_of_context(question: Question, index: LabelSpace) -> dict[str, str]:
     if len(index.names) < 2 or not question.context:
         return {}
     evidence: dict[int, float] = defaultdict(float)
@@ -221,13 +180,13 @@ def _scopes_of_context(question: Question, index: _Index) -> dict[str, str]:
     for term in sorted(question.other_stems - question.context_stems - named):
         add(term, index.by_term.get(term, set()), _OTHER_WEIGHT)
     best = max(evidence.values(), default=0.0)
-    chosen = sorted(number for number, weight in evidence.items() if best > 0 and weight >= _MARGIN * best)
+    chosen = index.in_order(n for n, weight in evidence.items() if best > 0 and weight >= _MARGIN * best)
     if len(chosen) > _MOST_SCOPES:
         return {}
     return {index.names[n]: "the question says " + ", ".join(map(repr, clues[n][:4])) for n in chosen}
 
 
-def _values_in(question: Question, index: _Index) -> Iterator[tuple[str, set[int]]]:
+def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, set[int]]]:
     """Values that the question names, longest first, each word once; with the scopes that hold them.
 
     What looks like a name may be a part of a value; anything else has to be one.
@@ -245,7 +204,7 @@ def _values_in(question: Question, index: _Index) -> Iterator[tuple[str, set[int
                     yield phrase, holders
 
 
-def _entity_types(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
+def _entity_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, str]]:
     """The classes of what is asked for: by its name, its head, and the form of the question, in this order."""
     asked = question.asked_stems
     found: dict[str, tuple[int, str]] = {}
@@ -267,7 +226,7 @@ def _entity_types(question: Question, index: _Index) -> Iterator[tuple[str, str]
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]
 
 
-def _likely_entity_types(question: Question, index: _Index, *, certain: bool) -> Iterator[tuple[str, str]]:
+def _likely_entity_types(question: Question, index: LabelSpace, *, certain: bool) -> Iterator[tuple[str, str]]:
     """Classes that what is asked for may have been taken for; a thing of no known class may be a name."""
     likely = _TAKEN_FOR.get(question.kind, frozenset())
     if question.kind == _QUANTITY:
@@ -278,7 +237,7 @@ def _likely_entity_types(question: Question, index: _Index, *, certain: bool) ->
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), "what the question asks for may be of this class"
 
 
-def _facts(question: Question, index: _Index) -> dict[str, str]:
+def _facts(question: Question, index: LabelSpace) -> dict[str, str]:
     """The class of the one fact that the question asks of something it names; none if nobody named that."""
     if not question.facts or not any(phrase in question.names for phrase, _ in _values_in(question, index)):
         return {}
@@ -289,7 +248,7 @@ def _facts(question: Question, index: _Index) -> dict[str, str]:
     }
 
 
-def _event_types(question: Question, index: _Index) -> Iterator[tuple[str, str]]:
+def _event_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, str]]:
     """Operations that the question names, outside of what tells where to look."""
     for name, said in index.event_types.items():
         if said and said[0] in question.verbs:
