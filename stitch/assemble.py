@@ -452,6 +452,7 @@ def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedde
             collection=settings.collection,
             embedder_name=embedder.name,
             dimension=embedder.dimension,
+            timeout_s=settings.qdrant_timeout_s,
         )
     from stitch.store import EdgeStore
 

@@ -56,6 +56,8 @@ class Settings(BaseSettings):
     """The length of the vectors of `openai/NAME`."""
 
     qdrant_key: SecretStr | None = None
+    qdrant_timeout_s: Annotated[float, Field(gt=0)] = 30.0
+    """How long one request to a Qdrant server may take."""
     collection: str = "stitch"
     """The collection on a Qdrant server."""
     journal: str | None = None

@@ -20,6 +20,7 @@ class Request:
     """By lower-case name."""
     body: Any
     """The parsed JSON; None without a body."""
+    method: str = "POST"
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def _exchange(answer: Answer, requests: list[Request], stopping: threading.Event
                 return
             size = int(self.headers.get("content-length", 0))
             body = json.loads(self.rfile.read(size)) if size else None
-            request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.path, headers, body, self.command)
             requests.append(request)
             reply = answer(request)
             if isinstance(reply, Silence):
@@ -104,7 +106,7 @@ def _exchange(answer: Answer, requests: list[Request], stopping: threading.Event
             self.wfile.write(content[: reply.cut])
             self.close_connection = reply.cut is not None
 
-        do_GET = do_POST  # noqa: N815 - the name the base class looks for
+        do_GET = do_PUT = do_POST  # noqa: N815 - the names the base class looks for
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name the base class gives it
             """Say nothing: the tests look at `requests`."""

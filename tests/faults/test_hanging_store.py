@@ -1,0 +1,126 @@
+"""A store on a server that hangs: everything ends by a time limit, says what is not done, and `retry` mends it."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import Memory, Step, open_memory
+from stitch.core import StepState
+from stitch.errors import StoreError, StoreUnavailableError
+from stitch.store import ServerStore
+from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
+from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER
+from stitch.upkeep import backup_memory, restore_memory
+
+LIMIT_S = 1.0
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
+]
+
+
+def _loopback() -> Any:
+    spec = importlib.util.spec_from_file_location("loopback_qdrant", Path(__file__).with_name("loopback_qdrant.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.LoopbackQdrant()
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    with _loopback() as serving:
+        yield serving
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+    return {"journal": str(tmp_path / "j"), "qdrant_timeout_s": LIMIT_S}
+
+
+class TestServerStoreOverRest(SnippetStoreContract):
+    worlds = 1
+    questions = 20
+
+    @pytest.fixture
+    def make_store(self, server: Any) -> MakeStore:
+        made: list[str] = []
+
+        def make() -> ServerStore:
+            made.append(f"contract-{len(made)}")
+            return ServerStore(server.url, collection=made[-1], embedder_name=EMBEDDER, dimension=DIMENSION)
+
+        return make
+
+
+def steps(start: int, stop: int) -> list[Step]:
+    return [Step(role="user", content=f"Word{n} costs {n} dollars", id=str(n)) for n in range(start, stop)]
+
+
+def timed(memory: Memory, what: str) -> tuple[float, Any]:
+    began = time.monotonic()
+    result: Any
+    try:
+        result = (
+            memory.add_many(steps(3, 5), trajectory="t") if what == "add" else memory.search("What costs 2 dollars?")
+        )
+    except StoreError as error:
+        result = error
+    return time.monotonic() - began, result
+
+
+def test_a_server_that_hangs_is_given_up_in_time_and_what_it_missed_is_stored_by_retry(
+    server: Any, settings: dict[str, Any]
+) -> None:
+    with open_memory(server.url, **settings) as memory:
+        memory.add_many(steps(0, 3), trajectory="t")
+        assert len(memory.search("What costs 2 dollars?").hits) == 3
+        server.hangs = True
+        seconds, receipts = timed(memory, "add")
+        assert seconds < 20 * LIMIT_S
+        assert [receipt.state for receipt in receipts] == [StepState.FAILED] * 2
+        assert all("timed out" in receipt.reason and "cannot write to" in receipt.reason for receipt in receipts)
+        seconds, error = timed(memory, "search")
+        assert seconds < 20 * LIMIT_S
+        assert isinstance(error, StoreUnavailableError)
+        assert "cannot search" in error.message
+        assert server.url in error.hint
+        assert [receipt.step for receipt in memory.receipts(state=StepState.FAILED)] == ["3", "4"]
+        server.hangs = False
+        assert memory.retry() == 2
+        assert memory.verify().disagreements == ()
+        assert len(memory.search("What costs 4 dollars?").hits) == 5
+
+
+def test_a_restore_that_a_server_interrupts_cannot_be_taken_for_a_memory_and_is_finished_by_repeating(
+    server: Any, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many(steps(0, 5), trajectory="t")
+    backup_memory(tmp_path / "m", to=tmp_path / "b")
+    put = ServerStore.put
+
+    def hangs_then(self: ServerStore, records: Any) -> None:
+        server.hangs = True
+        put(self, records)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ServerStore, "put", hangs_then)
+        with pytest.raises(StoreUnavailableError, match="cannot write to"):
+            restore_memory(tmp_path / "b", memory=server.url, **settings)
+    server.hangs = False
+    with pytest.raises(StoreError, match="not wholly restored") as refused:
+        open_memory(server.url, **settings)
+    assert "stitch reindex" in refused.value.hint
+    assert restore_memory(tmp_path / "b", memory=server.url, **settings).disagreements == 0
+    with open_memory(server.url, **settings) as memory:
+        assert memory.status().snippets == 5
