@@ -8,8 +8,6 @@ what the question says: the answer comes a few steps after "Oslo" was said, in w
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from stitch.core import LabelKind, LabelVocabulary, ScoredSnippet
@@ -33,8 +31,8 @@ _NAME, _PARTLY_SAID, _TERM = 5.0, 1.5, 1.0
 _ENOUGH = 20.0
 """Clues that weigh less than this together (about one name in sixty steps) do not count in full."""
 
-_Place = tuple[str, str]
-"""A trajectory, and a scope of it; the scope is empty for all steps of the trajectory."""
+_Place = tuple[str, str, int]
+"""Where a hit stands: trajectory, scope (empty if it has none), position."""
 
 
 def weigh(question: Question, hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[ScoredSnippet]:
@@ -84,25 +82,25 @@ def _nearness(
 ) -> list[float]:
     """How near each hit stands to the clues, from 0 to 1."""
     near, total = [0.0] * len(hits), max(_ENOUGH, sum(weight for weight, _ in clues))
+    places = [(hit.snippet.trajectory, scope, hit.snippet.position) for hit, scope in zip(hits, scopes, strict=True)]
+    in_order = sorted(range(len(hits)), key=lambda number: places[number][2])
     for weight, numbers in clues:
-        places: dict[_Place, list[int]] = defaultdict(list)
-        for snippet, scope in ((hits[number].snippet, scopes[number]) for number in numbers):
-            places[snippet.trajectory, ""].append(snippet.position)
-            if scope:
-                places[snippet.trajectory, scope].append(snippet.position)
-        for positions in places.values():
-            positions.sort()
-        for number, hit in enumerate(hits):
-            of = hit.snippet.trajectory
-            steps = min(
-                _steps_to(places.get((of, scopes[number]), ()) if scopes[number] else (), hit.snippet.position),
-                _steps_to(places.get((of, ""), ()), hit.snippet.position) + _OTHER_SCOPE_STEPS,
-            )
+        for number, steps in enumerate(_steps_to(frozenset(numbers), places, in_order)):
             near[number] += weight / total * math.exp(-steps / _FADING_STEPS)
     return near
 
 
-def _steps_to(positions: Sequence[int], position: int) -> float:
-    """The distance to the nearest of the sorted positions; infinite if there are none."""
-    after = bisect_left(positions, position)
-    return min((abs(own - position) for own in positions[max(0, after - 1) : after + 1]), default=math.inf)
+def _steps_to(clue: frozenset[int], places: Sequence[_Place], in_order: Sequence[int]) -> list[float]:
+    """How many steps away from the nearest of the clue each hit is; infinitely many in a trajectory without it."""
+    away = [math.inf] * len(places)
+    for numbers in (in_order, in_order[::-1]):
+        said: dict[tuple[str, str], float] = {}
+        for number in numbers:
+            of, scope, position = places[number]
+            if number in clue:
+                said[of, ""] = said[of, scope] = position
+            if (of, "") in said:
+                anywhere = abs(position - said[of, ""]) + _OTHER_SCOPE_STEPS
+                inside = abs(position - said.get((of, scope), math.inf)) if scope else math.inf
+                away[number] = min(away[number], anywhere, inside)
+    return away
