@@ -187,6 +187,7 @@ def follow(
 ) -> list[int]:
     """The scopes that such a tracker gives the steps, by number; adds what it met to `examples`, `joins`."""
     tracker = ScopeTracker(weights, replies=replies)
+    tracker.look_ahead([reading.step.content for reading in trajectory.readings])
     majority: dict[int, Counter[tuple[str, ...]]] = {}
     gold = _targets(trajectory.gold) if examples is not None else trajectory.gold
     numbers = []

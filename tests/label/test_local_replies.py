@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from stitch.pipelines.fit_replies import Talk, fit_replies
 
 from stitch.embed import StaticEmbedder
-from stitch.label.local.replies import MAX_CHARS, as_data, blend, fit, replies_from, shipped_replies
+from stitch.label.local.replies import MAX_CHARS, as_data, blend, fit, replies_from, shipped_replies, vector, vectors
 
 ANSWERED = [
     ("When do you want to leave?", "Next Tuesday in the morning.", "The one with the pool."),
@@ -19,13 +19,16 @@ ANSWERED = [
 @pytest.mark.parametrize(("said", "fits", "does_not"), ANSWERED)
 def test_an_answer_follows_its_question_better_than_another_answer(said, fits, does_not):
     replies = shipped_replies()
-    prompt = replies.prompt(said)
-    assert fit(prompt, replies.answer(fits)) > fit(prompt, replies.answer(does_not))
+    prompt = replies.hear(vector(said)).prompt
+    assert fit(prompt, replies.hear(vector(fits)).answer) > fit(prompt, replies.hear(vector(does_not)).answer)
 
 
 def test_what_opens_a_scope_follows_nothing_better_than_an_answer_does():
     replies = shipped_replies()
-    opening, answer = replies.answer("I am looking for a flight to Paris."), replies.answer("Yes, that's right.")
+    opening, answer = (
+        replies.hear(vector("I am looking for a flight to Paris.")).answer,
+        replies.hear(vector("Yes, that's right.")).answer,
+    )
     assert fit(replies.start, opening) > fit(replies.start, answer)
 
 
@@ -40,11 +43,11 @@ def test_the_matrices_fit_the_shipped_table():
 def test_only_the_beginning_of_a_long_step_is_read():
     replies = shipped_replies()
     text = "word " * MAX_CHARS
-    assert replies.answer(text) == replies.answer(text + "and more")
+    assert replies.hear(vector(text)).answer == replies.hear(vector(text + "and more")).answer
 
 
 def test_nothing_said_is_followed_by_nothing():
-    assert fit([], shipped_replies().answer("Hello.")) == 0
+    assert fit([], shipped_replies().hear(vector("Hello.")).answer) == 0
 
 
 @settings(deadline=None, max_examples=50)
@@ -70,10 +73,17 @@ def test_replies_are_learned_from_talk_that_goes_on():
         Talk(["Who?", f"{name}.", "When?", f"At {hour}.", "Bye."]) for name in ("Ann", "Bob") for hour in range(30)
     ]
     replies = fit_replies({"talk": talks})
-    assert fit(replies.prompt("When?"), replies.answer("At 4.")) > fit(replies.prompt("When?"), replies.answer("Ann."))
+    assert fit(replies.hear(vector("When?")).prompt, replies.hear(vector("At 4.")).answer) > fit(
+        replies.hear(vector("When?")).prompt, replies.hear(vector("Ann.")).answer
+    )
     assert fit_replies({"talk": talks}).start == replies.start
 
 
 def test_too_little_talk_teaches_nothing():
     replies = fit_replies({"talk": [Talk(["Who?", "Ann."])]})
-    assert fit(replies.prompt("Who?"), replies.answer("Ann.")) == 0
+    assert fit(replies.hear(vector("Who?")).prompt, replies.hear(vector("Ann.")).answer) == 0
+
+
+def test_vectors_made_at_once_are_those_made_one_by_one():
+    texts = [text for answered in ANSWERED for text in answered] + ["", "x" * 2_000]
+    assert [row.tolist() for row in vectors(texts)] == [vector(text).tolist() for text in texts]

@@ -23,6 +23,8 @@ NAME = "local-3"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
+_AT_ONCE = 256
+"""For so many steps vectors are made at once."""
 _RENAME_WITHIN_STEPS = 12
 _NO_NAME = "conversation"
 _TELLING = ("place", "name", "organization", "person", "date", "day", "file", "identifier", "function", "error")
@@ -61,7 +63,13 @@ class LocalLabelSession:
 
     def label(self, steps: Sequence[Step]) -> list[StepLabels]:
         """Label the next steps of the trajectory."""
-        return [self._label(step) for step in steps]
+        labels = []
+        for start in range(0, len(steps), _AT_ONCE):
+            window = steps[start : start + _AT_ONCE]
+            self._scopes.look_ahead([step.content for step in window])
+            labels += [self._label(step) for step in window]
+        self._scopes.look_ahead(())
+        return labels
 
     def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
         """Take in steps whose labels are known, as if `label` had just returned them."""

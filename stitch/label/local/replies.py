@@ -30,6 +30,17 @@ FADING_STEPS = 8
 """A scope is known by about so many of its last steps."""
 
 
+class Heard(NamedTuple):
+    """The numbers of a text."""
+
+    prompt: list[float]
+    """As what was said last."""
+    matter: list[float]
+    """As one of those that were said lately."""
+    answer: list[float]
+    """As what may follow."""
+
+
 class Replies(NamedTuple):
     """What turns the vector of a text into the numbers that are compared."""
 
@@ -42,17 +53,13 @@ class Replies(NamedTuple):
     start: list[float]
     """The numbers of what nothing precedes: what opens a scope follows it."""
 
-    def prompt(self, text: str) -> list[float]:
-        """The numbers of a text as what was said last."""
-        return _numbers(vector(text) @ self.last[:-1] + self.last[-1])
-
-    def matter(self, text: str) -> list[float]:
-        """The numbers of a text as one of those that were said lately."""
-        return _numbers(vector(text) @ self.gist)
-
-    def answer(self, text: str) -> list[float]:
-        """The numbers of a text as what may follow."""
-        return _numbers(vector(text) @ self.answers[:-1] + self.answers[-1])
+    def hear(self, row: NDArray[np.float32]) -> Heard:
+        """The numbers of a text, given its vector."""
+        return Heard(
+            _numbers(row @ self.last[:-1] + self.last[-1]),
+            _numbers(row @ self.gist),
+            _numbers(row @ self.answers[:-1] + self.answers[-1]),
+        )
 
 
 def fit(said: Sequence[float], answer: Sequence[float]) -> float:
@@ -74,8 +81,14 @@ def _numbers(row: NDArray[np.float32]) -> list[float]:
 @lru_cache(maxsize=8)
 def vector(text: str) -> NDArray[np.float32]:
     """The vector of the beginning of a text, from the table that comes with the package."""
-    row: NDArray[np.float32] = _embedder().embed([text[:MAX_CHARS]])[0]
+    row: NDArray[np.float32] = vectors([text])[0]
     return row
+
+
+def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    """A row for each text, the same as `vector` gives; many at once cost less."""
+    rows: NDArray[np.float32] = _embedder().embed([text[:MAX_CHARS] for text in texts])
+    return rows
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ More than 400 lines because choosing, assigning and joining share one memory of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from operator import mul
@@ -30,7 +30,7 @@ from stitch.label.local.evidence import (
 from stitch.label.local.language import SentenceForm, content_stems
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.reading import Reading
-from stitch.label.local.replies import Replies, blend, fit, shipped_replies
+from stitch.label.local.replies import Heard, Replies, blend, fit, shipped_replies, vector, vectors
 from stitch.label.local.threads import (
     JOIN_FEATURES,
     JOIN_MARGIN,
@@ -116,6 +116,8 @@ class ScopeTracker:
         self._parents: dict[str, int] = {}
         self._rivals: dict[str, Rival] = {}
         self._left: int | None = None
+        self._ahead: dict[str, Any] = {}
+        self._heard: tuple[str, Heard] | None = None
 
     @property
     def current(self) -> Scope | None:
@@ -185,9 +187,10 @@ class ScopeTracker:
         shortlist = self._shortlist(reading)
         cohesions = [sum(weight for stem, weight in weights if stem in scope.terms) / total for scope in shortlist]
         best = max(cohesions, default=0.0)
-        answer = self._replies.answer(reading.step.content)
+        answer = self._hear(reading.step.content).answer
         replies = [fit(scope.prompt, answer) + fit(scope.gist, answer) for scope in shortlist]
         to_nothing = fit(self._replies.start, answer)
+        best_reply, next_reply = sorted([to_nothing, *replies], reverse=True)[:2] if replies else (to_nothing, 0.0)
         of_step = step_evidence(
             reading,
             stream,
@@ -208,7 +211,7 @@ class ScopeTracker:
         latest = max(earlier, key=lambda scope: scope.last, default=None)
         latest_open = max((s for s in earlier if not s.closed), key=lambda scope: scope.last, default=None)
         found: list[Candidate] = []
-        for place, (scope, cohesion) in enumerate(zip(shortlist, cohesions, strict=True)):
+        for scope, cohesion, reply in zip(shortlist, cohesions, replies, strict=True):
             of_scope = scope_evidence(
                 reading,
                 scope,
@@ -220,8 +223,8 @@ class ScopeTracker:
                 is_latest=scope is latest,
                 is_latest_open=scope is latest_open,
                 holders=self._holders,
-                reply=replies[place],
-                other_reply=max([to_nothing, *replies[:place], *replies[place + 1 :]]),
+                reply=reply,
+                other_reply=next_reply if reply == best_reply else best_reply,
             )
             pairs = self._pairs(reading, scope)
             score = sum(map(self._weight, pairs))
@@ -238,6 +241,16 @@ class ScopeTracker:
         }
         found.append(Candidate(None, of_step, [], leaving, opening))
         return found
+
+    def look_ahead(self, texts: Sequence[str]) -> None:
+        """Get the vectors of the next steps at once, which costs less than one by one and changes nothing else."""
+        self._ahead = dict(zip(texts, vectors(texts), strict=True)) if len(texts) > 1 else {}
+
+    def _hear(self, text: str) -> Heard:
+        if self._heard is None or self._heard[0] != text:
+            row = self._ahead.get(text)
+            self._heard = text, self._replies.hear(vector(text) if row is None else row)
+        return self._heard[1]
 
     def _weight(self, name: str) -> float:
         return self._by_name.get(name, 0.0)
@@ -352,9 +365,9 @@ class ScopeTracker:
         if reading.form in (SentenceForm.QUESTION, SentenceForm.REQUEST):
             scope.asker = reading.role
         scope.last_role = reading.role
-        text = reading.step.content
-        scope.prompt = self._replies.prompt(text)
-        scope.gist = blend(scope.gist, self._replies.matter(text), steps=scope.steps)
+        heard = self._hear(reading.step.content)
+        scope.prompt = heard.prompt
+        scope.gist = blend(scope.gist, heard.matter, steps=scope.steps)
         scope.opens, scope.stands = reading.opens, reading.stands
         scope.closed = reading.closes or (scope.closed and SentenceForm.THANKS in reading.forms)
         scope.addressed = list(reading.addressees)
