@@ -5,30 +5,65 @@ What a record knows of the whole trajectory goes to the metadata of its first st
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+import orjson
+
 from stitch.errors import StepRejectedError
-from stitch.sources.messages import GOLD_FIELDS, MessageReader, Row, is_message, text_of
+from stitch.sources.exchanges import is_system
+from stitch.sources.messages import GOLD_FIELDS, MessageReader, Row, is_message, system_of
+from stitch.sources.parts import text_of
 
 Reading = Iterator["Row | StepRejectedError"]
+
+_CALL_CHARS, _CALLS = 20_000, 200
+"""The longest text that is parsed for calls: a parser of Python can be made to break by what is nested deeper."""
 
 
 def conversation(
     record: Mapping[str, Any], messages: Sequence[Any], reader: MessageReader, *, field: str, speaker: bool = False
 ) -> Reading:
-    """Read the messages of a record; `field` is where they stand in it."""
-    about: dict[str, Any] | None = about_trajectory(record, field)
-    for message in messages:
+    """Read the messages of a record; `field` is where they stand in it.
+
+    Instructions that stand beside them are the first message. An entry that nobody says, but that names its kind, is an
+    event of this kind.
+    """
+    system = None if messages and is_system(messages[0]) else system_of(record)
+    about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
+    for message in [system[1], *messages] if system else messages:
         try:
-            for row in reader.rows(message, speaker=speaker):
+            for row in _rows_or_event(message, reader, speaker=speaker):
                 if about:
                     row["metadata"] = {**row["metadata"], "trajectory": about}
                     about = None
                 yield row
         except StepRejectedError as error:
             yield error
+
+
+def _rows_or_event(message: Any, reader: MessageReader, *, speaker: bool) -> Iterator[Row]:
+    if isinstance(message, Mapping) and not is_message(message) and "action" not in message:
+        kind = next((message[name] for name in ("type", "kind", "event") if isinstance(message.get(name), str)), None)
+        if kind:
+            rest = {key: value for key, value in message.items() if key not in ("type", "timestamp", "id")}
+            said = {"timestamp": message.get("timestamp"), **event({**message, "type": kind}, rest)}
+            yield {**said, "id": str(message["id"])} if message.get("id") is not None else said
+            return
+    yield from reader.rows(message, speaker=speaker)
+
+
+def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
+    """What is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
+    kind = str(record.get("type") or record.get("event") or "event")
+    words = next(
+        (key for key in ("content", "message", "text", "instructions") if isinstance(record.get(key), str)), ""
+    )
+    said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
+    metadata = {key: value for key, value in rest.items() if key != words and value is not None}
+    return {"role": kind, "content": said, "metadata": metadata}
 
 
 def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
@@ -129,7 +164,7 @@ def open_hands(record: Mapping[str, Any], reader: MessageReader) -> Reading:
             rest["args"] = arguments
         yield {**row, "role": role, "content": text_of(spoken) or str(action)}
         return
-    said: Any = arguments.get("thought") or record.get("thought") or message
+    said: Any = arguments.pop("thought", None) or record.get("thought") or message
     if message and message != said:
         rest["message"] = message
     name = record.get("tool_name") or about.get("kind") or (action if isinstance(action, str) else None) or "action"
@@ -181,66 +216,6 @@ def agent_data_protocol(record: Mapping[str, Any]) -> Reading:
                 yield {**row, "role": "tool", "tool_name": last_tool, "content": text_of(content)}
 
 
-def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """One line of a coding agent's session file: a message with who, when, and what came before."""
-    if record.get("type") == "summary":
-        rest = {key: value for key, value in record.items() if key not in ("type", "summary")}
-        yield {"role": "summary", "content": text_of(record.get("summary")), "metadata": rest}
-        return
-    outer = {key: value for key, value in record.items() if key not in ("message", "type", "uuid", "parentUuid")}
-    moment: Row = {"timestamp": outer.pop("timestamp", None), "session": record.get("sessionId"),
-                   "parent": record.get("parentUuid")}  # fmt: skip
-    if not isinstance(record.get("message"), Mapping):
-        yield {**moment, **_event(record, outer), **({"id": record["uuid"]} if record.get("uuid") else {})}
-        return
-    message = dict(record["message"])
-    message.setdefault("role", record.get("type"))
-    inner_id = message.pop("id", None)
-    if inner_id is not None and inner_id != record.get("uuid"):
-        outer["message_id"] = inner_id
-    for number, row in enumerate(reader.rows(message)):
-        row["metadata"] = {**outer, **row["metadata"]}
-        row |= moment
-        if record.get("uuid") is not None:
-            row["id"] = record["uuid"] if number == 0 else f"{record['uuid']}-{number}"
-        yield row
-
-
-def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """One line of a coding agent's session file that keeps what it says under `payload`."""
-    payload, kind = record["payload"], str(record.get("type"))
-    outer = {key: value for key, value in record.items() if key not in ("payload", "timestamp", "type")}
-    moment = {"timestamp": record.get("timestamp")}
-    item = kind == "response_item" or is_message(payload)
-    rows: list[Row] = list(reader.rows(payload)) if item else [
-        _event({"type": kind, **payload}, {"event": kind, **payload})]  # fmt: skip
-    for row in rows:
-        row["role"] = {"user_message": "user", "agent_message": "assistant"}.get(row["role"], row["role"])
-        # What is said stands there twice: as an item for the model, and as an event for the screen.
-        if row["content"].strip() and reader.said_twice(row["content"].strip(), item=item):
-            continue
-        yield {**row, **moment, "metadata": {**outer, **row["metadata"]}}
-
-
-def session_event(record: Mapping[str, Any]) -> Reading:
-    """A line of a session file that is no message: how the session began, or a mark."""
-    rest = {key: value for key, value in record.items() if key not in ("id", "timestamp")}
-    kind = str(record.get("type") or record.get("record_type") or "session")
-    about = {"session_id": record["id"], **rest} if record.get("id") is not None else rest
-    yield {"timestamp": record.get("timestamp"), **_event({**record, "type": kind}, about)}
-
-
-def _event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
-    """What is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
-    kind = str(record.get("type") or record.get("event") or "event")
-    words = next(
-        (key for key in ("content", "message", "text", "instructions") if isinstance(record.get(key), str)), ""
-    )
-    said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
-    metadata = {key: value for key, value in rest.items() if key != words and value is not None}
-    return {"role": kind, "content": said, "metadata": metadata}
-
-
 def chat_export(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A conversation as ChatGPT exports it: a tree of messages, read from the root, branches in their order."""
     nodes = record["mapping"]
@@ -261,6 +236,10 @@ def chat_export(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         if isinstance(content, Mapping) and not any(map(text_of, content.get("parts") or [content.get("text")])):
             continue  # the empty message with which each export begins
         try:
+            if isinstance(content, Mapping) and "parts" not in content and isinstance(content.get("text"), str):
+                rest = {key: value for key, value in content.items() if key != "text"}
+                message = {**message, **rest, "content": content["text"]}
+                message.pop("text", None)
             for row in reader.rows({**message, **({"parent": node["parent"]} if node.get("parent") else {})}):
                 if about:
                     row["metadata"]["trajectory"], about = about, None
@@ -300,7 +279,7 @@ def bfcl(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 def bfcl_result(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """What a model did in a task of BFCL: the messages of its log if there is one, its calls otherwise."""
     about: dict[str, Any] | None = about_trajectory(record, "id", "result", "inference_log")
-    messages = list(_messages_below(record.get("inference_log")))
+    messages = [_as_called(message) for message in _messages_below(record.get("inference_log"))]
     if messages:
         about = {**about_trajectory(record, "id", "inference_log")}
     else:
@@ -317,6 +296,13 @@ def bfcl_result(record: Mapping[str, Any], reader: MessageReader) -> Reading:
             yield error
 
 
+def _as_called(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message of a log; calls that a model wrote as a text are calls."""
+    content = message.get("content")
+    calls = called_in(content) if message.get("role") == "assistant" and isinstance(content, str) else []
+    return {**message, "content": None, "tool_calls": calls, "written": content} if calls else message
+
+
 def _messages_below(value: Any) -> Iterator[Mapping[str, Any]]:
     """All messages in lists and objects, in the order in which they stand there."""
     if isinstance(value, Mapping) and isinstance(value.get("role"), str):
@@ -330,21 +316,45 @@ def _messages_below(value: Any) -> Iterator[Mapping[str, Any]]:
 def _calls_of(result: Any) -> Iterator[dict[str, Any]]:
     """The calls in a result: texts like `cd(folder="x")`, or objects of a name with its arguments."""
     if isinstance(result, str):
-        yield {"role": "assistant", "content": result}
+        calls = called_in(result)
+        yield {"role": "assistant", "content": None if calls else result, "tool_calls": calls}
         return
     for entry in result if isinstance(result, list) else [result]:
         if isinstance(entry, list):
-            calls = [call for call in entry if isinstance(call, str)]
-            if calls and len(calls) == len(entry):
-                yield {"role": "assistant", "tool_calls": [{"name": call.split("(")[0], "arguments": call}
-                                                           for call in calls]}  # fmt: skip
+            texts = [call for call in entry if isinstance(call, str)]
+            if texts and len(texts) == len(entry):
+                made = [
+                    called_in(text) or [{"name": text.split("(")[0] or "call", "arguments": text}] for text in texts
+                ]
+                yield {"role": "assistant", "tool_calls": [call for several in made for call in several]}
             else:
                 yield from _calls_of(entry)
         elif isinstance(entry, Mapping):
             yield {"role": "assistant", "tool_calls": [{"name": name, "arguments": arguments}
                                                        for name, arguments in entry.items()]}  # fmt: skip
+        elif isinstance(entry, str):
+            yield from _calls_of(entry)
         else:
             yield {"role": "assistant", "content": text_of(entry)}
+
+
+def called_in(text: str) -> list[dict[str, Any]]:
+    """The calls in a text that is calls in the form of Python, such as `[cd(folder="x"), ls()]`; else none."""
+    if len(text) > _CALL_CHARS or not text.rstrip().endswith((")", "]")) or text.count("(") > _CALLS:
+        return []
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+        nodes = body.elts if isinstance(body, ast.List | ast.Tuple) else [body]
+        calls = []
+        for node in nodes:
+            if not isinstance(node, ast.Call):
+                return []
+            arguments = {str(number): ast.literal_eval(value) for number, value in enumerate(node.args)}
+            arguments |= {str(given.arg): ast.literal_eval(given.value) for given in node.keywords}
+            calls.append({"name": ast.unparse(node.func), "arguments": orjson.loads(orjson.dumps(arguments))})
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return []
+    return calls
 
 
 def web_trajectory(record: Mapping[str, Any]) -> Reading:

@@ -1,4 +1,4 @@
-"""Steps from files and standard input: JSON lines, JSON documents or plain text with speakers, plain or gzip."""
+"""Steps from files and standard input: JSON lines, JSON documents, tables or text with speakers, plain or gzip."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError
 from stitch.sources.reading import StepReader, records
 
-SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".jsonlines", ".jl", ".traj", ".txt", ".log")
+SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".jsonlines", ".jl", ".traj", ".txt", ".log", ".csv", ".tsv", ".vtt",
+            ".srt")  # fmt: skip
 """How the files of a folder end that are read."""
 
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -2,19 +2,23 @@
 
 A format says whether a record (one JSON value: a line of a file, or an item of a list) is its own, and reads it. The
 first that recognizes a record reads it; one line in `FORMATS` adds another.
+
+More than 400 lines because their order is what they are recognized by, and it stands in one place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from stitch.core import Step
 from stitch.errors import StepRejectedError
-from stitch.sources import agents
-from stitch.sources.exchanges import beside, is_exchange, messages_of
-from stitch.sources.messages import MessageReader, Row, is_message, make_step
+from stitch.sources import agents, frameworks, sessions
+from stitch.sources.exchanges import beside, is_exchange, is_system, messages_of
+from stitch.sources.messages import MessageReader, Row, is_message, make_step, system_of
+from stitch.sources.runs import run_of
 from stitch.sources.spans import TraceReader, is_span
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
@@ -25,9 +29,15 @@ class FileReading:
 
     Args:
         default: The trajectory of records that name none.
+        source: The name of the file.
     """
 
-    def __init__(self, default: str) -> None:
+    def __init__(self, default: str, *, source: str = "") -> None:
+        path = PurePath(source)
+        self.number = path.stem
+        """The name of the file without its ending; in a folder with a file an event, the number of the event."""
+        folders = [part for part in path.parts[:-1] if part not in ("events", "event_cache")]
+        self.folder = folders[-1] if folders else default
         self.messages = MessageReader()
         self.traces = TraceReader(self.messages)
         self._default = default
@@ -109,6 +119,10 @@ def _safely(known: Format, record: Any, reading: FileReading) -> Iterator[Trajec
         yield trajectory, StepRejectedError(f"broken {known.name}: {type(error).__name__}: {error}")
 
 
+_HOLDERS = 3
+"""So many of the formats, the last ones, hold records of the others."""
+
+
 def _with_list(field: str, *, of: str | None = None) -> Callable[[Any], bool]:
     """Recognizes objects that have a list under `field`; with `of`, one whose first entry has that field."""
 
@@ -175,6 +189,15 @@ def _is_came_turn(record: Any) -> bool:
     )
 
 
+def _open_hands(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """An event of OpenHands; one that has a file of its own is part of what its folder holds."""
+    named = record.get("session_id")
+    if named is None and str(record.get("id")) == reading.number:
+        named = reading.folder
+    for row in agents.open_hands(record, reading.messages):
+        yield None if named is None else str(named), row
+
+
 def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     turn = {key: value for key, value in record.items() if key not in _CAME_GOLD}
     if stamp := _stamp_of(turn["content"]):
@@ -186,9 +209,14 @@ def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 
 
 def _step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    trajectory = record.get("trajectory")
+    trajectory = next((record[name] for name in _CONVERSATIONS if isinstance(record.get(name), str | int)), None)
     for row in reading.messages.rows(record):
         yield None if trajectory is None else str(trajectory), row
+
+
+_CONVERSATIONS = ("trajectory", "conversation_id", "conversationId", "thread_id", "threadId", "dialogue_id",
+                  "dialog_id", "chat_id", "chatId", "message_tree_id", "trajectory_id", "traj_id")  # fmt: skip
+"""The fields of a lone step that say which trajectory it is of."""
 
 
 def _is_episodes(record: Any) -> bool:
@@ -236,7 +264,7 @@ def _is_session_head(record: Any) -> bool:
 
 
 def _head(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    for row in agents.session_event(record):
+    for row in sessions.session_event(record):
         yield None, row
 
 
@@ -276,7 +304,7 @@ def _known(record: Any, *, depth: int) -> bool:
         return False
     if isinstance(record, list):
         return bool(record) and is_message(record[0])
-    return any(known.recognizes(record) for known in FORMATS[:-2]) or (
+    return any(known.recognizes(record) for known in FORMATS[:-_HOLDERS]) or (
         isinstance(record, Mapping)
         and any(isinstance(v, list) and v and _known(_entry(v[0]), depth=depth + 1) for v in record.values())
     )
@@ -290,22 +318,59 @@ def _entry(value: Any) -> Any:
 def _wrapped(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     field = _part_of(record)
     assert field is not None
+    entries = [_entry(value) for value in record[field]]
+    if record.get("object") == "list" and all(_with("created_at")(entry) for entry in entries):
+        entries.sort(key=lambda entry: float(entry["created_at"]))  # servers list what is newest first
+    yield from _within(record, field, entries, reading)
+
+
+def _contents(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """Contents that name no role are the user's."""
+    said = [{"role": "user", **c} if isinstance(c, Mapping) and "parts" in c else c for c in record["contents"]]
+    return _conversation("contents", *_IDS)({**record, "contents": said}, reading)
+
+
+def _is_memory_step(record: Any) -> bool:
+    """Whether it is a step in the memory of smolagents: what was said and seen in it, its task, or how to behave."""
+    if not isinstance(record, Mapping):
+        return False
+    step = "step_number" in record and ("model_output" in record or "observations" in record)
+    return step or {"task", "task_images"} <= record.keys() or list(record) == ["system_prompt"]
+
+
+def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    field = _inside(record)
+    assert field is not None
+    yield from _within(record, field, [record[field]], reading)
+
+
+def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -> Iterator[TrajectoryRow]:
+    """The rows of the records that another record holds under a field."""
     named = next((str(record[name]) for name in _IDS if isinstance(record.get(name), str | int)), None)
-    about: dict[str, Any] | None = agents.about_trajectory(record, field)
-    for entry in map(_entry, record[field]):
+    system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
+    about: dict[str, Any] | None = agents.about_trajectory(record, field, system[0] if system else field)
+    for entry in [system[1], *entries] if system else entries:
         known = next((known for known in FORMATS if known.recognizes(entry)), None)
         if known is None:
-            yield named, StepRejectedError(f"an entry of {field!r} is of no known format")
-            continue
+            known = Format("event", _with(), lambda entry, reading: _list([entry], reading))
         part: str | None = None
         for trajectory, row in _safely(known, entry, reading):
             if part is None:
                 # Whole trajectories keep their names; parts of one are of the one that the record names.
-                part = reading.name(trajectory, whole=True) if known.whole else (trajectory or named or "")
+                whole = known.whole and (trajectory is not None or named is None or len(entries) > 1)
+                part = reading.name(trajectory, whole=True) if whole else (trajectory or named or "")
             if about and not isinstance(row, StepRejectedError):
-                row["metadata"] = {**row.get("metadata", {}), "trajectory": about}
+                metadata = row.get("metadata", {})
+                row["metadata"] = {**metadata, "within" if "trajectory" in metadata else "trajectory": about}
                 about = None
             yield part or None, row
+
+
+def _inside(record: Any) -> str | None:
+    """The field under which a record keeps another one."""
+    if not isinstance(record, Mapping):
+        return None
+    return next((key for key, value in record.items() if isinstance(value, Mapping) and _known(value, depth=1)), None)
 
 
 def _is_by_name(record: Any) -> bool:
@@ -329,25 +394,46 @@ _IDS = (
     "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
 )  # fmt: skip
 
+_TREES = ("message_tree_id", "id")
+
 FORMATS: tuple[Format, ...] = (
     Format("trajectory of steps", _with_list("steps"), _conversation("steps", "id")),
     Format("CAME-Bench turn", _is_came_turn, _came_turn),
     Format("coding-agent session line", lambda r: _with(message=dict, type=str)(r) and "role" not in r
-           and "llm_message" not in r, _one(agents.session_line, "sessionId")),
-    Format("coding-agent session payload", _with(payload=dict, type=str), _one(agents.payload_line, "sessionId")),
-    Format("coding-agent session summary", _with("leafUuid", summary=str), _one(agents.session_line, "sessionId")),
-    Format("OpenHands event", _is_open_hands, _one(agents.open_hands, "session_id")),
+           and "llm_message" not in r, _one(sessions.session_line, "sessionId")),
+    Format("coding-agent session payload", _with(payload=dict, type=str), _one(sessions.payload_line, "sessionId")),
+    Format("coding-agent session summary", _with("leafUuid", summary=str), _one(sessions.session_line, "sessionId")),
+    Format("OpenCode message", lambda r: _with_list("parts")(r) and _with("role")(r.get("info")),
+           _one(sessions.open_code)),
+    Format("Cline message", lambda r: _with("ts", type=str)(r) and r["type"] in ("say", "ask") and r["type"] in r,
+           _one(sessions.cline_line)),
+    Format("editor chat", lambda r: _with_list("requests", of="message")(r) and "response" in r["requests"][0],
+           _one(sessions.editor_chat, "sessionId"), whole=True),
+    Format("mini-SWE-agent", lambda r: _with_list("messages")(r) and (
+        str(r.get("trajectory_format")).startswith("mini-swe-agent") or _with("mini_version")(r.get("info"))),
+           _one(sessions.mini_swe_agent, "instance_id"), whole=True),
+    Format("Assistants run step", _with(step_details=dict), _one(frameworks.run_step, "thread_id")),
+    Format("Pydantic AI message", _with_list("parts", of="part_kind"), _one(frameworks.typed_parts)),
+    Format("LangChain agent run", _with_list("intermediate_steps"), _one(frameworks.agent_run, "id"), whole=True),
+    Format("smolagents step", _is_memory_step, _one(frameworks.memory_step)),
+    Format("MCP message", lambda r: _with("jsonrpc")(r) and any(n in r for n in ("method", "result", "error")),
+           _one(frameworks.protocol_message)),
+    Format("message tree", lambda r: _with_list("replies")(r) or _with_list("replies")(
+        r.get("prompt") if isinstance(r, Mapping) else None), _one(frameworks.message_tree, *_TREES), whole=True),
+    Format("OpenHands event", _is_open_hands, _open_hands),
     Format("OpenHands run", _has_events, _one(agents.open_hands_history, "instance_id", "id"), whole=True),
     Format("SWE-agent .traj", lambda r: (_with_list("history", of="role")(r) and "agent" in r["history"][0])
            or _with_list("trajectory", of="observation")(r), _one(agents.swe_agent, "instance_id"), whole=True),
     Format("Who&When log", lambda r: _with_list("history", of="role")(r)
-           and any(name in r for name in ("mistake_step", "mistake_agent", "mistake_reason", "question_ID")),
+           and (any(name in r for name in ("mistake_step", "mistake_agent", "mistake_reason", "question_ID"))
+                or ("question" in r and all(_with("role", "name")(m) for m in r["history"]))),
            _conversation("history", "question_ID", speaker=True), whole=True),
     Format("agent data protocol", _with_list("content", of="class_"),
            _one(agents.agent_data_protocol, "id", plain=True), whole=True),
     Format("tau-bench", _with_list("traj"), _conversation("traj", "task_id", "trial", parts=2), whole=True),
     Format("BFCL task", _with_list("question"), _one(agents.bfcl, "id"), whole=True),
-    Format("BFCL result", _with("id", "result"), _one(agents.bfcl_result, "id"), whole=True),
+    Format("BFCL result", lambda r: _with("id")(r) and isinstance(r.get("result"), str | list),
+           _one(agents.bfcl_result, "id"), whole=True),
     Format("InterCode episode", _with(turn_history=dict), _one(agents.inter_code, "task_id", plain=True), whole=True),
     Format("InterCode log", _is_episodes, _episodes, whole=True),
     Format("browsing trajectory", lambda r: _with_list("trajectory")(r) and "intent" in r,
@@ -358,20 +444,25 @@ FORMATS: tuple[Format, ...] = (
            _one(agents.chat_export, "id", "conversation_id"), whole=True),
     Format("conversations", lambda r: _with_list("conversations")(r) and is_message((r["conversations"] or [0])[0]),
            _conversation("conversations", *_IDS), whole=True),
-    Format("Gemini contents", _with_list("contents"), _conversation("contents", *_IDS), whole=True),
+    Format("Gemini contents", _with_list("contents"), _contents, whole=True),
     Format("message history", _with_list("history", of="role"), _conversation("history", *_IDS), whole=True),
     Format("trajectory of messages", _with_list("trajectory", of="role"), _conversation("trajectory", *_IDS),
            whole=True),
     Format("Responses input", _with_list("input"), _conversation("input", *_IDS), whole=True),
-    Format("OpenTelemetry export", _with_list("resourceSpans"), lambda r, reading: reading.traces.export(r)),
+    Format("OpenTelemetry export", lambda r: _with_list("resourceSpans")(r) or _with_list("resourceLogs")(r),
+           lambda r, reading: reading.traces.export(r)),
     Format("OpenTelemetry span", is_span, lambda r, reading: reading.traces.named_span(r)),
     Format("LangSmith run", _with("inputs", run_type=str), lambda r, reading: reading.traces.named_run(r)),
+    Format("run of another tracer", lambda r: run_of(r) is not None,
+           lambda r, reading: reading.traces.named_run(run_of(r) or {})),
     Format("step", is_message, _step),
-    Format("thought, action and observation", _with("action", "observation"), _step),
-    Format("coding-agent session event", _is_session_event, _one(agents.session_line, "sessionId")),
+    Format("thought, action and observation", lambda r: _with("action")(r) and any(
+        name in r for name in ("observation", "thought", "action_input")), _step),
+    Format("coding-agent session event", _is_session_event, _one(sessions.session_line, "sessionId")),
     Format("coding-agent session head", _is_session_head, _head),
     Format("list of messages", lambda r: isinstance(r, list) and bool(r) and is_message(r[0]), _list, whole=True),
     Format("list of such records", lambda r: _part_of(r) is not None, _wrapped),
     Format("such records by name", _is_by_name, _by_name),
+    Format("such a record inside another", lambda r: _inside(r) is not None, _holder),
 )  # fmt: skip
-"""All formats, in the order in which they are tried; the last two hold records of the others."""
+"""All formats, in the order in which they are tried; the last three hold records of the others."""

@@ -5,48 +5,72 @@ More than 400 lines because all forms in which one message may be written stand 
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
-from stitch.core import Step, ToolCall
+from stitch.core import Origin, Step, ToolCall
 from stitch.errors import StepRejectedError
+from stitch.sources.parts import (
+    ANSWERS,
+    CALL_ARGUMENTS,
+    CALL_IDS,
+    CALL_NAMES,
+    RESULT_IDS,
+    answer_of,
+    arguments_of,
+    beyond_call,
+    beyond_texts,
+    calls_beside,
+    calls_in,
+    document_of,
+    has_parts,
+    is_call,
+    kind_of,
+    plain_part,
+    result_in,
+    several_in,
+    text_of,
+    words_of,
+)
 
 GOLD_FIELDS = frozenset(
-    {"gold", "evidence", "answer", "has_answer", "rewrite", "ground_truth", "is_correct"}
-    | {"mistake_agent", "mistake_step", "mistake_reason"}
+    {"gold", "evidence", "answer", "has_answer", "rewrite", "ground_truth", "groundtruth", "is_correct"}
+    | {"is_corrected", "mistake_agent", "mistake_step", "mistake_reason", "mistake_type"}
 )
 """What benchmarks know of a step and a memory must not: dropped at the door."""
 
 ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
     "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
     "humanmessage": "user", "systemmessage": "system", "toolmessage": "tool", "functionmessage": "tool",
-    "aimessagechunk": "assistant", "function": "tool",
+    "aimessagechunk": "assistant", "function": "tool", "observation": "tool", "function_call": "assistant",
+    "prompter": "user", "chatbot": "assistant",
 }  # fmt: skip
 """What other programs call the roles."""
 
 _KNOWN_ROLES = frozenset({*ROLES, "user", "assistant", "system", "developer", "tool", "chatmessage"})
-_ROLE_FIELDS = ("role", "from", "sender", "speaker", "author", "source")
-_TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance")
+_ROLE_FIELDS = ("role", "from", "sender", "speaker", "author", "source", "user", "username", "participant", "agent")
+_NAMES = ("role", "displayName", "display_name", "nickname", "name", "username", "user", "login", "id")
+_TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "body", "msg",
+                "rawText")  # fmt: skip
 _ALIASES = {
-    "timestamp": ("created_at", "createdAt", "create_time", "created", "start_time", "ts", "time", "datetime", "date"),
-    "parent": ("parent_id", "parentId", "parentUuid", "parent_uuid", "parent_message_id", "reply_to", "in_reply_to"),
+    "timestamp": ("created_at", "createdAt", "create_time", "created", "start_time", "ts", "time", "datetime", "date",
+                  "createdDateTime", "created_date", "started_at", "startTime", "sent_at"),
+    "parent": ("parent_id", "parentId", "parentUuid", "parent_uuid", "parent_message_id", "reply_to", "in_reply_to",
+               "parentID", "reply_to_message_id", "thread_ts"),
     "id": ("uuid", "message_id", "messageId", "step_id", "dia_id"),
-    "session": ("session_id", "sessionId", "session_name"),
-}
+    "session": ("session_id", "sessionId", "session_name", "sessionID"),
+}  # fmt: skip
 """Under which other names what a step has a field for may stand."""
 
-_CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "tool", "server_tool")
-_CALL_ARGUMENTS = ("arguments", "input", "args", "parameters", "kwargs", "action")
-_CALL_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "callID", "callId", "source_call_id")
-_RESULT_IDS = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "callID", "callId", "source_call_id", "id")
-_ANSWERS = ("content", "output", "result", "response", "toolResult", "value")
-_THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought")
-
-_PART_MARKS = {"type", "text", "functionResponse", "function_response"}
+_SYSTEM_FIELDS = ("system", "systemInstruction", "system_instruction", "instructions", "preamble", "system_prompt")
+_UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
+_COUNTED = re.compile(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
+_LAST = ""
+"""Under this id stands the tool that was called last: an observation answers it and names none."""
 _REMEMBERED = 32
 
 Row = dict[str, Any]
@@ -60,12 +84,21 @@ def make_step(row: Row) -> Step:
         StepRejectedError: In one line, which field is wrong and why.
     """
     try:
-        return Step(**row)
+        return Step(**{**row, "timestamp": seconds_of(row.get("timestamp"))})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         reason = str(first["msg"]).removeprefix("Value error, ")
         raise StepRejectedError(f"step field {where!r}: {reason}" if where else f"step: {reason}") from None
+
+
+def seconds_of(stamp: Any) -> Any:
+    """A time in Unix seconds if it was counted in a smaller unit or is a number in a text; else as it is."""
+    if isinstance(stamp, str) and _COUNTED.fullmatch(stamp):
+        stamp = float(stamp)
+    if not isinstance(stamp, int | float) or isinstance(stamp, bool):
+        return stamp
+    return next((stamp / unit for least, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if stamp > least), stamp)
 
 
 def is_message(record: Any) -> bool:
@@ -82,27 +115,24 @@ def is_message(record: Any) -> bool:
     return isinstance(inner, Mapping) and (_role_in(inner) is not None or _role_in(record, typed=True) is not None)
 
 
-def kind_of(record: Mapping[str, Any]) -> str | None:
-    """`call`, `result` or `thought` for items and parts that are no text; None for all others."""
-    kind = record.get("type")
-    if not isinstance(kind, str):
-        return None
-    plain = kind.lower().replace("_", "").replace("-", "")
-    if plain.endswith(("toolresult", "calloutput", "callresponse", "functionresponse", "toolresponse", "callresult")):
-        return "result"
-    if kind.startswith("tool-") and "toolCallId" in record and plain not in ("toolerror", "toolapprovalresponse"):
-        return "call"
-    if plain.endswith(("tooluse", "call", "toolrequest", "toolinvocation")):
-        return "call"
-    return "thought" if kind in _THOUGHTS else None
+def system_of(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """The instructions that stand beside the messages of a record: the field, and a message that says them."""
+    for name in _SYSTEM_FIELDS:
+        value = record.get(name)
+        if isinstance(value, Mapping) and isinstance(value.get("parts"), list):
+            value = value["parts"]
+        if (isinstance(value, str) and value.strip()) or (isinstance(value, list) and value and has_parts(value)):
+            return name, {"role": "system", "content": value}
+    return None
 
 
 class MessageReader:
     """Reads messages of the OpenAI, Anthropic and Gemini kinds and their relatives; one reader a file.
 
     Content may be a text, null, or a list of parts; tool calls and results may stand in fields or in parts. A message
-    that holds tool results becomes one step a result. The reader remembers the names of called tools, because a
-    result often names only the id of the call. Gold fields are dropped; whatever else a message has becomes metadata.
+    that holds tool results becomes one step a result, in the order in which it tells them. The reader remembers the
+    names of called tools, because a result often names only the id of the call. Gold fields are dropped; whatever else
+    a message has becomes metadata. One that has no words, but parts, says what these parts are.
     """
 
     def __init__(self) -> None:
@@ -127,9 +157,9 @@ class MessageReader:
         if "role" in fields:
             kind = None
         if kind == "call":
-            yield self._called(fields)
+            yield from self._called(fields)
         elif kind == "result":
-            yield self._result(fields)
+            yield self.result(fields)
         elif kind == "thought":
             yield self._thought(fields)
         else:
@@ -148,15 +178,15 @@ class MessageReader:
     def _spoken(self, fields: dict[str, Any], *, speaker: bool) -> Iterator[Row]:
         field = _role_in(fields) or _role_in(fields, typed=True)
         if field is None:
-            if "action" in fields and "observation" in fields:
+            if "action" in fields:
                 yield from self._acted(fields)
                 return
             raise StepRejectedError("step has no field 'role'")
         said = fields.pop(field)
         if isinstance(said, Mapping):  # the author of a message, as an object of its own
-            said = fields.setdefault("author", said).get("role")
+            said = _named_in(fields.setdefault(field, said)) or ""
         metadata = _metadata_of(fields)
-        row: Row = {"role": ROLES.get(said.lower(), said), "metadata": metadata}
+        row: Row = {"role": ROLES.get(said.lower(), "tool" if said.lower() == "tool" else said), "metadata": metadata}
         if row["role"] != said:
             metadata["role"] = said
         for name in ("id", "timestamp", "session", "parent", "tool_name"):
@@ -165,37 +195,37 @@ class MessageReader:
         if speaker and isinstance(metadata.get("name"), str):
             metadata["role"] = said
             row["role"] = metadata.pop("name")
+        for several in several_in(metadata, row["role"]):
+            yield from self.rows({**_moment(row), **several})
+        if row["role"] == "tool" and metadata.pop("several", False):
+            return
         named = [name for name in _TEXT_FIELDS if name in metadata]
         field = next((name for name in named if metadata[name]), named[0] if named else None)
         content = metadata.pop(field) if field else None
         if isinstance(content, Mapping) and isinstance(content.get("parts"), list):
             metadata.update({key: value for key, value in content.items() if key != "parts"})
             content = content["parts"]
-        written = [call for name in ("tool_calls", "toolCalls") for call in _listed(metadata, name)]
-        written += [
-            metadata.pop(name) for name in ("function_call", "functionCall") if isinstance(metadata.get(name), Mapping)
-        ]
-        calls = [self._call(call) for call in written]
-        if beyond := [rest for call in written if (rest := _beyond_call(call))]:
+        written = calls_beside(metadata)
+        if not written and said.lower() == "function_call":
+            written, content = calls_in(content)
+        telling = _Telling(self, row)
+        for call in written:
+            telling.call(call)
+        if beyond := [rest for call in written if (rest := beyond_call(call))]:
             metadata["calls"] = beyond
-        texts: list[str] = []
-        results: list[Row] = []
-        after: list[Row] = []
         # A tool's result may be any JSON value; only a list is a list of parts.
-        whole = row["role"] == "tool" and not _has_parts(content)
+        whole = row["role"] == "tool" and not has_parts(content)
         for part in content if isinstance(content, list) and not whole else [text_of(content)]:
-            self._take_in(part, row=row, texts=texts, calls=calls, results=results, after=after)
+            telling.take_in(part)
         observed = metadata.get("observation") if isinstance(metadata.get("observation"), Mapping) else None
-        yield from results
-        if texts or calls or not results:
-            self._name_result(row)
-            yield {**row, "content": "\n".join(texts), "tool_calls": tuple(calls)}
-        yield from after
         if observed is not None and isinstance(observed.get("results"), list):
             metadata.pop("observation")
+        self._name_result(row, observes=said.lower() == "observation")
+        yield from telling.rows(written)
+        if observed is not None and isinstance(observed.get("results"), list):
             for result in observed["results"]:
                 if isinstance(result, Mapping):
-                    yield {**_moment(row), **self._result(result)}
+                    yield {**_moment(row), **self.result(result)}
 
     def _acted(self, fields: dict[str, Any]) -> Iterator[Row]:
         """An entry of thought, action and observation: what was done with which tool, and what came of it."""
@@ -205,86 +235,44 @@ class MessageReader:
         row |= {name: value for name in ("id", "timestamp") if (value := _taken(metadata, name)) is not None}
         row["content"] = text_of(metadata.pop("thought", None) or metadata.pop("response", None))
         if isinstance(action, Mapping):
-            call = self._call({"name": "action", **action})
+            call = self.made({"name": "action", **action})
         else:
             said = text_of(action)
+            given = metadata.pop("action_input", None)
             call = ToolCall(name=(said.replace("(", " ").replace("[", " ").split() or ["action"])[0][:512],
-                            arguments={"input": said})  # fmt: skip
+                            arguments={"input": said} if given is None else arguments_of(given))  # fmt: skip
         yield {**row, "tool_calls": (call,)}
         if observed is not None:
             yield {**_moment(row), "role": "tool", "tool_name": call.name, "content": text_of(observed)}
 
-    def _take_in(
-        self,
-        part: Any,
-        *,
-        row: Row,
-        texts: list[str],
-        calls: list[ToolCall],
-        results: list[Row],
-        after: list[Row],
-    ) -> None:
-        """Add a part of a message to where it belongs; what is no text and no tool goes to the metadata.
-
-        Results of earlier calls come before what the message says; those of its own calls come `after`.
-        """
-        if part is None or part == "":
-            return
-        if isinstance(part, str):
-            texts.append(part)
-            return
-        if not isinstance(part, Mapping):
-            texts.append(text_of(part))
-            return
-        part = _inner_of(part)
-        kind = kind_of(part)
-        if kind == "call" or (kind is None and row["role"] == "assistant" and _is_call(part)):
-            calls.append(self._call(part))
-            if beyond := _beyond_call(part):
-                row["metadata"].setdefault("parts", []).append(beyond)
-            # Some programs write the result into the part of the call.
-            if answers := [name for name in ("output", "result") if part.get(name) is not None]:
-                answer = {
-                    "type": "tool_result",
-                    "id": calls[-1].id,
-                    "name": calls[-1].name,
-                    "content": part[answers[0]],
-                }
-                after.append({**_moment(row), **self._result(answer)})
-        elif kind == "result":
-            results.append({**_moment(row), **self._result(part, beside=row["metadata"])})
-        else:
-            text = part.get("text", part.get("content"))
-            if isinstance(text, Mapping):  # a text with its annotations
-                text = text.get("value")
-            if isinstance(text, str) and kind != "thought" and part.get("thought") is not True:
-                texts.append(text)
-                rest = {key: value for key, value in part.items() if value and part[key] != text and key != "type"}
-                if rest:
-                    row["metadata"].setdefault("parts", []).append(rest)
-            else:
-                row["metadata"].setdefault("parts", []).append(dict(part))
-
-    def _called(self, fields: dict[str, Any]) -> Row:
-        call = self._call(fields)
-        taken = (*_CALL_NAMES, *_CALL_ARGUMENTS[:3], "call_id", "type", "function")
+    def _called(self, fields: dict[str, Any]) -> Iterator[Row]:
+        """A call that stands as an item of its own, and what came of it, if it says so."""
+        call = self.made(fields)
+        given = next((name for name in CALL_ARGUMENTS if fields.get(name) is not None), None)
+        taken = (*CALL_NAMES, given, "call_id", "type", "function")
         rest = {key: value for key, value in fields.items() if key not in taken}
         if fields.get("call_id") is None:
             rest.pop("id", None)
+        answer = answer_of(fields)
+        rest = {key: value for key, value in rest.items() if value is not answer}
         row: Row = {"role": "assistant", "content": "", "tool_calls": (call,), "metadata": _metadata_of(rest)}
         row |= {name: value for name in ("timestamp", "parent") if (value := _taken(row["metadata"], name)) is not None}
         if fields.get("type") not in ("function_call", "tool_use", "tool_call"):
             row["metadata"]["type"] = fields.get("type")
-        return row
+        yield row
+        if answer is not None:
+            yield {**_moment(row), **self.result({"id": call.id, "name": call.name, "content": answer})}
 
-    def _result(self, fields: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None) -> Row:
+    def result(self, fields: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None) -> Row:
         """A tool's result, with what stands `beside` it in its message."""
-        rest = {key: value for key, value in fields.items() if key != "type"}
-        reference = next((rest.pop(name) for name in _RESULT_IDS if rest.get(name) is not None), None)
-        field = next((name for name in _ANSWERS if rest.get(name) is not None), None)
+        rest = {key: value for key, value in fields.items() if key not in ("type", "own")}
+        reference = next((rest.pop(name) for name in RESULT_IDS if rest.get(name) is not None), None)
+        field = next((name for name in ANSWERS if rest.get(name) is not None), None)
         answer = rest.pop(field) if field else None
         metadata = _metadata_of({**(beside or {}), **rest})
-        named = next((metadata.pop(name) for name in _CALL_NAMES if isinstance(metadata.get(name), str)), None)
+        if isinstance(answer, list) and (more := beyond_texts(answer)):
+            metadata["parts"] = [*metadata.get("parts", ()), *more]
+        named = next((metadata.pop(name) for name in CALL_NAMES if isinstance(metadata.get(name), str)), None)
         row: Row = {"role": "tool", "content": text_of(answer), "metadata": metadata}
         row |= {name: value for name in ("timestamp", "parent") if (value := _taken(metadata, name)) is not None}
         if reference is not None:
@@ -299,54 +287,182 @@ class MessageReader:
         row: Row = {"role": "assistant", "content": said or str(fields["type"]), "metadata": metadata}
         return row | {name: value for name in ("timestamp",) if (value := _taken(metadata, name)) is not None}
 
-    def _name_result(self, row: Row) -> None:
+    def _name_result(self, row: Row, *, observes: bool) -> None:
         """Name the tool whose result a message of the role `tool` is."""
         if row["role"] != "tool" or "tool_name" in row:
             return
         metadata = row["metadata"]
         references = metadata.get("tool_call_ids") or [
-            metadata[name] for name in _RESULT_IDS[:-1] if metadata.get(name) is not None
+            metadata[name] for name in RESULT_IDS[:-1] if metadata.get(name) is not None
         ]
+        if not references and str(row.get("id")) in self.tool_names:
+            references = [row["id"]]
+            metadata["tool_call_id"] = str(row["id"])
+        if not references and observes:
+            references = [_LAST]
         known = (self.tool_names.get(str(reference)) for reference in references)
         named = metadata.pop("name", None) or metadata.pop("toolName", None)
         row["tool_name"] = named or next(filter(None, known), "tool")
 
-    def _call(self, call: Any) -> ToolCall:
+    def made(self, call: Any) -> ToolCall:
+        """The call that is written down in any of the forms in use.
+
+        Raises:
+            StepRejectedError: It names no tool.
+        """
         inner = call.get("function", call) if isinstance(call, Mapping) else None
         if isinstance(inner, str):
             inner = {**call, "name": inner}
         if isinstance(inner, Mapping) and isinstance(inner.get("toolCall"), Mapping):
             inner = {**inner["toolCall"], **inner["toolCall"].get("value", {})}
-        name = next((inner[key] for key in _CALL_NAMES if isinstance(inner.get(key), str)), None) if inner else None
-        if name is None and isinstance(call, Mapping) and isinstance(call.get("type"), str) and kind_of(call):
-            # Calls of tools that a provider runs itself: "web_search_call", "tool-weather".
-            name = None if call["type"] in ("function_call", "tool_use", "tool_call", "tool-call") else call["type"]
-            name = name.removesuffix("_call").removeprefix("tool-") if name else None
+        name = next((inner[key] for key in CALL_NAMES if isinstance(inner.get(key), str)), None) if inner else None
+        if name is None and isinstance(call, Mapping) and isinstance(call.get("type"), str):
+            if isinstance(own := call.get(call["type"]), Mapping):  # a tool of the provider, in a field of its own
+                name, inner = call["type"], {key: value for key, value in own.items() if key != "outputs"}
+                inner = inner if any(key in inner for key in CALL_ARGUMENTS) else {"arguments": inner}
+            elif kind_of(call):
+                # Calls of tools that a provider runs itself: "web_search_call", "tool-weather".
+                name = None if call["type"] in ("function_call", "tool_use", "tool_call", "tool-call") else call["type"]
+                name = name.removesuffix("_call").removeprefix("tool-") if name else None
         if not isinstance(inner, Mapping) or name is None:
             raise StepRejectedError("tool call has no name")
-        given = next((inner[key] for key in _CALL_ARGUMENTS if inner.get(key) is not None), None)
-        ids = ("call_id", *_CALL_IDS)
-        identity = next((call[key] for key in ids if call.get(key) is not None), None)
+        given = next((key for key in CALL_ARGUMENTS if inner.get(key) is not None), None)
+        written = inner[given] if given else None
+        if given in ("queries", "code") and not isinstance(written, Mapping):
+            written = {given: written}
+        identity = next((call[key] for key in CALL_IDS if call.get(key) is not None), None)
         try:
-            made = ToolCall(name=name, arguments=_arguments_of(given), id=None if identity is None else str(identity))
+            made = ToolCall(name=name, arguments=arguments_of(written), id=None if identity is None else str(identity))
         except ValidationError as error:
             raise StepRejectedError(f"tool call {name!r}: {error.errors()[0]['msg']}") from None
         if made.id is not None:
             self.tool_names[made.id] = made.name
+        self.tool_names[_LAST] = made.name
         return made
 
 
-def text_of(content: Any) -> str:
-    """The text of a content: of a list of parts, the text parts, one below the other; of other values, their JSON."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list) and content and all(isinstance(part, str | Mapping) for part in content):
-        texts = [part if isinstance(part, str) else part.get("text") for part in content]
-        if all(isinstance(text, str) for text in texts):
-            return "\n".join(filter(None, texts))
-    return orjson.dumps(content).decode()
+class _Telling:
+    """What a message tells, part by part: steps in the order of its parts."""
+
+    def __init__(self, reader: MessageReader, row: Row) -> None:
+        self._reader = reader
+        self._first = self._row = row
+        self._texts: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._before: list[Row] = []
+        self._told: list[Row] = []
+
+    def call(self, call: Any) -> None:
+        """Take in a call; one that is written twice counts once."""
+        made = self._reader.made(call)
+        if made.id is None or made.id not in {known.id for known in self._made()}:
+            self._calls.append(made)
+
+    def take_in(self, part: Any) -> None:
+        """Take in a part; what is no text and no tool goes to the metadata.
+
+        Results of earlier calls come before what the message says; those of its own calls after the call.
+        """
+        if part is None or part == "":
+            return
+        if not isinstance(part, Mapping):
+            self._texts.append(text_of(part))
+            return
+        part = plain_part(part)
+        kind = kind_of(part)
+        metadata = self._row["metadata"]
+        if kind == "call" or (kind is None and self._first["role"] == "assistant" and is_call(part)):
+            self.call(part)
+            if beyond := beyond_call(part):
+                metadata.setdefault("parts", []).append(beyond)
+            # Some programs write the result into the part of the call.
+            if (answer := answer_of(part)) is not None and self._calls:
+                call = self._calls[-1]
+                self._answered({"type": "tool_result", "id": call.id, "name": call.name, "content": answer})
+        elif kind == "result":
+            own = part.get("own") or any(
+                str(part[name]) in {call.id for call in self._made()} for name in RESULT_IDS if part.get(name)
+            )
+            if own:
+                self._answered(part)
+            else:
+                result = self._reader.result(part, beside=self._first["metadata"])
+                self._before.append({**_moment(self._first), **result})
+        elif (document := document_of(part)) is not None:
+            rest = {key: value for key, value in part.items() if key not in ("type", "source")}
+            self._before.append({**_moment(self._first), "role": "document", "content": document,
+                                 "origin": Origin.DOCUMENT, "metadata": {**metadata, **rest}})  # fmt: skip
+        else:
+            self._say(part, metadata, thought=kind == "thought" or part.get("thought") is True)
+
+    def rows(self, written: Iterable[Any]) -> Iterator[Row]:
+        """All steps, those of the answers that stand in the calls `written` beside the content among them."""
+        for call, made in zip(written, list(self._calls), strict=False):
+            if isinstance(call, Mapping) and (answer := answer_of(call)) is not None:
+                result = self._reader.result(result_in(answer))
+                result["tool_name"] = made.name
+                if made.id is not None:
+                    result["metadata"]["tool_call_id"] = made.id
+                self._told.append({**_moment(self._first), **result})
+        answers, self._told = self._told, []
+        rows = [*self._before]
+        if self._row is self._first:
+            if self._texts or self._calls or not rows:
+                rows.append({**self._first, "content": self._words(), "tool_calls": tuple(self._calls)})
+            rows += answers
+        else:
+            rows += answers
+            if self._texts or self._calls:
+                rows.append({**self._row, "content": "\n".join(self._texts), "tool_calls": tuple(self._calls)})
+        yield from _identified(rows, self._first.get("id"))
+
+    def _answered(self, part: Mapping[str, Any]) -> None:
+        """One of its own calls was answered: what it says after that is a step after the answer."""
+        if self._texts or self._calls:
+            content = "\n".join(self._texts)
+            self._told.append({**self._row, "content": content, "tool_calls": tuple(self._calls)})
+        self._told.append({**_moment(self._first), **self._reader.result(part)})
+        self._row = {**_moment(self._first), "role": self._first["role"], "metadata": {}}
+        self._texts, self._calls = [], []
+
+    def _made(self) -> list[ToolCall]:
+        return [*self._calls, *(call for row in self._told for call in row.get("tool_calls", ()))]
+
+    def _say(self, part: Mapping[str, Any], metadata: dict[str, Any], *, thought: bool) -> None:
+        text = part.get("text", part.get("content"))
+        if isinstance(text, Mapping):  # a text with its annotations
+            beside = {key: value for key, value in text.items() if key != "value" and value}
+            part, text = {**part, **beside, "text": text.get("value")}, text.get("value")
+        if text is None and part.get("type") == "refusal":
+            text = part.get("refusal")
+            part = {"refused": True, **part}
+        if isinstance(text, str) and not thought:
+            self._texts.append(text)
+            rest = {key: value for key, value in part.items() if value and part[key] != text and key != "type"}
+            if rest:
+                metadata.setdefault("parts", []).append(rest)
+        else:
+            metadata.setdefault("parts", []).append(dict(part))
+
+    def _words(self) -> str:
+        """What it says; of a message without words and calls, what its parts are."""
+        said = "\n".join(self._texts)
+        if said.strip() or self._calls or self._first["role"] == "tool":
+            return said
+        metadata = self._first["metadata"]
+        beside = [{name: metadata[name]} for name in _UNSAID if isinstance(metadata.get(name), str) and metadata[name]]
+        return words_of([*beside, *metadata.get("parts", ())])
+
+
+def _identified(rows: list[Row], identity: Any) -> Iterator[Row]:
+    """The steps of a message that has an id: one of them has it, the others are numbered after it."""
+    bearer = next((row for row in rows if "id" in row), rows[0])
+    number = 0
+    for row in rows:
+        if identity is not None and row is not bearer:
+            number += 1
+            row = {**row, "id": f"{identity}-{number}"}
+        yield row if identity is None or row is not bearer else {**row, "id": identity}
 
 
 def _unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -370,51 +486,37 @@ def _unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
     """The field that says who speaks; with `typed`, the field `type` may."""
+    has_text = any(name in fields for name in _TEXT_FIELDS)
     for name in _ROLE_FIELDS:
         value = fields.get(name)
-        if isinstance(value, Mapping) and name == "author" and isinstance(value.get("role"), str):
-            return name
-        if isinstance(value, str) and value.strip() and (name != "source" or any(f in fields for f in _TEXT_FIELDS)):
+        if isinstance(value, Mapping) and name in ("author", "from", "sender", "user") and _named_in(value):
+            if has_text or "role" in value:
+                return name
+            continue
+        if name not in ("role", "from", "sender", "speaker", "author") and not has_text:
+            continue
+        if name in ("user", "username", "participant", "agent") and not _says(fields):
+            continue
+        if isinstance(value, str) and value.strip():
             return name
     kind = fields.get("type")
-    has_text = any(name in fields for name in _TEXT_FIELDS)
     return "type" if isinstance(kind, str) and kind.lower() in _KNOWN_ROLES and (typed or has_text) else None
 
 
-def _inner_of(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A part in the form with a `type`, if it says by its only field what it is, as those of Gemini do."""
-    for names, kind in ((("functionCall", "function_call", "toolInvocation"), "tool_call"),
-                        (("functionResponse", "function_response"), "tool_result")):  # fmt: skip
-        for name in names:
-            if isinstance(part.get(name), Mapping):
-                rest = {key: value for key, value in part.items() if key not in (name, "type")}
-                return {**rest, **part[name], "type": kind}
-    return part
+def _says(fields: Mapping[str, Any]) -> bool:
+    """Whether it holds a text, and not only a field of this name."""
+    return any(isinstance(fields.get(name), str) for name in _TEXT_FIELDS) and fields.get("type") not in _KNOWN_ROLES
 
 
-def _beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """What a call says beside its name, arguments, id and result."""
-    said = ("type", "function", "index", "output", "result", "toolCall", *_CALL_NAMES, *_CALL_ARGUMENTS, *_CALL_IDS)
-    rest = {key: value for key, value in call.items() if key not in said and value is not None}
-    if isinstance(inner := call.get("toolCall"), Mapping):
-        rest |= {key: value for key, value in inner.items() if key not in (*said, "value")}
-    return rest
-
-
-def _is_call(part: Mapping[str, Any]) -> bool:
-    return isinstance(part.get("name"), str) and "arguments" in part and "text" not in part
-
-
-def _has_parts(content: Any) -> bool:
-    return isinstance(content, list) and all(
-        isinstance(part, str) or (isinstance(part, Mapping) and bool(_PART_MARKS & part.keys())) for part in content
-    )
-
-
-def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
-    """Take a list out of the metadata; none if there is none."""
-    value = metadata.get(name)
-    return list(metadata.pop(name)) if isinstance(value, list | tuple) else []
+def _named_in(author: Mapping[str, Any]) -> str | None:
+    """How an author that is an object is called."""
+    for name in _NAMES:
+        value = author.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+        if name == "user" and isinstance(value, Mapping):
+            return _named_in({key: inner for key, inner in value.items() if key != "user"})
+    return None
 
 
 def _taken(metadata: dict[str, Any], name: str) -> Any:
@@ -438,15 +540,3 @@ def _metadata_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     metadata = {key: value for key, value in fields.items() if value is not None and key != "trajectory"}
     inner = metadata.pop("metadata", None)
     return {**metadata, **inner} if isinstance(inner, Mapping) else metadata
-
-
-def _arguments_of(arguments: Any) -> Mapping[str, Any]:
-    """Arguments as a mapping; a text that is no JSON object is kept whole under `input`."""
-    if isinstance(arguments, str):
-        try:
-            arguments = orjson.loads(arguments)
-        except orjson.JSONDecodeError:
-            return {"input": arguments}
-    if arguments is None:
-        return {}
-    return arguments if isinstance(arguments, Mapping) else {"input": arguments}

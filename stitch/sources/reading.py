@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+import ast
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 import orjson
 
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import StepRejectedError
-from stitch.sources.formats import FileReading, steps_of
+from stitch.sources.formats import GENERIC_FORM, FileReading, steps_of
+from stitch.sources.tables import delimiter_of, rows_of
+from stitch.sources.texts import conversation_in, speaker_of, speaks
 
 _EXCERPT_CHARS = 200
 _HEAD_LINES = 20
 """In so many lines of a text somebody must speak, or it is no conversation."""
-
-_BARE = r"(?P<bare>\d[\d/.:,T APMapm-]{3,30}?)\s+-\s+"
-_STAMP = rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]\s*|\((?P<round>\d[^)\n]{{3,40}})\)\s*|{_BARE})?"
-_WHO = r"[^\W\d_][\w .'&()/-]{0,60}?"
-_WITHIN = r"\s*(?:[(\[](?P<within>\d[^)\]\n]{2,30})[)\]]\s*)?"
-_BOLD, _NICK, _NAMED = rf"\*\*(?P<who>{_WHO}):?\*\*:?", r"<(?P<nick>[^<>\s]{1,40})>", rf"(?P<name>{_WHO}){_WITHIN}:"
-_SPEAKER = re.compile(rf"{_STAMP}(?:{_BOLD}|{_NICK}|{_NAMED})(?=\s|$)")
-"""How a line of plain text begins that says who speaks: `Ann:`, `[10:04] Ann:`, `1/2/26, 10:04 - Ann:`, `<ann>`."""
+_PYTHON_BYTES, _PYTHON_DEPTH = 1_000_000, 50
+"""What Python prints is read as far as this; a parser of Python can be made to break by what is nested deeper."""
 
 _NO_JSON = object()
+_OPENING = (b"{", b"[")
 _BINARY = ((b"PAR1", "a Parquet file"), (b"PK\x03\x04", "a zip archive"), (b"SQLite format 3", "an SQLite database"),
            (b"\x28\xb5\x2f\xfd", "a Zstandard archive"), (b"%PDF", "a PDF"), (b"\x89PNG", "an image"),
            (b"\xff\xd8\xff", "an image"))  # fmt: skip
 _WIDE = ((b"\xff\xfe\x00\x00", "utf-32"), (b"\x00\x00\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"),
          (b"\xfe\xff", "utf-16"))  # fmt: skip
+
+
+class Unreadable(NamedTuple):
+    """Input that is no record, with why."""
+
+    reason: str
+    text: bytes
 
 
 class StepReader:
@@ -45,7 +49,8 @@ class StepReader:
     def __init__(self, source: str, *, trajectory: str) -> None:
         self.source = source
         self._numbers: dict[str, int] = {}
-        self._reading = FileReading(trajectory)
+        self._reading = FileReading(trajectory, source=source)
+        self._explained = False
 
     def steps(self, number: int, raw: bytes | Any) -> Iterator[SourcedStep | Rejection]:
         """The steps of the record on line `number`, or why there are none.
@@ -54,6 +59,9 @@ class StepReader:
             number: The line, or the number of the record.
             raw: The line as bytes, or a record that is parsed already.
         """
+        if isinstance(raw, Unreadable):
+            yield self._rejection(number, raw.reason, raw.text)
+            return
         value = parse(raw) if isinstance(raw, bytes) else raw
         if value is _NO_JSON:
             yield self._rejection(number, why_unparsable(cast("bytes", raw)), raw)
@@ -68,12 +76,15 @@ class StepReader:
                     step = step.model_copy(update={"id": str(count)})
                 yield SourcedStep(name, step, self.source, number)
         except StepRejectedError as error:
-            reason = f"{error.message}; {error.hint}" if error.hint else error.message
+            # What is known is said once a file, however many of its records are not.
+            reason = error.message if self._explained or not error.hint else f"{error.message}; {error.hint}"
+            reason = reason.split(" (")[0] if self._explained else reason
+            self._explained = True
             yield self._rejection(number, reason, raw)
 
     def line(self, number: int, raw: bytes) -> Iterator[SourcedStep | Rejection]:
         """As `steps`, for a line that stands alone: one that begins with a speaker is what this speaker says."""
-        spoken = _speaker_of(raw.decode("utf-8", "replace")) if parse(raw) is _NO_JSON else None
+        spoken = speaker_of(raw.decode("utf-8", "replace")) if parse(raw) is _NO_JSON else None
         yield from self.steps(number, spoken if spoken is not None else raw)
 
     def save(self) -> dict[str, Any]:
@@ -109,25 +120,80 @@ def records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
         else:
             yield from enumerate(value, start=1)
             yield from rest
-    elif value is _NO_JSON and _speaks(first[1]):
-        yield from _utterances(chain([first], lines))
-    elif value is _NO_JSON and not opens:
-        head = [first, *islice(lines, _HEAD_LINES)]
-        if sum(_speaks(raw) for _, raw in head) > 1 and all(parse(raw) is _NO_JSON for _, raw in head):
-            yield from _utterances(chain(head, lines))
+    elif value is _NO_JSON and (speaks(first[1]) or not opens):
+        # Where the first line says who speaks, no line waits for another.
+        head = [first] if speaks(first[1]) else [first, *islice(lines, _HEAD_LINES)]
+        rest = chain(head, lines)
+        if any(parse(raw) is not _NO_JSON and raw.lstrip()[:1] in _OPENING for _, raw in head):
+            yield from rest
+        elif (delimiter := delimiter_of(first[1].decode("utf-8", "replace"))) is not None:
+            yield from rows_of(rest, delimiter=delimiter)
+        elif (said := conversation_in(head, rest)) is not None:
+            yield from said
         else:
-            yield from chain(head, lines)
+            yield from _prose(rest)
     elif value is _NO_JSON and not first[1].rstrip().endswith(b"}"):
         # The beginning of a document over several lines, or of a file whose first line is broken.
         remaining = list(lines)
-        whole = parse(b"".join([first[1], *(line for _, line in remaining)]))
+        data = b"".join([first[1], *(line for _, line in remaining)])
+        whole = parse(data)
         if whole is not _NO_JSON:
             yield from enumerate(_items(whole), start=1)
+        elif documents := list(_documents(data)):
+            yield from documents
+        elif remaining and not any(isinstance(parse(line), Mapping) for _, line in remaining):
+            yield from _cut_off(data, last=remaining[-1][0])
         else:
-            documents = list(_documents([first, *remaining]))
-            yield from documents or [first, *remaining]
+            yield from [first, *remaining]
     else:
         yield from chain([first], lines)
+
+
+def _prose(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
+    """The records in a file that begins with what is none: those that are JSON, and why the others are not, once."""
+    skipped: tuple[int, bytes] | None = None
+    last = 0
+    for number, raw in lines:
+        if raw.lstrip()[:1] in _OPENING and parse(raw) is not _NO_JSON:
+            if skipped is not None:
+                yield skipped[0], _no_text(skipped, last)
+                skipped = None
+            yield number, raw
+        else:
+            skipped, last = skipped or (number, raw), number
+    if skipped is not None:
+        yield skipped[0], _no_text(skipped, last)
+
+
+def _no_text(first: tuple[int, bytes], last: int) -> Unreadable:
+    why = why_unparsable(first[1])
+    if why.startswith("malformed JSON"):
+        why = f"{why}; no text that says who speaks (`Ann: hello`), and no table with a header; {GENERIC_FORM}"
+    return Unreadable(f"lines {first[0]} to {last}: {why}" if last > first[0] else why, first[1])
+
+
+def _cut_off(data: bytes, *, last: int) -> Iterator[tuple[int, Any]]:
+    """The records of a list that breaks off, as far as they are whole, and where it does."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    number = at = 0
+    if text.startswith("["):
+        decoder, at = json.JSONDecoder(parse_constant=str), 1
+        try:
+            while True:
+                while at < len(text) and text[at] in " \t\r\n,":
+                    at += 1
+                value, at = decoder.raw_decode(text, at)
+                number += 1
+                yield number, value
+        except (ValueError, RecursionError):
+            pass
+    why = why_unparsable(data)
+    stored = f"; the {number} records before that are stored" if number else ""
+    yield last, Unreadable(f"{why}: the JSON document ends or breaks off before line {last + 1}{stored}",
+                           text[at:].encode() if number else data)  # fmt: skip
 
 
 def parse(raw: bytes) -> Any:
@@ -136,12 +202,28 @@ def parse(raw: bytes) -> Any:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
         pass
+    if raw.lstrip()[:2] in (b"{'", b"['") or raw.lstrip()[:3] in (b"[{'", b"{ '"):
+        return _printed(raw)
     if b"NaN" not in raw and b"Infinity" not in raw and b"\\ud" not in raw and b"\\uD" not in raw:
         return _NO_JSON
     try:
         value = json.loads(raw, parse_constant=str)
         return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
+        return _NO_JSON
+
+
+def _printed(raw: bytes) -> Any:
+    """The value that Python has printed, if a line is that."""
+    depth = deepest = 0
+    for sign in raw[:_PYTHON_BYTES]:
+        depth += (sign in b"[{(") - (sign in b"]})")
+        deepest = max(deepest, depth)
+    if len(raw) > _PYTHON_BYTES or deepest > _PYTHON_DEPTH:
+        return _NO_JSON
+    try:
+        return orjson.loads(orjson.dumps(ast.literal_eval(raw.decode("utf-8").strip()), option=orjson.OPT_NON_STR_KEYS))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, orjson.JSONEncodeError):
         return _NO_JSON
 
 
@@ -161,41 +243,8 @@ def why_unparsable(raw: bytes) -> str:
     return "malformed JSON"
 
 
-def _utterances(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
-    """The records of plain text with speakers: `Ann: hello` begins an utterance, other lines go on with it."""
-    number, spoken, said = 0, None, list[str]()
-    for line_number, raw in lines:
-        line = raw.decode("utf-8", "replace").strip()
-        begins = _speaker_of(line)
-        if begins is not None:
-            if said:
-                yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
-            number, spoken, said = line_number, begins, [begins["content"]]
-        else:
-            number = number or line_number
-            said.append(line)
-    yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
-
-
-def _speaks(line: bytes) -> bool:
-    return _speaker_of(line.decode("utf-8", "replace")) is not None
-
-
-def _speaker_of(line: str) -> dict[str, Any] | None:
-    """Who speaks in a line, what, and when, if the line says so; None if it goes on with what was said before."""
-    line = line.strip()
-    found = _SPEAKER.match(line)
-    if found is None:
-        return None
-    who = (found["who"] or found["nick"] or found["name"]).strip()
-    stamp = found["square"] or found["round"] or found["bare"] or found["within"]
-    spoken = {"role": who, "content": line[found.end() :].strip()}
-    return spoken | ({"timestamp": stamp.strip()} if stamp else {})
-
-
-def _documents(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
+def _documents(text: bytes) -> Iterator[tuple[int, Any]]:
     """The values of a file that holds several JSON documents, each over several lines; none if it is not that."""
-    text = b"".join(line for _, line in lines)
     try:
         rest, decoder, number = text.decode("utf-8").lstrip(), json.JSONDecoder(parse_constant=str), 0
         values: list[tuple[int, Any]] = []
@@ -222,13 +271,19 @@ def _numbered_lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines of a file that are not blank, as UTF-8."""
     first = file.readline()
     wide = next((encoding for mark, encoding in _WIDE if first.startswith(mark)), None)
-    if wide is None and first[1:2] == b"\x00" and first[:1] in (b"{", b"["):
+    if wide is None and first[1:2] == b"\x00" and first[:1] in _OPENING:
         wide = "utf-16-le"
+    if wide is None and first[:1] == b"\x00" and first[1:2] in _OPENING:
+        wide = "utf-16-be"
     if wide is not None:
         text = (first + file.read()).decode(wide, "replace")
         lines: Iterable[bytes] = (line.encode("utf-8", "replace") for line in text.splitlines(keepends=True))
     else:
-        lines = chain([first.removeprefix(b"\xef\xbb\xbf")], file)
+        first = first.removeprefix(b"\xef\xbb\xbf")
+        lines = chain([first], file)
+        if b"\r" in first.rstrip(b"\r\n") and first[:1] in _OPENING and parse(first) is _NO_JSON:
+            lines = (part for line in lines for part in line.split(b"\r"))  # as files of old Macs end their lines
     for number, line in enumerate(lines, start=1):
+        line = line.lstrip(b"\x1e")  # the mark of a JSON text sequence
         if line.strip():
             yield number, line

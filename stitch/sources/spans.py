@@ -2,6 +2,8 @@
 
 Each call of a model repeats the conversation so far; a message that a trace has shown already is not read again. A span
 or run in which nobody says anything is a step that is named as it is, so that nothing of a trace is dropped.
+
+More than 400 lines because all conventions by which a span says the same things stand in one place.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.agents import Reading
-from stitch.sources.messages import MessageReader, Row, is_message, text_of
+from stitch.sources.messages import MessageReader, Row, is_message
+from stitch.sources.parts import text_of
+from stitch.sources.runs import arguments_in
 
 CONVENTION = "1.37"
 """The version of the semantic conventions for generative AI whose attribute names are read first.
@@ -25,13 +29,38 @@ The forms before it are read as well: messages as events of a span (1.28 to 1.36
 OpenLLMetry and OpenInference.
 """
 
+_DEEPEST = 12
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 NamedReading = Iterator["tuple[str | None, Row | StepRejectedError]"]
 
 _SYSTEM, _INPUT, _OUTPUT = "gen_ai.system_instructions", "gen_ai.input.messages", "gen_ai.output.messages"
-_TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.parameters", "input.value", "traceloop.entity.input")
-_TOOL_RESULTS = ("gen_ai.tool.call.result", "gen_ai.tool.message", "output.value", "traceloop.entity.output")
+_TOOL_ARGUMENTS = (
+    "gen_ai.tool.call.arguments",
+    "tool.parameters",
+    "input.value",
+    "traceloop.entity.input",
+    "mlflow.spanInputs",
+    "tool_arguments",
+)
+_TOOL_RESULTS = (
+    "gen_ai.tool.call.result",
+    "gen_ai.tool.message",
+    "output.value",
+    "traceloop.entity.output",
+    "mlflow.spanOutputs",
+    "tool_response",
+)
+_VALUES = (
+    ("input.value", "user"),
+    ("output.value", "assistant"),
+    ("mlflow.spanInputs", "user"),
+    ("mlflow.spanOutputs", "assistant"),
+    ("gen_ai.prompt", "user"),
+    ("gen_ai.completion", "assistant"),
+)
+_KINDS = ("openinference.span.kind", "traceloop.span.kind", "mlflow.spanType")
+_RETRIEVED = re.compile(r"retrieval\.documents\.\d+\.document\.content")
 _EVENT_ROLES = {
     "gen_ai.system.message": "system", "gen_ai.user.message": "user", "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool", "gen_ai.choice": "assistant", "gen_ai.content.prompt": "user",
@@ -45,9 +74,10 @@ _NUMBERED_CALL = re.compile(r"tool_calls\.(?P<number>\d+)\.(?P<field>.+)")
 
 def is_span(record: Any) -> bool:
     """Whether a record is a span, in the JSON of OTLP or as the console exporter prints it."""
-    if not isinstance(record, Mapping) or not isinstance(record.get("attributes"), Mapping | list):
+    if not isinstance(record, Mapping) or "op_name" in record:
         return False
-    return _trace_id(record) is not None
+    attributes = record.get("attributes", record.get("tags") if "operationName" in record else None)
+    return isinstance(attributes, Mapping | list) and _trace_id(record) is not None
 
 
 class TraceReader:
@@ -61,11 +91,13 @@ class TraceReader:
     def export(self, record: Mapping[str, Any]) -> NamedReading:
         """Read an OTLP export: all its spans, in the order in which they began."""
         spans = [
-            span
-            for resource in record["resourceSpans"]
-            for scope in (*resource.get("scopeSpans", ()), *resource.get("instrumentationLibrarySpans", ()))
-            for span in scope.get("spans", ())
-        ]
+            {"resource": resource.get("resource"), "scope": scope.get("scope") or scope.get("instrumentationLibrary"),
+             **said}
+            for resource in (*record.get("resourceSpans", ()), *record.get("resourceLogs", ()))
+            for scope in (*resource.get("scopeSpans", ()), *resource.get("instrumentationLibrarySpans", ()),
+                          *resource.get("scopeLogs", ()))
+            for said in (*scope.get("spans", ()), *map(_span_of, scope.get("logRecords", ())))
+        ]  # fmt: skip
         for span in sorted(spans, key=lambda span: _seconds(span) or 0.0):
             yield from self.named_span(span)
 
@@ -78,18 +110,20 @@ class TraceReader:
         """Read one span: the messages of a model call, or the call of a tool with its result."""
         attributes = _attributes_of(span)
         tool = attributes.get("gen_ai.tool.name") or attributes.get("tool.name")
-        kind = str(attributes.get("openinference.span.kind") or attributes.get("traceloop.span.kind") or "").lower()
-        if tool is None and kind == "tool":
-            tool = attributes.get("traceloop.entity.name") or span.get("name") or "tool"
+        kind = next((str(attributes[name]).strip('"').lower() for name in _KINDS if attributes.get(name)), "")
+        if tool is None and kind in ("tool", "retriever"):
+            tool = attributes.get("traceloop.entity.name") or span.get("name") or kind
         messages, told = _messages_of(span, attributes, values=tool is None)
         rest = {
-            "span": span.get("name"),
-            "span_id": span.get("spanId") or span.get("span_id") or _context(span).get("span_id"),
+            "span": _name_of(span),
+            "span_id": span.get("spanId") or span.get("span_id") or span.get("spanID") or _context(span).get("span_id"),
             "parent_span_id": span.get("parentSpanId") or span.get("parent_span_id") or span.get("parent_id"),
             "status": span.get("status") or None,
+            **{key: value for key, value in span.items() if key not in _SPAN_FIELDS},
+            "events": _other_events(span),
             **{key: value for key, value in attributes.items() if key not in told},
         }
-        rest = {key: value for key, value in rest.items() if value is not None}
+        rest = {key: value for key, value in rest.items() if value is not None and value != []}
         about: Row = {"timestamp": _seconds(span), "metadata": rest}
         if tool is not None and (not messages or all(m.get("role") == "tool" for m in messages)):
             for row in self._tool(str(tool), attributes, messages, about):
@@ -97,10 +131,10 @@ class TraceReader:
                     self._seen(_trace_of(span), row)
                 yield row
             return
-        for message in messages:
-            yield from self._once(_trace_of(span), message, about)
-        if not messages:
-            yield {**about, "role": "span", "content": str(span.get("name") or "span")}
+        said = [row for message in messages for row in self._once(_trace_of(span), message, about)]
+        yield from said
+        if not said:  # nobody says anything that the trace has not shown
+            yield {**about, "role": "span", "content": _name_of(span)}
 
     def _tool(
         self, tool: str, attributes: Mapping[str, Any], messages: list[dict[str, Any]], about: Row
@@ -112,6 +146,11 @@ class TraceReader:
                 else {"input": arguments}}  # fmt: skip
         yield {**about, "role": "assistant", "content": "", "tool_calls": (call,)}
         result = next((attributes[name] for name in _TOOL_RESULTS if attributes.get(name) is not None), None)
+        retrieved = [
+            value for key, value in attributes.items() if _RETRIEVED.fullmatch(key) and key.endswith("content")
+        ]
+        if result is None and retrieved:
+            result = "\n\n".join(map(text_of, retrieved))
         if result is None and messages:
             result = text_of(messages[0].get("content"))
         if result is not None:
@@ -146,19 +185,28 @@ class TraceReader:
         trace = str(run.get("trace_id") or run.get("id"))
         if run["run_type"] in ("tool", "retriever"):
             tool = str(run.get("name") or "tool")
-            arguments = inputs if isinstance(inputs, Mapping) else {"input": inputs}
+            given = arguments_in(inputs)
+            arguments = given if isinstance(given, Mapping) else {"input": given}
             yield {**about, "role": "assistant", "content": "", "tool_calls": ({"name": tool, "arguments": arguments},)}
             answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
-            said = {**about, "role": "tool", "tool_name": tool, "content": text_of(answer or run.get("error"))}
+            beside: dict[str, Any] = {}
+            if isinstance(answer, Mapping) and "tool_call_id" in answer and "content" in answer:  # a message of a tool
+                beside = {key: value for key, value in answer.items() if key not in ("content", "type", "name")}
+                answer = answer["content"]
+            said = {**about, "role": "tool", "tool_name": tool, "content": text_of(answer or run.get("error")),
+                    "metadata": {**rest, **beside}}  # fmt: skip
             self._seen(trace, said)
             yield said
             return
+        rows = []
         for role, side in (("user", inputs), ("assistant", outputs)):
             messages = _messages_in(side)
-            for message in messages:
-                yield from self._once(trace, message, about)
+            rows += [row for message in messages for row in self._once(trace, message, about)]
             if side and not messages:  # what a chain passes on is no message; its words count once as well
-                yield from self._once(trace, {"role": role, "content": _words_of(side)}, about)
+                rows += self._once(trace, {"role": role, "content": _words_of(side)}, about)
+        yield from rows
+        if not rows:
+            yield {**about, "role": "run", "content": str(run.get("name") or run["run_type"])}
 
     def _once(self, trace: str, message: Any, about: Row) -> Reading:
         try:
@@ -191,7 +239,10 @@ def _messages_of(
     told |= {_SYSTEM, _INPUT, _OUTPUT}
     for event in events:
         if (role := _EVENT_ROLES.get(str(event.get("name")))) is not None:
-            messages.append(_event_message(role, _attributes_of(event)))
+            message = _event_message(role, _attributes_of(event))
+            if (at := event.get("timeUnixNano") or event.get("time_unix_nano")) and "timestamp" not in message:
+                message["timestamp"] = int(at) / 1e9
+            messages.append(message)
     numbered: dict[tuple[str, int], dict[str, Any]] = {}
     for key, value in attributes.items():
         if found := _NUMBERED.fullmatch(key):
@@ -201,13 +252,49 @@ def _messages_of(
             fields[found["field"].removeprefix("message.")] = value
     messages += [_numbered_message(fields) for _, fields in sorted(numbered.items())]
     if values and not messages:
-        for name, role in (("input.value", "user"), ("output.value", "assistant"), ("gen_ai.prompt", "user"),
-                           ("gen_ai.completion", "assistant")):  # fmt: skip
+        for name, role in _VALUES:
             if attributes.get(name) is not None:
                 inner = _messages_in(_parsed(attributes[name]))
-                messages += inner or [{"role": role, "content": text_of(attributes[name])}]
+                messages += inner or [{"role": role, "content": _words_of(_parsed(attributes[name]))}]
                 told.add(name)
     return messages, told
+
+
+_SPAN_FIELDS = frozenset(
+    {"name", "operationName", "spanId", "span_id", "spanID", "parentSpanId", "parent_span_id", "parent_id", "status",
+     "attributes", "tags", "events"}
+)  # fmt: skip
+"""What of a span stands elsewhere in its steps."""
+
+
+def _name_of(span: Mapping[str, Any]) -> str:
+    return str(span.get("name") or span.get("operationName") or "span")
+
+
+def _other_events(span: Mapping[str, Any]) -> list[Any]:
+    """The events of a span that are no messages, such as exceptions."""
+    events = span.get("events")
+    return [
+        event
+        for event in (events if isinstance(events, list) else ())
+        if isinstance(event, Mapping) and str(event.get("name")) not in _EVENT_ROLES and not _told_in(event)
+    ]
+
+
+def _told_in(event: Mapping[str, Any]) -> bool:
+    return bool({_SYSTEM, _INPUT, _OUTPUT} & _attributes_of(event).keys())
+
+
+def _span_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A log record, in which a message is an event by itself, as a span with this event."""
+    name = record.get("eventName") or _attributes_of(record).get("event.name") or "log"
+    body = _plain(record.get("body"))
+    said = body if isinstance(body, Mapping) else {} if body is None else {"content": body}
+    rest = {key: value for key, value in record.items() if key not in ("body", "eventName", "timeUnixNano")}
+    attributes = _attributes_of(record)
+    return {**rest, "name": name, "startTimeUnixNano": record.get("timeUnixNano"), "attributes": attributes,
+            "events": [{"name": name, "attributes": {**{k: v for k, v in attributes.items() if k in
+                        (_SYSTEM, _INPUT, _OUTPUT)}, **said}}]}  # fmt: skip
 
 
 def _plain_roles(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -273,7 +360,7 @@ def _seconds(span: Mapping[str, Any]) -> float | None:
         return int(nanoseconds) / 1e9
     started = span.get("start_time") or span.get("startTime")
     if isinstance(started, int | float):
-        return started / 1e9 if started > 1e14 else float(started)
+        return started / 1e9 if started > 1e17 else started / 1e6 if started > 1e14 else float(started)
     try:
         return datetime.fromisoformat(started.replace("Z", "+00:00")).timestamp() if started else None
     except (ValueError, AttributeError):
@@ -281,10 +368,27 @@ def _seconds(span: Mapping[str, Any]) -> float | None:
 
 
 def _attributes_of(span: Mapping[str, Any]) -> dict[str, Any]:
-    attributes = span.get("attributes") or {}
+    attributes = span.get("attributes") or span.get("tags") or {}
     if isinstance(attributes, Mapping):
-        return dict(attributes)
+        return (
+            _flat(attributes)
+            if any(name in attributes for name in ("llm", "openinference", "gen_ai"))
+            else dict(attributes)
+        )
     return {str(entry["key"]): _plain(entry.get("value")) for entry in attributes if isinstance(entry, Mapping)}
+
+
+def _flat(attributes: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Attributes that stand inside each other, under the names that they have beside each other."""
+    flat: dict[str, Any] = {}
+    for key, value in attributes.items():
+        numbered = isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value)
+        inner = {str(number): entry for number, entry in enumerate(value)} if numbered else value
+        if isinstance(inner, Mapping) and prefix.count(".") < _DEEPEST:
+            flat |= _flat(inner, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
 
 
 def _plain(value: Any) -> Any:

@@ -168,11 +168,14 @@ def test_what_a_provider_runs_itself_is_a_call_of_a_tool(tmp_path):
     assert items[2].step.tool_calls[0].arguments == {"type": "search", "query": "oslo"}
     assert items[2].step.metadata["status"] == "completed"
     assert items[3].step.tool_calls[0].arguments == {"input": "*** Begin"}
-    [server] = one(tmp_path, {"role": "assistant", "content": [
+    called, found, server = one(tmp_path, {"role": "assistant", "content": [
         {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}},
         {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"url": "u"}]},
-        {"type": "text", "text": "Found", "citations": [{"url": "u"}]}]})[1:]  # fmt: skip
-    assert brief([server]) == [("assistant", "Found", ("web_search",), None)]
+        {"type": "text", "text": "Found", "citations": [{"url": "u"}]}]})  # fmt: skip
+    assert brief([called, found, server]) == [
+        ("assistant", "", ("web_search",), None), ("tool", '[{"url":"u"}]', (), "web_search"),
+        ("assistant", "Found", (), None),
+    ]  # fmt: skip
     assert server.step.metadata["parts"] == [{"citations": [{"url": "u"}]}]
 
 
@@ -326,7 +329,7 @@ def test_what_a_model_did_in_a_bfcl_task_is_read(tmp_path):
     logged = one(tmp_path, {"id": "b", "result": [[["ls()"]]], "inference_log": [
         {"begin_of_turn_query": [USER], "step_0": [{"role": "assistant", "content": "ls()"}, {
             "role": "tool", "content": "a.py"}]}]})  # fmt: skip
-    assert brief(logged) == [SAID, ("assistant", "ls()", (), None), ("tool", "a.py", (), "tool")]
+    assert brief(logged) == [SAID, ("assistant", "", ("ls",), None), ("tool", "a.py", (), "tool")]
 
 
 def test_older_and_other_attributes_of_spans_are_read(tmp_path):

@@ -1,0 +1,127 @@
+"""What frameworks for agents keep of a run, where it is no list of messages; each function reads one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stitch.sources.agents import Reading, about_trajectory, event
+from stitch.sources.messages import MessageReader, Row
+from stitch.sources.parts import text_of
+
+_PART_ROLES = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool", "retry-prompt": "tool"}
+
+
+def run_step(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A step of a run of OpenAI's Assistants: the calls of tools with what they gave, or a mark."""
+    details = record["step_details"]
+    calls = details.get("tool_calls")
+    rest = {key: value for key, value in record.items() if key not in ("step_details", "type", "id")}
+    if isinstance(calls, list) and calls:
+        yield from reader.rows({**rest, "id": record.get("id"), "role": "assistant", "tool_calls": calls})
+    else:
+        rest.pop("created_at", None)
+        yield {
+            "id": record.get("id"),
+            "timestamp": record.get("created_at"),
+            **event(record, {**rest, "step_details": details}),
+        }
+
+
+def agent_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A run of an agent of LangChain: what it was given, pairs of an action and an observation, what it gave."""
+    about: dict[str, Any] | None = about_trajectory(record, "input", "output", "intermediate_steps")
+    for message in _run_messages(record):
+        for row in reader.rows(message):
+            if about:
+                row["metadata"], about = {**row["metadata"], "trajectory": about}, None
+            yield row
+
+
+def _run_messages(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if record.get("input"):
+        yield {"role": "user", "content": text_of(record["input"])}
+    for pair in record["intermediate_steps"]:
+        action, observed = pair if isinstance(pair, list) and len(pair) == 2 else (pair, None)
+        if isinstance(action, Mapping):
+            rest = {key: value for key, value in action.items() if key not in ("tool", "tool_input", "log", "type")}
+            call = {"name": str(action.get("tool") or "action"), "arguments": action.get("tool_input")}
+            yield {**rest, "role": "assistant", "content": text_of(action.get("log")), "tool_calls": [call]}
+            if observed is not None:
+                yield {"role": "tool", "name": call["name"], "content": text_of(observed)}
+        else:
+            yield {"role": "assistant", "content": text_of(action)}
+    if record.get("output"):
+        yield {"role": "assistant", "content": text_of(record["output"])}
+
+
+def memory_step(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A step in the memory of smolagents: its task, or what the model said, called and saw."""
+    taken = ("task", "system_prompt", "model_output", "observations", "tool_calls", "error", "timing")
+    rest = {key: value for key, value in record.items() if key not in taken and value is not None}
+    timing = record.get("timing")
+    at = timing.get("start_time") if isinstance(timing, Mapping) else None
+    if timing is not None:
+        rest["timing"] = timing
+    about: Row = {"timestamp": at, "metadata": rest}
+    for name, role in (("system_prompt", "system"), ("task", "user")):
+        if record.get(name) and "step_number" not in record:
+            yield {**about, "role": role, "content": text_of(record[name])}
+            return
+    rows = list(reader.rows({"role": "assistant", "content": record.get("model_output") or "",
+                             "tool_calls": record.get("tool_calls") or []}))  # fmt: skip
+    rows[0]["metadata"] = {**rest, **rows[0]["metadata"]}
+    yield from ({**row, "timestamp": at} for row in rows)
+    seen = record.get("observations") or record.get("error")
+    if seen:
+        called = rows[0].get("tool_calls")
+        yield {"timestamp": at, "role": "tool", "tool_name": called[-1].name if called else "tool",
+               "content": text_of(seen)}  # fmt: skip
+
+
+def typed_parts(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A request or a response of Pydantic AI: each of its parts says what it is."""
+    rest = {key: value for key, value in record.items() if key not in ("parts", "kind") and value is not None}
+    said: list[Any] = []
+    for part in record["parts"]:
+        kind = str(part.get("part_kind")) if isinstance(part, Mapping) else ""
+        inner = {key: value for key, value in part.items() if key != "part_kind"} if kind else part
+        if kind in _PART_ROLES:
+            yield from reader.rows({**rest, **inner, "role": _PART_ROLES[kind]})
+        else:
+            said.append({**inner, "type": {"tool-call": "tool_call"}.get(kind, kind)} if kind else part)
+    if said:
+        yield from reader.rows({**rest, "role": "assistant", "content": said})
+
+
+def protocol_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A message of the Model Context Protocol: the call of a tool, its result, or a mark."""
+    rest = {key: value for key, value in record.items() if key not in ("params", "result", "id")}
+    called, result = record.get("params"), record.get("result", record.get("error"))
+    if record.get("method") == "tools/call" and isinstance(called, Mapping):
+        call = {"name": called.get("name"), "arguments": called.get("arguments"), "id": record.get("id")}
+        yield from reader.rows({**rest, "role": "assistant", "tool_calls": [call]})
+    elif "method" not in record:
+        inner = dict(result) if isinstance(result, Mapping) else {"content": result}
+        content = inner.pop("content", None) or inner
+        yield from reader.rows({**rest, **inner, "type": "tool_result", "id": record.get("id"), "content": content})
+    else:
+        yield event({"type": str(record["method"]).replace("/", " ")}, {**rest, "params": called})
+
+
+def message_tree(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A tree of messages, each with its replies: read from the root, every branch to its end."""
+    inside = isinstance(record.get("prompt"), Mapping)
+    about: dict[str, Any] | None = about_trajectory(record, "prompt") if inside else None
+    waiting: list[tuple[Any, Any]] = [(record["prompt"] if inside else record, None)]
+    while waiting:
+        message, parent = waiting.pop()
+        if not isinstance(message, Mapping):
+            continue
+        own = message.get("message_id") or message.get("id")
+        waiting.extend((reply, own) for reply in reversed(message.get("replies") or ()))
+        said = {key: value for key, value in message.items() if key != "replies"}
+        for row in reader.rows({**({"parent_id": parent} if parent else {}), **said}):
+            if about:
+                row["metadata"], about = {**row["metadata"], "trajectory": about}, None
+            yield row

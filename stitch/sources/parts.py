@@ -1,0 +1,228 @@
+"""The parts of a message: what each of them is, whatever program wrote it, and the words it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "tool", "server_tool")
+CALL_ARGUMENTS = ("arguments", "input", "args", "parameters", "kwargs", "action", "queries", "code")
+CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "callID", "callId", "source_call_id",
+            "id")  # fmt: skip
+RESULT_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID", "callId",
+              "source_call_id", "id")  # fmt: skip
+ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs")
+OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results")
+"""Where a call holds what came of it, if whoever wrote it down waited for that."""
+_THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought")
+_PART_MARKS = {"type", "text", "functionResponse", "function_response", "toolResult", "tool_call_result"}
+_ONLY_FIELDS = (
+    (("functionCall", "function_call", "toolInvocation", "toolUse", "tool_call"), "tool_call"),
+    (("functionResponse", "function_response", "toolResult"), "tool_result"),
+)
+_CALL_LISTS = ("tool_calls", "toolCalls", "toolInvocations")
+_ONE_CALL = ("function_call", "functionCall")
+_WORDS = ("refusal", "thinking", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
+_NAMES = ("title", "filename", "file_name", "name", "file_id", "fileUri", "url")
+
+
+def kind_of(record: Mapping[str, Any]) -> str | None:
+    """`call`, `result` or `thought` for items and parts that are no text; None for all others."""
+    kind = record.get("type")
+    if not isinstance(kind, str):
+        return None
+    plain = kind.lower().replace("_", "").replace("-", "")
+    if plain.endswith(("toolresult", "calloutput", "callresponse", "functionresponse", "toolresponse", "callresult")):
+        return "result"
+    if kind.startswith("tool-") and "toolCallId" in record and plain not in ("toolerror", "toolapprovalresponse"):
+        return "call"
+    if plain.endswith(("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool")):
+        return "call"
+    return "thought" if kind in _THOUGHTS else None
+
+
+def plain_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A part in the form with a `type`, if it says in another way what it is, as by its only field."""
+    for names, kind in _ONLY_FIELDS:
+        for name in names:
+            if isinstance(inner := part.get(name), Mapping):
+                rest = {key: value for key, value in part.items() if key not in (name, "type")}
+                return {**rest, **inner, "type": kind}
+    if isinstance(done := part.get("tool_call_result"), Mapping):
+        origin = _object(done.get("origin"))
+        return {**{key: value for key, value in done.items() if key != "origin"}, "type": "tool_result",
+                "name": origin.get("tool_name"), "id": origin.get("id")}  # fmt: skip
+    if isinstance(code := part.get("executableCode", part.get("executable_code")), Mapping):
+        return {"type": "tool_call", "name": "code_execution", "arguments": dict(code)}
+    if isinstance(ran := part.get("codeExecutionResult", part.get("code_execution_result")), Mapping):
+        return {**ran, "type": "tool_result", "name": "code_execution", "own": True}
+    state = part.get("state")
+    if part.get("type") == "tool" and isinstance(state, Mapping):
+        rest = {key: value for key, value in state.items() if key not in ("input", "output", "error")}
+        answer = state.get("output", state.get("error"))
+        return {**part, "type": "tool_call", "state": rest, "input": state.get("input"), "output": answer}
+    if "type" not in part and "call_id" in part and "content" in part:
+        return {**part, "type": "tool_result"}
+    return part
+
+
+def is_call(part: Mapping[str, Any]) -> bool:
+    """Whether a part without a kind is a call, as some agents write theirs."""
+    return isinstance(part.get("name"), str) and "arguments" in part and "text" not in part
+
+
+def has_parts(content: Any) -> bool:
+    """Whether a content is a list of parts, and not any list."""
+    return isinstance(content, list) and all(
+        isinstance(part, str) or (isinstance(part, Mapping) and bool(_PART_MARKS & part.keys())) for part in content
+    )
+
+
+def document_of(part: Mapping[str, Any]) -> str | None:
+    """The text of a document that stands in a message; None if the part is none, or holds no text."""
+    source = part.get("source")
+    if part.get("type") != "document" or not isinstance(source, Mapping):
+        return None
+    text = source.get("data") if source.get("type") == "text" else source.get("content")
+    return text_of(text) if text else None
+
+
+def words_of(parts: Iterable[Any]) -> str:
+    """Words for parts that are no text: their thoughts, refusals and data, or what they are, such as `[image]`."""
+    words = []
+    for part in parts:
+        if not isinstance(part, Mapping):
+            continue
+        inner = next((part[name] for name in _WORDS if part.get(name)), None)
+        if isinstance(inner, Mapping):
+            inner = next((inner[name] for name in ("text", "transcript") if isinstance(inner.get(name), str)), None)
+        if inner:
+            words.append(text_of(inner))
+        elif isinstance(data := part.get("data"), Mapping | list):
+            words.append(text_of(data))
+        else:
+            kind = part.get("type") or part.get("kind") or next(iter(part), "part")
+            nested = [part, *(value for value in part.values() if isinstance(value, Mapping))]
+            name = next((str(at[key]) for key in _NAMES for at in nested if isinstance(at.get(key), str)), "")
+            words.append(f"[{kind} {name}]" if name and not name.startswith("data:") else f"[{kind}]")
+    return "\n".join(words)
+
+
+def text_of(content: Any) -> str:
+    """The text of a content: of a list of parts, the text parts, one below the other; of other values, their JSON."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list) and content and all(isinstance(part, str | Mapping) for part in content):
+        texts = [part if isinstance(part, str) else part.get("text") for part in content]
+        if all(isinstance(text, str) for text in texts):
+            return "\n".join(filter(None, texts))
+    return orjson.dumps(content).decode()
+
+
+def beyond_texts(parts: list[Any]) -> list[dict[str, Any]]:
+    """What the parts of an answer say beside their texts, if they are read as these."""
+    if not all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in parts):
+        return []
+    beside = ({key: value for key, value in part.items() if key not in ("type", "text") and value} for part in parts)
+    return list(filter(None, beside))
+
+
+def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call says beside its name, arguments, id and result."""
+    said = ("type", "function", "index", "toolCall", *OWN_ANSWERS, *CALL_NAMES, *CALL_ARGUMENTS, *CALL_IDS)
+    rest = {key: value for key, value in call.items() if key not in said and value is not None}
+    taken = next((key for key in CALL_ARGUMENTS if call.get(key) is not None), None)
+    rest |= {key: call[key] for key in CALL_ARGUMENTS if key != taken and call.get(key) is not None}
+    if isinstance(inner := call.get("toolCall"), Mapping):
+        rest |= {key: value for key, value in inner.items() if key not in (*said, "value")}
+    return rest
+
+
+def answer_of(call: Mapping[str, Any]) -> Any:
+    """What came of a call, if it stands in the call itself; an image is no text and stays where it is."""
+    if call.get("type") == "image_generation_call":
+        return None
+    inner = call.get("function")
+    for fields in (call, inner, call.get(str(call.get("type")))):
+        if isinstance(fields, Mapping):
+            for name in OWN_ANSWERS:
+                if fields.get(name) is not None:
+                    return fields[name]
+    return None
+
+
+def arguments_of(arguments: Any) -> Mapping[str, Any]:
+    """Arguments as a mapping; a text that is no JSON object is kept whole under `input`."""
+    if isinstance(arguments, str):
+        try:
+            arguments = orjson.loads(arguments)
+        except orjson.JSONDecodeError:
+            return {"input": arguments}
+    if arguments is None:
+        return {}
+    return arguments if isinstance(arguments, Mapping) else {"input": arguments}
+
+
+def several_in(metadata: dict[str, Any], role: str) -> list[dict[str, Any]]:
+    """The results that a message of a tool holds under a name of their own, as messages."""
+    results = metadata.get("tool_messages") or metadata.get("tool_results") or metadata.get("toolResults")
+    if role != "tool" or not isinstance(results, list):
+        return []
+    said = [result for result in results if isinstance(result, Mapping)]
+    for name in ("tool_messages", "tool_results", "toolResults"):
+        metadata.pop(name, None)
+    metadata["several"] = True
+    made = []
+    for result in said:
+        call = _object(result.get("call"))
+        rest = {key: value for key, value in result.items() if key != "call"}
+        made.append(rest if "role" in rest else {"type": "tool_result", "name": call.get("name"), **rest})
+    return made
+
+
+def calls_beside(metadata: dict[str, Any]) -> list[Any]:
+    """The calls that stand beside the content, taken out of the metadata."""
+    written = [call for name in _CALL_LISTS for call in _listed(metadata, name)]
+    written += [metadata.pop(name) for name in _ONE_CALL if isinstance(metadata.get(name), Mapping)]
+    more = metadata.get("additional_kwargs")
+    if not written and isinstance(more, Mapping):
+        written = [call for name in _CALL_LISTS for call in more.get(name) or ()]
+        written += [more[name] for name in _ONE_CALL if isinstance(more.get(name), Mapping)]
+        if isinstance(more.get("tool_call_id"), str):
+            metadata.setdefault("tool_call_id", more["tool_call_id"])
+            metadata.setdefault("name", more.get("name"))
+    return written
+
+
+def calls_in(content: Any) -> tuple[list[Any], Any]:
+    """The calls in a text that is the JSON of calls, and what is left of the content."""
+    try:
+        value = orjson.loads(content) if isinstance(content, str) else None
+    except orjson.JSONDecodeError:
+        return [], content
+    calls = value if isinstance(value, list) else [value]
+    known = all(isinstance(call, Mapping) and isinstance(call.get("name"), str) for call in calls)
+    return (calls, None) if calls and known else ([], content)
+
+
+def result_in(answer: Any) -> Mapping[str, Any]:
+    """The answer in a call as a result; one in a list of one part is that of the part."""
+    if isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], Mapping):
+        part = plain_part(answer[0])
+        if kind_of(part) == "result":
+            return part
+    return {"content": answer}
+
+
+def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
+    """Take a list out of the metadata; none if there is none."""
+    value = metadata.get(name)
+    return list(metadata.pop(name)) if isinstance(value, list | tuple) else []
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

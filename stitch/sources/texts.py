@@ -1,0 +1,193 @@
+"""Plain text in which somebody speaks: chats, logs of chat rooms, transcripts, subtitles, and text with role marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+Lines = Iterable["tuple[int, bytes]"]
+Utterances = Iterator["tuple[int, Any]"]
+
+_BARE = r"(?P<bare>\d[\d/.:,T APMapm\u202f-]{3,30}?)\s+-\s+"
+_CLOCK = r"(?P<clock>(?:\d{4}-\d\d-\d\d[ T])?\d{1,2}:\d\d(?::\d\d)?)\s+(?=<)"
+_STAMP = rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]\s*|\((?P<round>\d[^)\n]{{3,40}})\)\s*|{_BARE}|{_CLOCK})?"
+_WHO = r"[^\W\d_][\w .'&()/-]{0,60}?"
+_WITHIN = r"\s*(?:[(\[](?P<within>\d[^)\]\n]{2,30})[)\]]\s*)?"
+_BOLD, _NICK = rf"\*\*(?P<who>{_WHO}):?\*\*:?", r"<\s{0,3}[@+%~&]?(?P<nick>[^<>\s]{1,40})>"
+_NAMED, _PHONE = rf"~?(?P<name>{_WHO}){_WITHIN}:", r"(?P<phone>\+\d[\d ()\u00a0-]{5,24}):"
+_PROMPT = r"(?P<prompt>(?i:user|assistant|human|ai|bot|system|you|model))>"
+_SPEAKER = re.compile(rf"{_STAMP}(?:{_BOLD}|{_NICK}|{_NAMED}|{_PHONE}|{_PROMPT})(?=\s|$)")
+"""How a line of plain text begins that says who speaks: `Ann:`, `[10:04] Ann:`, `1/2/26, 10:04 - Ann:`, `<ann>`."""
+
+_AT = r"(?P<clock>[\d-]{0,10}[ T]?\d{1,2}:\d\d(?::\d\d)?)"
+_NOTICE = re.compile(rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]|{_BARE}|{_AT})\s+(?P<said>.+)")
+_NO_SPEAKERS = frozenset(
+    {"note", "notes", "warning", "error", "errors", "todo", "example", "examples", "summary", "ps", "output", "input",
+     "result", "results", "step", "steps", "title", "subject", "date", "time", "usage", "code", "file", "files", "tip",
+     "tips", "hint", "total", "price", "total price", "address", "phone", "options", "details", "conclusion", "data",
+     "event", "role", "content", "messages"}
+)  # fmt: skip
+_ROLES = frozenset({"user", "human", "assistant", "ai", "bot", "model", "system", "tool", "you", "me", "prompt",
+                    "response", "chatgpt", "claude", "gemini", "copilot", "gpt", "gpt-4", "developer"})  # fmt: skip
+_HEADING = re.compile(r"#{1,6}\s+\W{0,3}(?P<who>[\w.-]{2,20})\W{0,3}$")
+_MARKED = re.compile(
+    r"<\|im_start\|>\s*(?P<chat>[\w-]{1,40})[^\n]{0,80}\n|<\|start_header_id\|>(?P<llama>[\w-]{1,40})<\|end_header_id\|>"
+)
+_MARKS = re.compile(r"<\|(?:im_end|eot_id|end_of_text|begin_of_text|endoftext)\|>")
+_CUE = re.compile(r"(?P<began>(?:\d\d:)?\d\d:\d\d[.,]\d{3})\s+-->\s+\S+")
+_VOICE = re.compile(r"<v(?:\.[\w.]+)?\s+(?P<who>[^>]{1,60})>")
+_TAKE = re.compile(rf"(?P<who>{_WHO})\s{{2,}}(?P<at>(?:\d{{1,2}}:)?\d{{1,2}}:\d\d)$")
+_LEADING = "\ufeff\u200e\u200f\u202a\u202b\u2068"
+
+
+def speaker_of(line: str) -> dict[str, Any] | None:
+    """Who speaks in a line, what, and when, if the line says so; None if it goes on with what was said before."""
+    line = line.strip().lstrip(_LEADING)
+    found = _SPEAKER.match(line)
+    if found is None:
+        return None
+    who = next(filter(None, map(found.group, ("who", "nick", "name", "phone", "prompt")))).strip()
+    stamp = next(filter(None, map(found.group, ("square", "round", "bare", "clock", "within"))), None)
+    if found["phone"] and stamp is None:
+        return None
+    if found["name"] and stamp is None and not _may_speak(who):
+        return None
+    spoken = {"role": who, "content": line[found.end() :].strip(_LEADING + " \t")}
+    return spoken | ({"timestamp": stamp.strip()} if stamp else {})
+
+
+def speaks(line: bytes) -> bool:
+    """Whether a line says who speaks."""
+    return speaker_of(line.decode("utf-8", "replace")) is not None
+
+
+def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utterances | None:
+    """What is said in a text, line numbers with messages; None if nobody speaks in its `head`.
+
+    Args:
+        head: Its first lines.
+        lines: All of them, of which no more are read than are asked for.
+    """
+    texts = [raw.decode("utf-8", "replace").strip() for _, raw in head]
+    whole = "\n".join(texts)
+    if texts and texts[0].startswith("# aider chat started at"):
+        return _aider(lines)
+    if _MARKED.search(whole + "\n"):
+        return _marked(lines)
+    if sum(map(bool, map(_CUE.match, texts))) > 1 or texts[:1] == ["WEBVTT"]:
+        return _subtitles(lines)
+    if len({heading for heading in map(_heading_of, texts) if heading}) > 1:
+        return _utterances(lines, begins=_under_heading)
+    if sum(map(bool, map(_TAKE.match, texts))) > 1:
+        return _utterances(lines, begins=_take_of)
+    if speaks(head[0][1]) or sum(speaks(raw) for _, raw in head) > 1:
+        return _utterances(lines, begins=speaker_of)
+    return None
+
+
+def _may_speak(who: str) -> bool:
+    """Whether a name is one, and not the beginning of a sentence that ends in a colon."""
+    words = re.sub(r"\([^)]*\)", " ", who).split()
+    if who.casefold() in _NO_SPEAKERS or not 0 < len(words) <= 5:
+        return False
+    return len(words) == 1 or all(not word[0].islower() or len(word) <= 3 for word in words[1:])
+
+
+def _utterances(lines: Lines, *, begins: Any) -> Utterances:
+    """The messages of a text: a line on which somebody `begins` to speak, and others that go on with it."""
+    number, spoken, said, titled = 0, None, list[str](), False
+    for line_number, raw in lines:
+        line = raw.decode("utf-8", "replace").strip()
+        begun = begins(line)
+        if begun is not None and spoken is None:
+            titled = begun["role"][:1].isupper()
+        # Where names are written with a capital, `code: x = 1` is what somebody says.
+        if begun is not None and titled and begun["role"][:1].islower() and "timestamp" not in begun:
+            begun = None
+        if begun is None and spoken is not None and "timestamp" in spoken and (notice := _NOTICE.match(line)):
+            stamp = next(filter(None, map(notice.group, ("square", "bare", "clock")))).strip()
+            begun = {"role": "notice", "content": notice["said"].strip(_LEADING + " "), "timestamp": stamp}
+        if begun is not None:
+            if said:
+                yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
+            number, spoken, said = line_number, begun, [begun["content"]]
+        else:
+            number = number or line_number
+            said.append(line)
+    yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
+
+
+def _heading_of(line: str) -> str | None:
+    found = _HEADING.match(line)
+    return found["who"].casefold() if found and found["who"].casefold() in _ROLES else None
+
+
+def _under_heading(line: str) -> dict[str, Any] | None:
+    heading = _heading_of(line)
+    return {"role": heading, "content": ""} if heading else None
+
+
+def _take_of(line: str) -> dict[str, Any] | None:
+    found = _TAKE.match(line)
+    return {"role": found["who"].strip(), "content": "", "timestamp": found["at"]} if found else None
+
+
+def _marked(lines: Lines) -> Utterances:
+    """Text in which marks of a chat template say whose turn it is."""
+    numbered = [(number, raw.decode("utf-8", "replace")) for number, raw in lines]
+    text = "".join(line for _, line in numbered)
+    found = list(_MARKED.finditer(text))
+    for turn, after in zip(found, [*found[1:], None], strict=True):
+        number = text.count("\n", 0, turn.start()) + numbered[0][0]
+        content = _MARKS.sub("", text[turn.end() : after.start() if after else len(text)]).strip()
+        yield number, {"role": turn["chat"] or turn["llama"], "content": content}
+
+
+def _subtitles(lines: Lines) -> Utterances:
+    """Subtitles: who speaks stands in a voice mark or before a colon, when in the line of the times."""
+    began, at, spoken = None, 0, list[str]()
+    for number, raw in lines:
+        line = raw.decode("utf-8", "replace").strip()
+        if found := _CUE.match(line):
+            if spoken:
+                yield at, _cue(spoken, began)
+            began, at, spoken = found["began"], number, []
+        elif began is not None and not line.isdecimal():
+            spoken.append(line)
+    if spoken:
+        yield at, _cue(spoken, began)
+
+
+def _cue(spoken: list[str], began: str | None) -> dict[str, Any]:
+    text = " ".join(spoken)
+    voice = _VOICE.search(text)
+    if voice:
+        return {
+            "role": voice["who"].strip(),
+            "content": re.sub(r"</?v[^>]{0,80}>", "", text).strip(),
+            "timestamp": began,
+        }
+    return {"role": "text", "content": text, **(speaker_of(text) or {}), "timestamp": began}
+
+
+def _aider(lines: Lines) -> Utterances:
+    """The history of Aider: headings are what the user asked, quotes what the program said."""
+    number, role, said, started = 0, "assistant", list[str](), None
+    for line_number, raw in lines:
+        line = raw.decode("utf-8", "replace").strip()
+        if line.startswith("# aider chat started at"):
+            began, text, started = "notice", line[2:], line.removeprefix("# aider chat started at").strip()
+        elif line.startswith("#### "):
+            began, text = "user", line[5:]
+        elif line.startswith(">"):
+            began, text = "notice", line[1:].strip()
+        else:
+            began, text = "assistant", line
+        if began != role and said:
+            yield number, {"role": role, "content": "\n".join(said), "session": started}
+            said = []
+        number, role = number if said else line_number, began
+        said.append(text)
+    if said:
+        yield number, {"role": role, "content": "\n".join(said), "session": started}
