@@ -176,3 +176,45 @@ def test_what_is_remembered_is_bounded() -> None:
         if i in (700, 1199):
             sizes.append(len(json.dumps(resolver.save())))
     assert sizes[1] < sizes[0] * 1.2
+
+
+def test_who_is_asked_about_from_the_start_is_found_where_an_answer_names_them() -> None:
+    history = (user("Why did he leave?"), agent("In 1933, Bankson nearly died after a fall."))
+    assert rewritten(*history, last="What was his first role?") == "What was Bankson's first role?"
+    assert rewritten(*history, last="What was her first role?") == "What was her first role?"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "He signed for Dundee Town in 1979.",  # a place or club is no person
+        'He recorded the song "Kentucky Snow".',
+        "After Elvira Presto left, the show went on.",
+        "He won an Emmy Award.",
+    ],
+)
+def test_a_person_is_somebody_who_did_something(told: str) -> None:
+    last = "What position did he play?"
+    assert rewritten(user("When did he start?"), agent(told), last=last) == last
+
+
+def test_what_goes_on_to_something_else_leaves_an_unproposed_thing_behind() -> None:
+    history = (user("I watched Harbor Lights. Then I painted a fence."), agent("Nice!"))
+    assert rewritten(*history, last="How did it go?") == "How did it go?"
+
+
+def test_this_thing_of_a_kind_is_called_by_its_title() -> None:
+    history = (user("What came next?"), agent('In 2004 they released their fifth album, "Light Years".'))
+    assert rewritten(*history, last="Did this album sell?") == 'Did the album "Light Years" sell?'
+
+
+def test_several_who_acted_are_not_one_group() -> None:
+    history = (user("Who was there?"), agent("The Harbor Band played and the Millers danced. Ann Lake sang."))
+    assert rewritten(*history, last="Did they stay?") == "Did they stay?"
+
+
+def test_a_person_who_was_told_of_again_and_again_is_remembered_longer() -> None:
+    history = [user("Did Larson play?"), agent("Larson left Celtic in 2004. In 2005, Larson won the cup.")]
+    for _ in range(3):
+        history += [user("What else?"), agent("I don't know.")]
+    assert rewritten(*history, last="Where did he go?") == "Where did Larson go?"

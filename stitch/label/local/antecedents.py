@@ -31,12 +31,15 @@ _MORE = 0.3
 _MOST = 2.0
 _FADE = 0.7
 _HEADING = 3.0
+_CENTRAL = 0.4
+_OFTEN = 5
 
 _MAX_LISTED = 12
 _MAX_TOGETHER_CHARS = 100
 _AND = re.compile(r",? ?(?:and|or|&|vs\.?|,)? ?(?:the |an? )?", re.IGNORECASE)
+_JOINED = re.compile(r" (?:and|or|&|vs\.?) ")
 _LATELY = 12
-_ITEM = re.compile(r"(?:^|[\s(])(?:\d{1,2}[.)]|[-*\u2022])\s+\**([^:.;,*\n(]{2,60})")
+_ITEM = re.compile(r"(?:(?:^|[\s(])\d{1,2}[.)]|(?:^|\n) *[-*\u2022])\s+\**([^:.;,*\n(]{2,60})")
 _PRICE = re.compile(r"[$\u20ac\u00a3] ?(\d[\d,]*(?:\.\d+)?)")
 _SLOT = re.compile(
     r"\b(?:for|as) (?:the |our |my |an? )?([a-z]{3,})(?= (?:is|are|could|would|might|may|can)\b|[.,;?!]|$)"
@@ -72,8 +75,18 @@ class Referent:
     """Somebody said what it is, or put it forward."""
     placed: bool = False
     """It was named only as where something is."""
+    since: int = 0
+    """When it was first named, in steps."""
+    proposed: bool = False
+    """Somebody put it forward in so many words: "one idea is X", "X is a bistro"."""
+    sure: bool = False
+    """A capital inside a sentence shows that it is a name."""
+    acted: int = 0
+    """How often it did something: "X left"."""
+    titled: bool = False
+    """It stood in quotation marks."""
     stands: dict[str, int] = field(default_factory=dict)
-    """How often each kind of pronoun stood for it: `person`, `thing`, `group`."""
+    """How often each kind of pronoun stood for it: `person` (and `he` or `she`), `thing`, `group`."""
     price: float | None = None
     """What was last said to be its price."""
 
@@ -112,6 +125,8 @@ class Antecedents:
     """When that was, in steps."""
     together: str = ""
     """The words of that step that name them in one breath ("Da Vinci and Royal Spice"); empty if none do."""
+    unbound: dict[str, int] = field(default_factory=dict)
+    """When `he` and `she` first stood for somebody whom nothing had named, in steps."""
 
     def find(self, name: str) -> Referent | None:
         """Return the referent with this name, or the strongest whose longer or shorter name it is."""
@@ -145,7 +160,7 @@ class Antecedents:
         weight = _LEADING if found.leads or alone else _MENTIONED
         referent = self.find(found.text)
         if referent is None:
-            referent = Referent(found.text, step, last=self.clock, placed=True)
+            referent = Referent(found.text, step, last=self.clock, placed=True, since=self.clock)
             self.referents[name_key(found.text)] = referent
             if len(self.referents) > _MAX_REFERENTS:
                 self._forget()
@@ -155,6 +170,10 @@ class Antecedents:
             self.referents[name_key(found.text)] = referent
         referent.presented |= found.presented or (alone and not found.placed and " " in found.text)
         referent.placed &= found.placed
+        referent.acted += found.acts
+        referent.titled |= found.titled
+        referent.sure |= found.sure
+        referent.proposed |= found.presented and " " in found.text and not found.placed
         self._strengthen(referent, weight * (_BESIDE if beside else 1.0))
         return referent
 
@@ -178,7 +197,9 @@ class Antecedents:
     def strength(self, referent: Referent) -> float:
         """How much the referent is in mind now."""
         faded: float = referent.salience * _FADE ** (self.clock - referent.last)
-        return faded + _HEADING if referent.heading else faded
+        stood = referent.stands.get("person", 0)
+        central = min(referent.acted + stood, _OFTEN) - 1 if stood else 0
+        return faded + (_HEADING if referent.heading else _CENTRAL * max(0, central))
 
     def rank(self) -> list[tuple[float, Referent]]:
         """Return the referents with their strength, strongest first."""
@@ -294,6 +315,7 @@ class Antecedents:
             listed=list(data["listed"]),
             listed_at=data["listed_at"],
             together=data["together"],
+            unbound=data.get("unbound", {}),
         )
 
 
@@ -312,7 +334,7 @@ def _together(text: str, spoken: Sequence[tuple[int, str]]) -> str:
         end = start + len(name)
         if _AND.fullmatch(text, end, following) and text.startswith(other, following):
             run = (run if run and text[:end].endswith(run) else name) + text[end : following + len(other)]
-    return run if len(run) <= _MAX_TOGETHER_CHARS else ""
+    return run if len(run) <= _MAX_TOGETHER_CHARS and _JOINED.search(run) else ""
 
 
 def _claim(items: list[Raised], slot: str) -> list[Raised]:

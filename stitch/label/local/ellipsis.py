@@ -1,4 +1,7 @@
-"""Fills in what an utterance leaves out because earlier ones supply it: "that part", "a Thai one", "I don't care"."""
+"""Fills in what an utterance leaves out because earlier ones supply it: "that part", "a Thai one", "I don't care".
+
+More than 400 lines because the patterns of each kind of gap, which are data, stand beside the code that fills it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import NamedTuple
 from stitch.core import ReferenceRewrite
 from stitch.label.local.antecedents import Referent
 from stitch.label.local.language import FUNCTION_WORDS, is_verb, listed, noun_phrases, singular
-from stitch.label.local.names import RELATIONAL_NOUN, NameMention
+from stitch.label.local.names import NOT_NAMES, RELATIONAL_NOUN, NameMention
 
 MAX_REMEMBERED = 6
 """How many earlier steps are searched for what an utterance leaves out."""
@@ -59,9 +62,16 @@ _DEMONSTRATIVE = re.compile(
     r"(?:^|[.,?!;] ?|(?P<lead>[\w']+) )(?P<which>that|this|the same) (?P<noun>[a-z]{3,}(?: [a-z]{3,})?)\b", _I
 )
 _TIMES = listed("time times year season period day week month night point way case moment era decade age")
-_VAGUE = listed("price specific particular certain different new good best great nice special big same other")
+_VAGUE = listed(
+    """price specific particular certain different new good best great nice special big same other
+    upcoming next previous current final second third fourth fifth sixth seventh eighth ninth tenth"""
+)
 
+_TITLE = r"(\"[^\"]{2,60}\"|(?:[A-Z][\w'&-]*(?: (?:of|the|a|in|and|to|for|&) (?=[A-Z]))? ?)+)"
+_NOT_TITLES = NOT_NAMES | {"i"}
 _THERE = re.compile(r"(?P<before>[a-z]+) (?P<there>there)(?=\s*(?:[.,?!;]|and\b|$))")
+_NAMED = re.compile(r"[\w,] [A-Z][a-z]")
+_MAX_PLACED_AGO = 4
 _NOT_BEFORE_THERE = listed("still is are was were in out up over back hi hey hello being been get getting got from")
 _WITH = re.compile(
     r"\b(?:in|on|at|near|within|around) (?:the |an? )?[\w'-]+(?: [\w'-]+){0,2}?(?: of (?:the )?[\w-]+)?"
@@ -232,13 +242,41 @@ def _demonstratives(text: str, said: Sequence[Said], role: str, focus: Referent 
         if clause or not first.islower() or first in FUNCTION_WORDS or is_verb(first) or first in _TIMES:
             continue
         wish = _wish(said, role) if focus is not None and not focus.heading else None
-        if focus is not None and wish is not None and singular(first) == singular(wish.noun):
+        if (
+            focus is not None
+            and wish is not None
+            and singular(first) == singular(wish.noun)
+            and _is_new(focus, said, role)
+        ):
             end = match.start("noun") + len(first)
             yield _rewrite(match.start("which"), end, focus.name, 0.7, antecedent=focus.step)
+            continue
+        if title := _title(first, said):
+            yield _rewrite(match.start("which"), match.start("noun") + len(first), f"the {first} {title}", 0.7)
             continue
         modifiers = _modifiers(match["noun"].lower(), said) or _modifiers(first, said)
         if modifiers:
             yield _rewrite(*match.span("which"), f"the {modifiers}", 0.7)
+
+
+def _is_new(focus: Referent, said: Sequence[Said], role: str) -> bool:
+    """Whether the thing was named after the wish for one of its kind."""
+    for place in range(len(said) - 1, -1, -1):
+        if said[place].role == role and _SEEKS.search(said[place].text):
+            return any(focus.name.lower() in later.text.lower() for later in said[place:])
+    return False
+
+
+def _title(noun: str, said: Sequence[Said]) -> str:
+    """What the thing of this kind that was last spoken of is called: "their fifth album, Light Years"."""
+    for earlier in reversed(said):
+        if f" {noun}" not in earlier.text:
+            continue
+        titles: list[str] = re.findall(rf" {noun},? (?:called |named |titled |entitled )?{_TITLE}", earlier.text)
+        names = [title.strip() for title in titles if title.split("'")[0].strip().lower() not in _NOT_TITLES]
+        if names:
+            return names[-1]
+    return ""
 
 
 def _modifiers(noun: str, said: Sequence[Said]) -> str:
@@ -258,15 +296,20 @@ def _modifiers(noun: str, said: Sequence[Said]) -> str:
 
 
 def _tells_nothing(word: str) -> bool:
-    return not word.replace("-", "").isalnum() or word.lower() in FUNCTION_WORDS or word.lower() in _VAGUE
+    low = word.lower()
+    return not word.replace("-", "").isalnum() or low in FUNCTION_WORDS or low in _VAGUE or low.endswith("ly")
 
 
 def _places(text: str, said: Sequence[Said]) -> Iterator[ReferenceRewrite]:
     match = _THERE.search(text)
-    if match is None or match["before"] in _NOT_BEFORE_THERE:
+    if match is None or match["before"] in _NOT_BEFORE_THERE or _NAMED.search(text, 0, match.start()):
         return
-    for earlier in reversed(said):
-        places = [place for place in _WITH.findall(earlier.text) if place[0].islower() and _SPATIAL.search(place)]
+    for earlier in reversed(said[-_MAX_PLACED_AGO:]):
+        places = [
+            place
+            for place in _WITH.findall(earlier.text)
+            if place[0].islower() and _SPATIAL.search(" " + place.split()[-1])
+        ]
         if places:
             yield _rewrite(*match.span("there"), places[-1], 0.6)
             return

@@ -163,12 +163,12 @@ _TRACES: Mapping[str, re.Pattern[str]] = {
 }
 """What stands in lower case in every match of a pattern, and takes less time to look for; for ASCII texts alone."""
 
-_PLACE_SUFFIX = listed(
+PLACE_SUFFIX = listed(
     """airport avenue bay beach bridge city county court district garden gardens hall harbor hill hills island lake
     lane market mountain museum park plaza port quarter river road square station street terminal tower town valley
     village"""
 )
-_ORGANIZATION_SUFFIX = listed(
+ORGANIZATION_SUFFIX = listed(
     """agency airlines airways association bank bar bistro cafe center centre clinic club college committee company
     corp corporation council dining diner foundation grill group hospital hotel house inc inn institute kitchen lab
     labs llc lodge ltd office pub resort restaurant salon school services shop spa store studio theatre theater
@@ -265,9 +265,9 @@ def _name(text: str, start: int, value: str) -> FoundMention | None:
     if len(value) < 2 or _CALENDAR.fullmatch(value):
         return None
     last = parts[-1].lower().removesuffix("'s")
-    if last in _PLACE_SUFFIX:
+    if last in PLACE_SUFFIX:
         kind = "place"
-    elif last in _ORGANIZATION_SUFFIX:
+    elif last in ORGANIZATION_SUFFIX:
         kind = "organization"
     elif _PERSON_BEFORE.search(before):
         kind = "person"

@@ -18,6 +18,10 @@ NOT_NAMES = FUNCTION_WORDS | listed(
     nine ten wait cause uh um wow ugh aw aww woah whoa congrats lol"""
 )
 """Function words and the words that open sentences with a capital: never a name by themselves."""
+_OPEN_NAMES = listed(
+    "first last good great nice cool perfect fine never always once forever every all just still one two three"
+)
+"""Words of `NOT_NAMES` with which a name may begin in the middle of a sentence ("play Good Years")."""
 _CALENDAR = listed(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec"""
@@ -28,7 +32,7 @@ _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 _CAPITAL = r"[A-Z\u00c0-\u00de][\w&'-]*"
 _JOIN = r"(?<=\b[A-Z])\. ?|(?<=Mr|Ms|Dr|St)\. |(?<=Mrs)\. | of the | of | de la | de | la | du | van | von | & | "
-_NAME = re.compile(rf"{_CAPITAL}(?:(?:{_JOIN}){_CAPITAL})*")
+_NAME = re.compile(rf"(?<![\w-]){_CAPITAL}(?:(?:{_JOIN}){_CAPITAL})*")
 _SAYS_WHAT = (
     r"(?:(?:is|was) (?:an?|in|at|on|located|situated|the)\b|serves|offers|has an?\b|would (?:fit|be)\b|"
     r"(?:phone number|address|number|postcode|price) is\b)"
@@ -56,9 +60,36 @@ _PLACE = re.compile(
 _LOCATED = re.compile(r"(?:located|situated|address is|they are|live[sd]?)(?: (?:at|on|in))?(?: the)?$", re.IGNORECASE)
 _STREET = re.compile(r"\b(?:Road|Street|Avenue|Lane|Drive|Boulevard|Rd|St|Ave)\b")
 _STREET_NUMBER = re.compile(r"\d[a-zA-Z]? $")
-_PEOPLE = re.compile(r"(?:ese|nish|lish|tish|rish|kish|dish|[lrsdnb]ian|ean|ican|Thai|Greek|French|Dutch)$")
+_PEOPLE = re.compile(r"(?:ese|nish|lish|wish|tish|rish|kish|dish|[lrsdnb]ian|ean|ican|Thai|Greek|French|Dutch)$")
 _NUMBERED = re.compile(r" #?\d")
 _NEXT_WORD = re.compile(r" ([a-z][\w']*)")
+
+_DOES = re.compile(
+    r"(?: \([^()]{1,40}\))?,?(?: who| which)?(?: (?:also|then|later|first|soon|always|often|again|once|still|just|"
+    r"has|had|have|[a-z]+ly))* (?P<verb>[a-z]+)\b(?! by\b)"
+)
+_ASKED_OF = re.compile(
+    r"\b(?:did|does|do)(?:n't)?(?: the)?$|(?:^|[.?!] |\b(?:who|what|where|when|why|how|which)\b[^.?!,]{0,24} )"
+    r"(?:was|is|were|are|has|had|have|can|could|will|would|should)(?: the)?$",
+    re.IGNORECASE,
+)
+_BORN = re.compile(r" (?:is|was) (?:an?|the|one|also|best|well|known|born|named|raised|married|elected)\b")
+_PAST = listed(
+    """beat became began bet bit blew bore bought broke brought built came caught chose dealt did drank drew drove dug
+    fell fled flew forgot fought found froze gave got grew had heard held hid kept knew laid led left lent let lost
+    made meant met paid put quit ran rang read rode rose said sang sank sat saw sent set shook shot shut slept slid sold
+    sought spent spoke spread stole stood struck stuck swam swore swung taught thought threw told took tore was went
+    were woke won wore wrote"""
+)
+_HAS = re.compile(r" (?:had|has|called|named) (?:his|her|their|been|to|an?|the|no)\b|'s [a-z]")
+_BESIDE_BEFORE = re.compile(
+    r"(?:^|[\s,])(?:(?i:after|when|while|before|as|since|once|although|because|if|which|where|until)|[A-Z][\w'-]+ and)"
+    r"(?: the)?$"
+)
+_DETERMINED = re.compile(r"(?:\b(?:the|an?|my|your|his|her|our|their|this|that)|'s)(?: [a-z]+)?$", re.IGNORECASE)
+_AFTER_OF = re.compile(r"\b(?:with|of|by|for|from|to|at|about)(?: the)?$", re.IGNORECASE)
+_KIND_BEFORE = re.compile(r"\b(?:titled|entitled|album|song|single|film|movie|book|novel|series|show|game|play)$")
+_NOT_DOING = listed("located situated based called named titled entitled dated related titled need red bed shed")
 
 _UNIT = re.compile(r"\b([A-Za-z]{3,12}) ?#? ?(\d{1,4})\b")
 _WORD = re.compile(r"[a-z\d]+")
@@ -89,6 +120,12 @@ class NameMention(NamedTuple):
     """The text says what it is, or puts it forward: "X is a bistro", "how about X?"."""
     placed: bool
     """It is where something is or goes: "in X", "to X"."""
+    acts: bool = False
+    """It does something: "X left", "when did X leave?"."""
+    titled: bool = False
+    """It stands in quotation marks: the title of something."""
+    sure: bool = True
+    """False if its capital may only be that of a sentence that it opens."""
 
 
 def plain(text: str) -> str:
@@ -129,11 +166,14 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
     while words and (words[0].lower().strip(".'") in NOT_NAMES or words[0].lower() in _CALENDAR):
         if words[0] == "The" and len(words) > 1 and words[1].lower() not in NOT_NAMES:
             break
+        if not opens and len(words) > 1 and words[0].lower() in _OPEN_NAMES:
+            break
         start += len(words[0]) + 1
         words = words[1:]
-    while len(words) > 1 and (words[-1].lower() in _CALENDAR or words[-1] == "I"):
+    while len(words) > 1 and (words[-1].lower() in _CALENDAR or words[-1] == "I" or words[-1].startswith("I'")):
         words = words[:-1]
-    if opens and words and words[0].endswith("ly"):
+    doing = len(words) > 1 and words[0].endswith("ing") and is_verb(words[0].lower())
+    if opens and words and (doing or words[0].endswith(("ly", "in'"))):
         start += len(words[0]) + 1
         words = words[1:]
     if opens and len(words) > 1 and is_verb(words[0].lower(), base=True):
@@ -143,7 +183,7 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
     opens = opens and words_found.startswith(words[0]) if words else False
     name = " ".join(words).removesuffix("'s").rstrip("'-.")
     end = start + len(name)
-    if len(name) < 2 or all(word.lower().rstrip(".") in _CALENDAR for word in words):
+    if len(name) < 2 or name.lower() in NOT_NAMES or all(word.lower().rstrip(".") in _CALENDAR for word in words):
         return None
     if _STREET_NUMBER.search(text, max(0, start - 8), start) or _STREET.search(name) or _LOCATED.search(before):
         return None
@@ -151,22 +191,56 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
         return None
     following = _NEXT_WORD.match(text, end)
     next_word = following.group(1) if following else ""
-    says_what = _SAYS_WHAT_AFTER.match(text, end) is not None
+    says_what = _SAYS_WHAT_AFTER.match(text, end) is not None and _AFTER_OF.search(before) is None
+    sure = True
+    asked_of = _ASKED_OF.search(before) is not None
     if len(words) == 1:
-        acts = next_word in _AUXILIARIES or is_verb(next_word)
+        acts = next_word in _AUXILIARIES or next_word in _PAST or is_verb(next_word)
         if _NUMBERED.match(text, end):
             return None
         if opens and (not says_what or name.endswith("ing") or is_verb(name.lower())):
-            return None
+            common = name.endswith(("ing", "ly")) or (name.endswith("s") and not name.endswith("ss"))
+            if len(name) < 4 or common or is_verb(name.lower()) or not _acts_plainly(text, end):
+                return None
+            sure = False
         if opens and re.search(rf"\b{re.escape(name.lower())}\b", text):
             return None
-        if next_word and not acts and next_word not in NOT_NAMES and not next_word.endswith("ed"):
+        acts = acts or asked_of
+        if next_word and not acts and next_word not in NOT_NAMES and not next_word.endswith(("ed", "ly")):
             return None
     presented = says_what or _PRESENTS.search(before) is not None
     placed = _PLACED.search(before) is not None or _PLACE.search(name) is not None
+    modifies = len(words) > 1 and (words[0] == "The" or _DETERMINED.search(before) is not None)
+    if modifies and next_word and next_word not in NOT_NAMES and not _acts(text, end) and not next_word.endswith("ly"):
+        return None
     if before.endswith((" the", "The")) and not name.startswith("The "):
         start, name = start - 4, f"the {name}"
-    return NameMention(start, end, name, opens or presented, presented, placed)
+    titled = (start > 0 and text[start - 1] in "\"'") or _KIND_BEFORE.search(before) is not None
+    acts = not placed and (
+        asked_of or (_acts(text, end) and not _BESIDE_BEFORE.search(text[max(0, start - 24) : start].rstrip()))
+    )
+    return NameMention(start, end, name, opens or presented, presented, placed, acts, titled, sure)
+
+
+def _acts(text: str, end: int) -> bool:
+    """Whether the name that ends here is followed by what it does."""
+    does = _DOES.match(text, end)
+    if does is None:
+        return False
+    verb = does["verb"]
+    if verb in _AUXILIARIES:
+        return True
+    if verb in _NOT_DOING:
+        return False
+    return verb in _PAST or verb.endswith("ed") or (is_verb(verb) and not is_verb(verb, base=True))
+
+
+def _acts_plainly(text: str, end: int) -> bool:
+    """As `_acts`, where a thing would hardly do so: it "grew up", it "was born"."""
+    if _BORN.match(text, end) or _HAS.match(text, end):
+        return True
+    does = _DOES.match(text, end)
+    return does is not None and does["verb"] not in _AUXILIARIES and _acts(text, end)
 
 
 def _typed_names(text: str) -> list[NameMention]:

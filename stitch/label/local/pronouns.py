@@ -8,17 +8,23 @@ from typing import NamedTuple
 
 from stitch.label.local.antecedents import Antecedents, Referent
 from stitch.label.local.language import FUNCTION_WORDS, listed, noun_phrases
-from stitch.label.local.names import RELATIONAL_NOUN, name_key
+from stitch.label.local.mentions import ORGANIZATION_SUFFIX, PLACE_SUFFIX
+from stitch.label.local.names import RELATIONAL_NOUN, NameMention, name_key
 
 _MIN_CONFIDENCE = 0.51
 _MAX_AGE_STEPS = 4
 """How long ago something that no heading names may have been spoken of."""
+_MAX_OBSERVED_CHARS = 300
+_MAX_AGE_CENTRAL = 10
+"""How long ago something that was told of again and again may have been spoken of."""
 
 _KINDS = {
     **dict.fromkeys(("he", "she", "him", "her", "his", "hers"), "person"),
     **dict.fromkeys(("they", "them", "their", "theirs"), "group"),
     **dict.fromkeys(("it", "its"), "thing"),
 }
+_GENDER = {"he": "he", "him": "he", "his": "he", "she": "she", "her": "she", "hers": "she"}
+_OTHER = {"he": "she", "she": "he"}
 _OWNING = listed("his hers their theirs its")
 _PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|they|them|their|theirs|it|its)\b(?!-?self|-?selves)", re.IGNORECASE)
 _EMPTY_IT = re.compile(
@@ -28,11 +34,11 @@ _EMPTY_IT = re.compile(
     r"[Ii]t (?:depends|rains|snows|says|matters|does(?:n't| not) matter|"
     r"(?:seems|appears|looks|sounds) (?:that|as|like (?:i|you|we|they|he|she|it|there)))\b|"
     r"[Ii]t(?:'s| is| was| would be|'d be) (?:(?:so |very |really |too |pretty |just |also )?\w+ |"
-    r"an? (?:\w+ )?(?:idea|pleasure|shame|thing) )(?:to|that|if|when|how)\b|"
+    r"an? (?:\w+ )?(?:idea|pleasure|shame|thing) )(?:to|that|if|when|how|of you|of him|of her)\b|"
     r"[Ii]t(?:'s| is| was|'ll be| will be) (?:[A-Z]|my\b|(?:the )?\d)|[Ii]t(?: will|'ll) take\b",
 )
 _IDIOM = re.compile(
-    r"\b(?:appreciate|hear|believe|mean|guess|keep|make|making|take|taking|pull|pulled|totally get|that's|that is|"
+    r"\b(?:appreciate|expect|get|got|hear|believe|mean|guess|keep|make|making|take|taking|pull|pulled|that's|that is|"
     r"think about|thought about|talk about) $",
     re.IGNORECASE,
 )
@@ -44,6 +50,14 @@ _PERSON_NOUN = re.compile(
 )
 _PERSON_NAME = re.compile(
     r"(?!The )(?:(?:[A-Z]\.?|[A-Z][a-z\u00df-\u00ff'-]+[\w'-]*\.?|de|la|du|van|von|of)(?: |$)){1,5}"
+)
+_HAPPENINGS = listed(
+    """award awards bowl championship championships cup festival games league prize records series show tour war"""
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
+_TOLD = re.compile(
+    r"(?<!\bis )(?<!'s )(?<!\bwas )(?<!\bbe )(?<!\blike )(?<!\bas )(?<!\bfor )(?<!\bwith )(?<!\bof )(?<!\bsuch )"
+    r"(?<!\bsounds )\b(?:an?|my|our|another) (?:[\w'-]+ ){0,2}?(?P<noun>[a-z]{3,})(?=[ ,.!?;]|$)"
 )
 _INDEFINITE = re.compile(r"\ban? [^.!?]*[.!?]", re.IGNORECASE)
 _DETERMINER = re.compile(
@@ -63,6 +77,8 @@ class Stood(NamedTuple):
     """`person`, `thing`, `group`; `several` if it stands for more than the referent."""
     referent: Referent
     confidence: float
+    gender: str = ""
+    """`he` or `she`; empty for other pronouns."""
 
 
 def resolve_pronouns(
@@ -104,38 +120,90 @@ def resolve_pronouns(
         if ranked is None:
             ranked = known.rank()
         if not ranked:
+            known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
             return
         if kind == "group" and known.together and known.clock - known.listed_at == 1 and not ranked[0][1].heading:
             first = known.find(known.listed[0])
-            if first is not None and _free(text, match, kind, first, before):
+            if first is not None and _free(text, match, kind, first, known, before):
                 replacement = known.together + ("'s" if word in _OWNING else "")
                 yield Stood(match.start(), match.end(), replacement, "several", first, 0.6)
             continue
-        best = choose(ranked, known, kind=kind, speakers=speakers)
+        best = choose(ranked, known, kind=kind, speakers=speakers, gender=_GENDER.get(word, ""))
         if best is None:
+            known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
             continue
         referent, confidence = best
-        if confidence < _MIN_CONFIDENCE or not (blanked or _free(text, match, kind, referent, before)):
+        if confidence < _MIN_CONFIDENCE or not (blanked or _free(text, match, kind, referent, known, before)):
             continue
         done.add(kind)
         owns = word in _OWNING or (word == "her" and _owns(text, match.end()))
         ending = "'s" if owns and not referent.name.endswith("'s") else ""
         name = referent.name[0].upper() + referent.name[1:] if match.group()[0].isupper() else referent.name
-        yield Stood(match.start(), match.end(), name + ending, kind, referent, round(confidence, 3))
+        yield Stood(
+            match.start(), match.end(), name + ending, kind, referent, round(confidence, 3), _GENDER.get(word, "")
+        )
+
+
+def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked: str) -> None:
+    """Take in which pronouns stand for a name inside a text, and whom an answer names that the question did not.
+
+    Args:
+        text: What was said, as `plain` reads it.
+        spoken: The names in it, in order.
+        asked: The question that it answers, if any, with its pronouns replaced as far as they could be.
+    """
+    names = [(mention, referent) for mention, referent in spoken if not mention.placed and not mention.titled]
+    if not names:
+        return
+    first, named = names[0]
+    open_ones = {match.group().lower() for match in _PRONOUN.finditer(asked)} if first.acts else set[str]()
+    for word in sorted(open_ones & _GENDER.keys()):
+        _count(named, word)
+    if not first.acts:
+        return
+    for match in _PRONOUN.finditer(text, first.end, first.end + _MAX_OBSERVED_CHARS):
+        word = match.group().lower()
+        before = {id(referent) for mention, referent in names if mention.start < match.start()}
+        if len(before) > 1:
+            return
+        if word in _GENDER or word == "their":
+            _count(named, word)
+            return
+
+
+def _count(referent: Referent, word: str) -> None:
+    for kind in filter(None, (_KINDS[word], _GENDER.get(word))):
+        referent.stands[kind] = referent.stands.get(kind, 0) + 1
 
 
 def choose(
-    ranked: Sequence[tuple[float, Referent]], known: Antecedents, *, kind: str, speakers: Collection[str]
+    ranked: Sequence[tuple[float, Referent]],
+    known: Antecedents,
+    *,
+    kind: str,
+    speakers: Collection[str],
+    gender: str = "",
 ) -> tuple[Referent, float] | None:
     """The strongest referent that the pronoun may stand for, with how clearly it stands out."""
     fitting: list[tuple[float, Referent]] = []
     for strength, referent in ranked:
-        old = not referent.heading and known.clock - referent.last > _MAX_AGE_STEPS
+        age = known.clock - referent.last
+        old = not referent.heading and age > (
+            _MAX_AGE_STEPS if referent.acted + referent.stands.get("person", 0) < 2 else _MAX_AGE_CENTRAL
+        )
         if strength <= 0 or old or name_key(referent.name) in speakers or not _may_be(referent, kind):
             continue
+        if gender and not referent.heading:
+            late = referent.since > known.unbound.get(gender, known.clock)
+            if referent.stands.get(_OTHER[gender]) or (late and referent.acted + referent.stands.get(gender, 0) < 2):
+                continue
         if not fitting and not _is_sure(referent, kind):
             return None
         fitting.append((strength, referent))
+    if fitting and kind == "group" and not fitting[0][1].heading:
+        others = (other for _, other in ranked if other.last == fitting[0][1].last and other is not fitting[0][1])
+        if any(other.acted and not other.placed for other in others):
+            return None
     if not fitting:
         return None
     rest = fitting[1][0] if len(fitting) > 1 else 0.0
@@ -147,10 +215,21 @@ def _may_be(referent: Referent, kind: str) -> bool:
     if referent.heading:
         return kind != "thing" or not referent.stands.get("person")
     if kind == "person":
-        if referent.placed or referent.stands.get("thing"):
+        if referent.placed or referent.titled or referent.stands.get("thing") or not _is_person(referent):
             return False
         return _PERSON_NAME.fullmatch(referent.name) is not None
+    if kind == "group" and (
+        referent.titled or not (referent.acted or referent.proposed or referent.stands.get("group"))
+    ):
+        return False
     return not (referent.stands.get("person") or (referent.placed and not referent.presented))
+
+
+def _is_person(referent: Referent) -> bool:
+    """Whether it did something or a person's pronoun stood for it, and its name is not that of a place or a company."""
+    last = referent.name.rsplit(" ", 1)[-1].lower()
+    known = referent.stands.get("person") or referent.acted > (0 if referent.sure else 1)
+    return bool(known) and last not in PLACE_SUFFIX and last not in ORGANIZATION_SUFFIX and last not in _HAPPENINGS
 
 
 def _is_sure(referent: Referent, kind: str) -> bool:
@@ -164,7 +243,7 @@ def _is_empty(text: str, start: int) -> bool:
     return _EMPTY_IT.match(text, start) is not None or _IDIOM.search(text[max(0, start - 20) : start]) is not None
 
 
-def _free(text: str, match: re.Match[str], kind: str, referent: Referent, before: str) -> bool:
+def _free(text: str, match: re.Match[str], kind: str, referent: Referent, known: Antecedents, before: str) -> bool:
     """Whether nothing nearer competes, and the pronoun is no empty one."""
     start = match.start()
     ahead = text[:start]
@@ -172,6 +251,12 @@ def _free(text: str, match: re.Match[str], kind: str, referent: Referent, before
         if not referent.heading and _INDEFINITE.search(ahead):
             return False
         return _PERSON_NOUN.search(ahead) is None and (referent.heading or _PERSON_NOUN.search(before) is None)
+    if (
+        kind == "thing"
+        and not (referent.heading or (referent.proposed and known.clock - referent.last < 4))
+        and _outdone(referent.name, before, near=bool(referent.stands.get("thing")))
+    ):
+        return False
     for phrase in noun_phrases(ahead):
         if RELATIONAL_NOUN.match(phrase.head):
             continue
@@ -180,6 +265,18 @@ def _free(text: str, match: re.Match[str], kind: str, referent: Referent, before
         if kind == "thing" and _DETERMINER.search(ahead[: phrase.start]):
             return False
     return True
+
+
+def _outdone(name: str, before: str, *, near: bool) -> bool:
+    """Whether the step before went on to something else after it named the thing, or did not name it."""
+    place = before.lower().rfind(name.lower())
+    end = _SENTENCE_END.search(before, place + len(name)) if place >= 0 else None
+    if place >= 0 and end is None:
+        return False
+    if place < 0 and not near:
+        return True
+    told = _TOLD.finditer(before, end.end() if end is not None else 0)
+    return any(RELATIONAL_NOUN.match(match["noun"]) is None for match in told)
 
 
 def _owns(text: str, end: int) -> bool:

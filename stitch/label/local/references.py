@@ -14,7 +14,7 @@ from stitch.label.local.antecedents import Antecedents, distinct
 from stitch.label.local.counting import find_counting
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
 from stitch.label.local.names import NameMention, find_names, last_unit, name_key, plain
-from stitch.label.local.pronouns import Stood, choose, resolve_pronouns
+from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
 
 MAX_CONTEXT_CHARS = 300
 _MAX_COMPLETED_CHARS = 400
@@ -22,6 +22,7 @@ _MAX_RAISING_CHARS = 400
 _MAX_TOPICS = 3
 _MAX_RAISED_AT_ONCE = 8
 _MAX_SPEAKERS = 64
+_MAX_LISTED_AGO = 6
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _HEADING_ROLES = frozenset({"system", "title", "topic", "heading"})
@@ -139,7 +140,9 @@ class ReferenceResolver:
                 best = known.cheapest(dearest=phrase.dearest)
                 name, antecedent = (best.name, best.step) if best is not None else (None, None)
             elif phrase.listed:
-                name = _nth(known.listed, phrase.number) if len(known.listed) > 1 else None
+                recent = known.clock - known.listed_at <= _MAX_LISTED_AGO and phrase.start < _MAX_COMPLETED_CHARS
+                recent = recent and len(known.listed) > 1
+                name = _nth(known.listed, phrase.number) if recent else None
                 referent = known.find(name) if name is not None else None
                 antecedent = referent.step if referent is not None else None
             else:
@@ -183,6 +186,8 @@ class ReferenceResolver:
         stood = [found for found in stood if found.kind != "several"]
         for found in stood:
             known.stand_for(found.referent, kind=found.kind)
+            if found.gender:
+                found.referent.stands[found.gender] = found.referent.stands.get(found.gender, 0) + 1
         for phrase in counted:
             referent = known.find(phrase.name)
             if referent is not None:
@@ -191,9 +196,12 @@ class ReferenceResolver:
         beside = bool(stood or counted)
         raising = text[:_MAX_RAISING_CHARS]
         spoken = []
+        told = []
         for mention in names:
             referent = known.mention(mention, step=step.id, alone=alone, beside=beside)
             spoken.append((mention.start, referent.name))
+            told.append((mention, referent))
+        observe(text, told, asked=self._said[-1].text if self._said and self._said[-1].role != step.role else "")
         raised = [
             (name, _around(text, mention))
             for (_, name), mention in zip(spoken, names, strict=True)
