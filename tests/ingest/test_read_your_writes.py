@@ -1,0 +1,111 @@
+"""Whoever holds a receipt finds the step, whatever others write, search and label meanwhile; and who is in a hurry."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch import open_memory
+from stitch.core import Receipt, Step, StepState
+from stitch.ingest.turns import InTurns, RightOfWay
+from stitch.memory import Memory
+
+
+class Batch(NamedTuple):
+    """What a writer adds at a time."""
+
+    trajectory: str
+    size: int
+    wait: bool
+
+
+batches = st.builds(Batch, st.sampled_from("tuv"), st.integers(1, 6), st.booleans())
+plans = st.lists(st.lists(batches, min_size=1, max_size=3), min_size=2, max_size=4)
+
+
+def write(memory: Memory, writer: int, plan: list[Batch]) -> list[Receipt]:
+    """Add by a plan, and look for the steps as soon as there are receipts of them."""
+    receipts = list[Receipt]()
+    for number, batch in enumerate(plan):
+        steps = [
+            Step(role="user", content=f"writer {writer} asks {number} about price {n} of the Olympus Inn for day {n}")
+            for n in range(batch.size)
+        ]
+        made = memory.add_many(steps, trajectory=batch.trajectory, wait=batch.wait)
+        assert {receipt.state for receipt in made} == {StepState.STORED if batch.wait else StepState.ACCEPTED}
+        for retriever in ("intent", "lexical"):
+            hits = memory.search("Olympus Inn", trajectory=batch.trajectory, k=1_000, retriever=retriever).hits
+            found = [hit.snippet.step for hit in hits]
+            assert {receipt.step for receipt in made} <= set(found)
+            assert len(found) == len(set(found))
+        receipts += made
+    return receipts
+
+
+@settings(deadline=None, max_examples=5)
+@given(plans)
+def test_every_step_with_a_receipt_is_found_at_once(plans: list[list[Batch]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, open_memory(folder) as memory:
+        with ThreadPoolExecutor(len(plans)) as pool:
+            written = list(pool.map(write, [memory] * len(plans), range(len(plans)), plans))
+        promised = {(receipt.trajectory, receipt.step) for receipts in written for receipt in receipts}
+        assert memory.status().accepted == len(promised) == sum(batch.size for plan in plans for batch in plan)
+        memory.flush()
+        assert {(hit.snippet.trajectory, hit.snippet.step) for hit in memory.search("Inn", k=1_000).hits} == promised
+        assert {receipt.state for receipt in memory.receipts()} == {StepState.STORED}
+        assert memory.verify().disagreements == ()
+
+
+def test_work_stands_back_for_what_is_in_a_hurry_and_for_nothing_after_it() -> None:
+    way, done = RightOfWay(), list[str]()
+    begun, end = threading.Event(), threading.Event()
+
+    def hurry() -> None:
+        with way.first():
+            begun.set()
+            assert end.wait(10)
+            done.append("hurry")
+
+    def work() -> None:
+        way.stand_back()
+        done.append("work")
+
+    threads = [threading.Thread(target=hurry)]
+    threads[0].start()
+    assert begun.wait(10)
+    assert way.wanted
+    threads.append(threading.Thread(target=work))
+    threads[1].start()
+    end.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(done) == ["hurry", "work"]
+    way.stand_back()  # nobody is in a hurry: it returns at once
+
+
+def test_work_goes_on_however_long_the_hurry_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stitch.ingest.turns.PATIENCE_S", 0.001)
+    way = RightOfWay()
+    with way.first():
+        began = time.monotonic()
+        way.stand_back()
+        way.stand_back()  # it has not worked long enough to stand back once more
+    assert time.monotonic() - began < 10
+    assert not RightOfWay().wanted
+
+
+def test_steps_are_handed_out_in_turn() -> None:
+    steps = [Step(role="user", content=f"{n}") for n in range(3)]
+    asked = list[int]()
+    turns = InTurns(steps, lambda: asked.append(1))
+    assert list(turns) == steps
+    assert len(asked) == 3
+    assert turns[1:] == steps[1:]
+    assert len(turns) == 3
