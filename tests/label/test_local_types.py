@@ -141,6 +141,15 @@ def test_keys_of_data_are_classes():
     assert ("departure city", "Boston") in [(m.entity_type, m.value) for m in kinds.mentions]
 
 
+def test_an_answer_of_another_shape_does_not_take_the_class_that_was_asked_for():
+    typer = EntityTyper()
+    question = read("When do you leave, and how many are you?", role="agent")
+    asked = typer.type(question)
+    typer.take(question, asked.types, asked.mentions)
+    told = typer.type(read("Departing from Vancouver.", role="user"))
+    assert [(m.entity_type, m.value) for m in told.mentions] == [("place", "Vancouver")]
+
+
 def test_a_bare_answer_takes_the_class_that_was_asked_for():
     typer = EntityTyper()
     question, answer = read("What is the station?", role="user"), read("Union Plaza.", role="agent")

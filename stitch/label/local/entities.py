@@ -48,6 +48,12 @@ _ASKED = cue(
     |(?:tell me|know|need|have|provide|give me|share|confirm|specify|check|get|find out) (?:the |your |its |their )
     (?P<told>[a-z][a-z-]+(?: (?:of |for )?[a-z][a-z-]+)?)(?=\s*[?.,;]|$| of\b| for\b| and\b)"""
 )
+_SHAPES = {
+    "time": "time day date", "date": "date day time", "day": "day date time", "price": "price quantity number",
+    "rating": "rating number quantity", "quantity": "quantity number", "number": "number quantity phone identifier",
+    "phone": "phone number", "email": "email", "url": "url", "percentage": "percentage number",
+}  # fmt: skip
+"""Of what shapes the values of a class may be: "Boston" answers no question after a time."""
 _NOT_ASKED = listed(
     "kind type sort thing way one else problem matter idea help lot time day more anything something first second third"
 )
@@ -98,7 +104,8 @@ class EntityTyper:
             if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in counted):
                 types[found.entity_type] = None
             mentions[found.entity_type, found.value] = None
-            if answered and len(reading.found) == 1 and len(reading.stems) <= 12:
+            fits = not answered or _SHAPES.get(answered[0], found.entity_type).find(found.entity_type) >= 0
+            if answered and fits and len(reading.found) == 1 and len(reading.stems) <= 12:
                 mentions[answered[0], found.value] = None
         admitted = self.vocabulary.admit(filter(None, types))[:MAX_ENTITY_TYPES]
         kept = tuple(
