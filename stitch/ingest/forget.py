@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,7 +21,7 @@ from stitch.ingest.entries import Entry, encode_labels, encode_step
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.journal import Journal, forget_checkpoint
 from stitch.ingest.repair import NEXT_FOLDER
-from stitch.ingest.traces import Proof, remove_lines, search_files, traces_of
+from stitch.ingest.traces import Proof, PurgeableStore, remove_lines, search_files, traces_of
 
 PERSON = "person"
 """Made the labels that were corrected by hand, unless a name is given."""
@@ -87,15 +87,6 @@ class Erased(NamedTuple):
     steps: int
     trajectories: int
     proof: Proof
-
-
-@runtime_checkable
-class PurgeableStore(Protocol):
-    """A store whose files this process can rewrite."""
-
-    def purge(self) -> None:
-        """Leave no byte of what was deleted in the files."""
-        ...
 
 
 def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selected]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import snippet_id
 from stitch.errors import JournalError
@@ -15,13 +17,26 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.needles import LEAST_BYTES, Needles
 
 _FRAGMENT_BYTES = 24
-_PIECE_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 22
 _COSTS = "prompt_tokens"
 """What only a line of the ledger has."""
 
 # What JSON writes otherwise than it is said ends a fragment, so that fragments look alike in every file.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
 _NAMES = re.compile(r"[A-Z0-9]\w*(?:[ .,:/-]{1,2}[A-Z0-9]\w*)*")
+
+
+@runtime_checkable
+class PurgeableStore(Protocol):
+    """A store whose files this process can rewrite."""
+
+    def purge(self) -> None:
+        """Leave no byte of what was deleted in the files."""
+        ...
+
+    def holding(self, file: Path, texts: set[bytes]) -> set[bytes]:
+        """Those of some texts that a file really holds; they were found in its bytes, perhaps by chance."""
+        ...
 
 
 class Proof(NamedTuple):
@@ -88,23 +103,43 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes]) -> Proof:
     found: list[str] = []
     files, size = 0, 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        there: set[bytes] = set()
         try:
-            file = path.open("rb")
+            there, length = _search(path, needles)
         except FileNotFoundError:  # the engine makes and moves files of its log when it likes
             continue
-        files += 1
-        with file:
-            tail = b""
-            while piece := file.read(_PIECE_BYTES):
-                size += len(piece)
-                data = tail + piece.lower()
-                if data.count(0) < len(data):  # files are made larger than what is in them
-                    there |= needles.found_in(data)
-                tail = data[max(len(data) - needles.longest, 0) :]
+        files, size = files + 1, size + length
+        if there and isinstance(ingestor.store, PurgeableStore):
+            there = ingestor.store.holding(path, there)
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
     return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found))
+
+
+def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:
+    """Which of the needles stand in a file, and its length in bytes; where nothing was ever written, none do."""
+    found: set[bytes] = set()
+    buffer = bytearray(_PIECE_BYTES + needles.longest)
+    with path.open("rb", buffering=0) as file:
+        length, at, kept = os.fstat(file.fileno()).st_size, 0, 0
+        while at < length:
+            if hasattr(os, "SEEK_DATA"):  # files are made larger than what is in them
+                try:
+                    begin = os.lseek(file.fileno(), at, os.SEEK_DATA)
+                except OSError as error:
+                    if error.errno == errno.ENXIO:  # nothing more
+                        break
+                    raise
+                if begin > at:
+                    at, kept = begin, 0
+            file.seek(at)
+            read = file.readinto(memoryview(buffer)[kept:])
+            if not read:
+                break
+            found |= needles.found_in(memoryview(buffer)[: kept + read])
+            at, last = at + read, min(kept + read, needles.longest)
+            buffer[:last] = buffer[kept + read - last : kept + read]
+            kept = last
+    return found, length
 
 
 def _said_by_others(ingestor: Ingestor, traces: set[bytes]) -> set[bytes]:

@@ -32,6 +32,7 @@ from stitch.store.payload import (
 )
 from stitch.store.read_ahead import read_ahead
 from stitch.store.saved_index import load_index, remove_index, save_index
+from stitch.store.segments import SegmentFiles
 from stitch.store.similarity import Similarity
 from stitch.store.vectors import VectorFile
 from stitch.store.words import pack
@@ -57,6 +58,9 @@ _LAYOUT = 2
 
 _LOG_BYTES = 34 * 2**20
 """More than a file of the engine's log holds."""
+
+_FREED_SHARE = 0.25
+"""Of all places for points, so many may be freed before a purge writes the files anew and takes them back."""
 
 _KEY = ("id", "tenant", "trajectory", "position", "step")
 _FILTERED = ("recorded", "origin", "trust")
@@ -213,24 +217,20 @@ class EdgeStore:
             return len(self._index) if tenant is None else len(self._index.of(tenant))
 
     def purge(self) -> None:
-        """Let the engine write its files anew, so that no byte of what was deleted or replaced is left in them.
+        """See to it that no byte of what was deleted or replaced is left in the files.
 
         If it is interrupted, no snippet is lost and it has to be called again.
         """
-        from qdrant_edge import Filter, HasIdCondition, Point, UpdateOperation
+        from qdrant_edge import Filter, HasIdCondition, UpdateOperation
 
         with self._writes, self._calls:
             self._check_disk()
             nowhere: list[Any] = [self._index.next_row]
             try:
-                with self._engine("purge"):
-                    # Something has to be deleted, or the engine leaves its files as they are.
-                    self._shard.update(
-                        UpdateOperation.upsert_points([Point(nowhere[0], {DENSE: [0.0] * self._dimension})])
-                    )
-                    self._shard.update(UpdateOperation.delete_points(nowhere))
+                with self._engine("purge"), self._system("purge"):
                     self._shard.flush()
-                    self._shard.optimize()
+                    if not self._overwrite_freed():
+                        self._write_anew(nowhere)
                     # The log cannot be removed, for the engine numbers its writes by it; but of a log that was flushed
                     # it keeps only the last file and the one before: so two are filled with writes that change nothing.
                     for size in (_LOG_BYTES, _LOG_BYTES // 16):
@@ -240,6 +240,42 @@ class EdgeStore:
             except StoreError:
                 self._labels = None
                 raise
+
+    def holding(self, file: Path, texts: set[bytes]) -> set[bytes]:
+        """Those of some texts, in lower case, that a file of the engine holds, of all that were found in its bytes.
+
+        Payloads are compressed, and between two parts of one may stand a byte that looks like a character.
+        """
+        if not file.name.startswith("page_"):
+            return texts
+        with self._calls:
+            self.flush()  # what is read is what the engine wrote
+            try:
+                return SegmentFiles(file.parent.parent).holding(file, texts)
+            except (ValueError, OSError):
+                return texts
+
+    def _overwrite_freed(self) -> bool:
+        """Overwrite what is freed in place; return whether that can be done, and is less than writing all anew."""
+        try:
+            segments = [SegmentFiles(folder) for folder in sorted((self._folder / "shard" / "segments").iterdir())]
+        except ValueError:
+            return False
+        if sum(files.freed for files in segments) > _FREED_SHARE * sum(map(len, segments)):
+            return False
+        for files in segments:
+            files.overwrite_freed()
+        return True
+
+    def _write_anew(self, nowhere: list[Any]) -> None:
+        """Let the engine write its files anew, without what is deleted."""
+        from qdrant_edge import Point, UpdateOperation
+
+        # Something has to be deleted, or the engine leaves its files as they are.
+        self._shard.update(UpdateOperation.upsert_points([Point(nowhere[0], {DENSE: [0.0] * self._dimension})]))
+        self._shard.update(UpdateOperation.delete_points(nowhere))
+        self._shard.flush()
+        self._shard.optimize()
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
