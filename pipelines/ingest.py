@@ -77,10 +77,11 @@ def command(
     rejects: str | None,
     **settings: Any,
 ) -> None:
-    """Store the steps of FILEs (folders, or `-` for standard input): JSON lines or a JSON document, plain or gzip.
+    """Store the steps of FILEs (folders, or `-` for standard input): JSON, JSON lines, tables or text, plain or gzip.
 
     A line is a step {"role", "content", "id"?, "timestamp"?, "trajectory"?} or a trajectory {"id", "steps": [...]}.
-    The logs of many agents, chats and traces are recognized by their content, and text of the form `Speaker: text`.
+    The logs of many agents, chats and traces are recognized by their content, and text of the form `Speaker: text`; a
+    file that is not is told which are known, and how to write it anew.
     What cannot be read is written to the rejects file and counted; everything else is stored, and the exit status is
     3. The same file twice changes nothing.
 
@@ -169,12 +170,22 @@ def _sources(
         return
     for path in paths:
         if path != "-":
-            yield from FileSource(path, trajectory=trajectory)
+            yield from _steps_of(path, trajectory=trajectory, alone=len(paths) == 1)
             continue
         # Standard input may be a stream that goes on for hours: no step of it waits for the next.
         for batch in batches(FileSource(path, trajectory=trajectory)):
             yield from batch
             yield None
+
+
+def _steps_of(path: str, *, trajectory: str | None, alone: bool) -> Iterator[SourcedStep | Rejection]:
+    """The steps of a file; of several files, one that breaks off is rejected, and the others are read."""
+    try:
+        yield from FileSource(path, trajectory=trajectory)
+    except InputError as error:
+        if alone:
+            raise
+        yield Rejection(source=path, line=0, reason=error.message)
 
 
 def ingest(
@@ -346,7 +357,8 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
         nonlocal file
         said = {"reason": redact_text(rejection.reason)[0], "text": redact_text(rejection.text)[0]}
         rejection = rejection.model_copy(update=said)  # what is rejected may hold secrets too
-        click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
+        where = f"{rejection.source}, line {rejection.line}" if rejection.line else rejection.source
+        click.echo(f"stitch: {where}: {rejection.reason}", err=True)
         try:
             if file is None:
                 file = path.open("ab")

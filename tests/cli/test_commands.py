@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -267,3 +268,17 @@ def test_files_of_a_folder_that_are_not_read_are_named(tmp_path, run):
     assert "4 files in folders are left out" in err
     assert "(a.md, b.png, c.md, ...)" in err
     assert "redacted        password 1" in run("status", "--memory", "m")[1]
+
+
+def test_a_file_that_breaks_off_is_rejected_and_the_others_are_stored(run, tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    line = b'{"role": "user", "content": "hi"}\n'
+    (folder / "a.jsonl.gz").write_bytes(gzip.compress(line * 99)[:-9])
+    (folder / "b.jsonl").write_bytes(line)
+    code, out, err = run("ingest", "logs", "--memory", "m", "--trajectory", "t", "--json")
+    assert (code, json.loads(out)["rejected"]) == (3, 1)
+    assert "a.jsonl.gz'" in err
+    assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] >= 1
+    code, _, err = run("ingest", "logs/a.jsonl.gz", "--memory", "m")
+    assert (code, "cannot read" in err) == (2, True)
