@@ -161,7 +161,7 @@ def _read(name: str, summaries: Sequence[ScopeSummary]) -> _Said:
     )
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _read_value(value: str) -> tuple[str, tuple[str, ...]]:
     """A value as questions are compared with it: folded to words, and the moments it is or holds."""
     return " ".join(words(value)), tuple(find_moments(value))
