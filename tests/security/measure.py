@@ -84,8 +84,13 @@ def main() -> None:
     print(
         "found from `medium` on; what it makes the agent or the user say is. In each context the attack stands as data, with"
     )
-    print('`trust="low"`, and no step of it opens or closes an element.\n')
-    print("| attack | steps | found at low | at medium | at high | labels |\n|---|---:|---:|---:|---:|---|")
+    print(
+        '`trust="low"`, and no step of it opens or closes an element. Without `min_trust` an attacker who says what is'
+    )
+    print("asked for, often enough, comes before the answer; from `medium` on the answer is where it was.\n")
+    print(
+        "| attack | steps | found at low | at medium | at high | labels | rank of the answer | from medium on |\n|---|---:|---:|---:|---:|---|---:|---:|"
+    )
     for name, steps, low, medium, high, labels in rows:
         print(f"| {name} | {steps} | {low} | {medium} | {high} | {labels} |")
     print("\n## Patterns\n")

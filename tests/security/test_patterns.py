@@ -1,16 +1,19 @@
 """Every pattern of the library takes time in proportion to its text, whatever the text is made of.
 
-Patterns are found where they are: as values of modules, alone or in tables. Each is given texts made of its own parts,
-repeated; four times the text may not take much more than four times the processor's time.
+Patterns are found where they are: as values of modules and classes, alone or in tables, and written out in functions.
+Each is given texts made of its own parts, repeated; four times the text may not take much more than four times the
+processor's time. A pattern that a function puts together has to be listed here, by who has looked at it.
 """
 
 from __future__ import annotations
 
+import ast
 import random
 import re
 import time
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,16 @@ READ_IN_PART = (
     "stitch.bench.data.came._STAMP",
 )
 """Patterns that are given only a part of a text: they are tested by what uses them, in `test_poisoned.py`."""
+MADE_WHEN_USED = {
+    "stitch.ingest.secret_rules._token",  # called when the module is loaded: its patterns are values of tables
+    "stitch.label.local.language.cue",  # likewise
+    "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
+    "stitch.label.local.names._read_name",  # an escaped name
+    "stitch.label.model.matching.locate_references",  # an escaped phrase
+    "stitch.retrieve.leanings.named_speakers",  # an escaped name; of a question
+}
+"""Functions that put patterns together, and why none of these can be made slow by a text."""
+_USES = frozenset({"compile", "match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"})
 _ANCHORED = frozenset({"match", "fullmatch"})
 NOISE_S = 0.002
 """What takes less is not looked at: the clock of a busy machine says nothing there."""
@@ -69,11 +82,42 @@ def patterns() -> dict[str, re.Pattern[str]]:
         elif depth < 4 and isinstance(value, list | tuple | set | frozenset):
             for item in value:
                 walk(item, name, depth + 1)
+        elif depth < 4 and isinstance(value, type) and value.__module__ in own:
+            for key, item in list(vars(value).items()):
+                walk(item, f"{name}.{key}", depth + 1)
 
-    for module in modules():
+    own = set(modules())
+    for module in sorted(own):
         for name, value in vars(import_module(module)).items():
             walk(value, f"{module}.{name}", 0)
+    for name, _, text in written_in_functions():
+        if text is not None:
+            walk(re.compile(text), name, 0)
     return found
+
+
+@cache
+def written_in_functions() -> tuple[tuple[str, str, str | None], ...]:
+    """Each use of `re` inside a function: the function, the method, and the pattern if it is written out there."""
+
+    def visit(node: ast.AST, name: str, inside: bool) -> Iterator[tuple[str, str, str | None]]:
+        for child in ast.iter_child_nodes(node):
+            here, within = name, inside
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                here, within = f"{name}.{child.name}", inside or not isinstance(child, ast.ClassDef)
+            if inside and isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute) and child.args:
+                by, first = child.func, child.args[0]
+                if isinstance(by.value, ast.Name) and by.value.id == "re" and by.attr in _USES:
+                    written = isinstance(first, ast.Constant) and isinstance(first.value, str)
+                    yield here, by.attr, first.value if written else None  # type: ignore[attr-defined]
+            yield from visit(child, here, within)
+
+    found: list[tuple[str, str, str | None]] = []
+    for module in modules():
+        if not module.startswith("stitch.bench"):  # which reads nothing of strangers
+            source = Path(str(import_module(module).__file__)).read_text(encoding="utf-8")
+            found += visit(ast.parse(source), module, False)
+    return tuple(found)
 
 
 def parts_of(pattern: re.Pattern[str]) -> list[str]:
@@ -132,7 +176,11 @@ def attacks(pattern: re.Pattern[str], *, mixed: int) -> Iterator[tuple[str, str]
 
 def uses(name: str) -> frozenset[str]:
     """The methods by which a module uses a pattern of its own; none if it cannot be told from its text."""
+    if methods := frozenset(method for where, method, _ in written_in_functions() if where == name.partition(" ")[0]):
+        return methods
     module, _, attribute = name.partition(" ")[0].rpartition(".")
+    if module not in set(modules()):  # of a class
+        return frozenset()
     source = Path(str(import_module(module).__file__)).read_text(encoding="utf-8")
     return frozenset(re.findall(rf"\b{attribute}\.(match|fullmatch|search|finditer|findall|sub|split)\b", source))
 
@@ -176,6 +224,16 @@ def test_all_patterns_of_the_library_are_found() -> None:
     for wanted in ("stitch.core.intent", "stitch.ingest.secret_rules", "stitch.retrieve.quoting"):
         assert any(name.startswith(wanted) for name in names)
     assert stitch.__version__
+
+
+def test_every_function_that_puts_a_pattern_together_is_known() -> None:
+    assert {name for name, _, text in written_in_functions() if text is None} <= MADE_WHEN_USED
+
+
+def test_patterns_of_classes_and_functions_are_found_too() -> None:
+    names = {name.partition(" ")[0] for name in patterns()}
+    assert "stitch.cli.forget._age_s" in names
+    assert any(part[:1].isupper() for name in names for part in name.split(".")[:-1]), "of a class"
 
 
 def test_no_pattern_takes_more_than_its_share_of_time() -> None:
