@@ -50,6 +50,8 @@ class IngestReport(BaseModel):
     """None if the price of the model is not known."""
     fallback_steps: int = 0
     """Steps that a model should have labeled and that have local labels instead."""
+    redacted: dict[str, int] = {}  # pydantic copies it
+    """How many secrets of each kind were taken out before anything was written."""
     seconds: float = 0.0
     labels: dict[str, int] = {}  # pydantic copies it
     """How many labels of each kind the trajectories of the input have."""
@@ -154,8 +156,11 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
             " `stitch relabel` with the same options does it later",
             err=True,
         )
+    if report.redacted:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(report.redacted.items()))
+        click.echo(f"stitch: secrets taken out before anything was written: {kinds}", err=True)
     if report.failed:
-        click.echo("stitch: failed steps are kept and searchable; `stitch status` counts them", err=True)
+        click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
     if report.rejected:
         click.echo(f"stitch: {report.rejected} rejected, see {rejects_path}", err=True)
 
@@ -231,6 +236,8 @@ def ingest(
                                        text=item.step.content[:200]))  # fmt: skip
                 continue
             report.steps += 1
+            for taken in () if result.repeated else result.redacted:
+                report.redacted[taken.kind] = report.redacted.get(taken.kind, 0) + taken.count
             if not result.repeated and memory.uses_model:
                 new.setdefault(trajectory, result.position)
             else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, model_options, opened_memory, print_json
+from stitch.cli.options import json_option, known_trajectory, memory_options, model_options, opened_memory, print_json
 from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
 
 
@@ -44,6 +44,7 @@ def command(
       stitch query "What did the hotel for day 1 cost?" --memory trip.memory -k 5
     """
     with opened_memory(**settings) as memory:
+        known_trajectory(memory, trajectory)
         result = memory.search(text, trajectory=trajectory, asked_at=asked_at, min_trust=min_trust, as_of=as_of)
     if as_json:
         print_json(result_as_json(result))

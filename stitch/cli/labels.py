@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json
 
 
 @click.command()
@@ -21,7 +21,7 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
       stitch labels --memory trip.memory --trajectory trip-1
     """
     with opened_memory(**arguments) as memory:
-        inventory = memory.inventory(trajectory)
+        inventory = memory.inventory(known_trajectory(memory, trajectory))
     scopes = [
         {"name": scope.name, "trajectory": scope.trajectory, "steps": scope.steps, "spans": scope.spans,
          "summary": scope.summary}

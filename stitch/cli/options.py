@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
+from stitch.errors import InputError
+
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
@@ -67,7 +69,20 @@ def opened_memory(*, must_exist: bool = True, **settings: Any) -> Iterator[Memor
     from stitch.assemble import open_memory
 
     with open_memory(must_exist=must_exist, **settings) as memory:
+        if must_exist and settings.get("tenant") and not memory.trajectories():
+            click.echo(f"stitch: nothing in this memory is of the tenant {memory.tenant!r}", err=True)
         yield memory
+
+
+def known_trajectory(memory: Memory, trajectory: str | None) -> str | None:
+    """The trajectory that an option names.
+
+    Raises:
+        InputError: The memory has none of this name: what comes back would be nothing, and look like an answer.
+    """
+    if trajectory is not None and trajectory not in memory.trajectories():
+        raise InputError(f"no trajectory {trajectory!r} in this memory", hint="`stitch show` lists them")
+    return trajectory
 
 
 def print_json(value: Any) -> None:

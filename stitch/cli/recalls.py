@@ -29,6 +29,8 @@ def command(as_json: bool, last: int | None, **arguments: Any) -> None:
     if as_json:
         print_json({"recalls": [recall.model_dump(mode="json") for recall in recalls]})
         return
+    if not recalls:
+        click.echo("stitch: no question is kept; STITCH_RECALL_LOG=1000 keeps the last 1000 that are asked", err=True)
     for recall in recalls:
         moment = datetime.fromtimestamp(recall.at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
         labels = ", ".join(f"{kind.value} {value!r}" for kind, value in sorted(recall.intent_filter.labels()))

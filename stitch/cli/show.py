@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json
 from stitch.core import ScopeSummary
-from stitch.errors import InputError
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -31,10 +30,9 @@ def command(as_json: bool, trajectory: str | None, steps: bool, **arguments: Any
       stitch show --memory trip.memory --trajectory trip-1 --steps
     """
     with opened_memory(**arguments) as memory:
-        known = memory.trajectories()
-        if trajectory is not None and trajectory not in known:
-            raise InputError(f"no trajectory {trajectory!r} in this memory", hint="`stitch show` without --trajectory")
-        shown = [_timeline(memory, name, with_steps=steps or as_json) for name in known if trajectory in (None, name)]
+        named = known_trajectory(memory, trajectory)
+        wanted = memory.trajectories() if named is None else [named]
+        shown = [_timeline(memory, name, with_steps=steps or as_json) for name in wanted]
     if as_json:
         print_json({"trajectories": [{**timeline, "scopes": _spans(timeline["scopes"])} for timeline in shown]})
         return

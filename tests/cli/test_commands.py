@@ -68,7 +68,7 @@ def test_ingesting_reports_what_became_of_the_steps(run, trip):
     assert code == 0
     assert set(report) == {
         "trajectories", "steps", "stored", "failed", "rejected", "model_calls", "model_tokens", "model_cost_usd",
-        "fallback_steps", "seconds", "labels",
+        "fallback_steps", "redacted", "seconds", "labels",
     }  # fmt: skip
     assert (report["trajectories"], report["steps"], report["stored"], report["failed"]) == (1, 6, 6, 0)
     assert set(report["labels"]) == {"scope", "event_type", "entity_type"}
@@ -267,6 +267,8 @@ def test_files_of_a_folder_that_are_not_read_are_named(tmp_path, run):
     assert status == 0
     assert "4 files in folders are left out" in err
     assert "(a.md, b.png, c.md, ...)" in err
+    assert "password 1" in err
+    assert "hunter2" not in err
     assert "redacted        password 1" in run("status", "--memory", "m")[1]
 
 
@@ -282,3 +284,19 @@ def test_a_file_that_breaks_off_is_rejected_and_the_others_are_stored(run, tmp_p
     assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] >= 1
     code, _, err = run("ingest", "logs/a.jsonl.gz", "--memory", "m")
     assert (code, "cannot read" in err) == (2, True)
+
+
+@pytest.mark.parametrize("command", [("query", "hotel"), ("show",), ("labels",)])
+def test_a_trajectory_that_is_not_there_is_a_wrong_call_and_an_empty_tenant_is_told(run, memory, command):
+    code, out, err = run(*command, "--memory", memory, "--trajectory", "nope")
+    assert (code, out) == (2, "")
+    assert "no trajectory 'nope'" in err
+    code, _, err = run(*command, "--memory", memory, "--tenant", "nobody")
+    assert code == 0
+    assert "nothing in this memory is of the tenant 'nobody'" in err
+
+
+def test_recalls_say_how_questions_are_kept(run, memory):
+    code, out, err = run("recalls", "--memory", memory)
+    assert (code, out) == (0, "")
+    assert "STITCH_RECALL_LOG" in err
