@@ -24,6 +24,8 @@ from stitch.core import Step
 
 TRAJECTORY_STEPS = 200
 SINGLE_ADDS = 200
+ERASED_STEPS = 1_000
+"""The oldest; at least one trajectory, and never the last."""
 QUESTIONS = 200
 """At most: a memory of fewer steps is added to, and asked, as often as it has steps."""
 CLIENT_LOCAL_STEPS = 1000
@@ -68,7 +70,8 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
     index, labels or payload; `client_local_p50_ms` is the store's ranking over `client_local_steps` snippets in
     qdrant-client's local mode. `rss_mb` is what a process holds that has opened the memory and searched it, pages of
     mapped files included; the engine maps every vector twice, and `pss_mb` (on Linux) counts such a page once.
-    `disk_mb` is what the folder occupies.
+    `disk_mb` is what the folder occupies. `erase_s` is the time to the proof when the oldest 1,000 steps are
+    erased at once, `erase_one_s` when one is after that.
 
     Args:
         steps: How many steps the memory holds.
@@ -81,7 +84,8 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
         for part in (_measure_ingest, _measure_search):
             figures |= _in_a_process(part, memory, steps, seed)
         figures["disk_mb"] = sum(path.stat().st_blocks for path in Path(memory).rglob("*")) * 512 / 1e6
-        figures |= _in_a_process(_measure_floors, memory, steps, seed)
+        for part in (_measure_floors, _measure_erasing):
+            figures |= _in_a_process(part, memory, steps, seed)
         return figures
 
 
@@ -217,6 +221,27 @@ def _measure_floors(memory: str, steps: int, seed: int) -> dict[str, float]:
         "client_local_p50_ms": _percentile(locals_, 50),
         "client_local_steps": float(len(some)),
     }
+
+
+def _measure_erasing(memory: str, steps: int, seed: int) -> dict[str, float]:
+    from stitch.assemble import open_memory
+    from stitch.ingest.forget import Selector
+
+    batches = -(-steps // TRAJECTORY_STEPS)
+    oldest = max(1, min(ERASED_STEPS // TRAJECTORY_STEPS, batches - 1))
+    figures: dict[str, float] = {}
+    with open_memory(memory) as opened:
+        after = f"trip-{oldest}" if oldest < batches else "one-by-one"
+        before = next(opened.steps(after)).recorded
+        one = Selector(trajectory=after, step="0")
+        for name, chosen in (("erase", Selector(accepted_before=before)), ("erase_one", one)):
+            began, began_cpu = time.perf_counter(), time.process_time()
+            erased = opened.erase(chosen)
+            figures[f"{name}_s"] = time.perf_counter() - began
+            figures[f"{name}_cpu_s"] = time.process_time() - began_cpu
+            figures[f"{name}_steps"] = float(erased.steps)
+            figures[f"{name}_traces_left"] = float(len(erased.proof.found))
+    return figures
 
 
 def _ms(do: Callable[..., object], *arguments: Any, **options: Any) -> float:

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import orjson
 from pydantic import BaseModel, ConfigDict
 
 from stitch.core import ContextualIntent, Label, LabelKind, Step, StepLabels, StepState, clean_text, snippet_id
@@ -39,8 +40,13 @@ _DELETIONS = (
 )
 
 _LABELS_BEFORE = (
-    "SELECT number, seq, labels FROM history"
+    "SELECT number, labels FROM history"
     " WHERE labels IS NOT NULL AND seq IN (SELECT value FROM json_each(?)) ORDER BY number"
+)
+
+_STANDING = (
+    "SELECT s.seq, s.step, s.payload, labels.labels FROM steps s JOIN trajectories t ON t.number = s.trajectory"
+    " LEFT JOIN labels USING (seq) WHERE t.tenant = ? AND t.name = ? ORDER BY s.position"
 )
 
 _WORD = re.compile(r"\w+")
@@ -312,22 +318,18 @@ def _erase_rows(
 ) -> None:
     seqs = _seqs(group)
     ids = {each.step for each in group}
-    left = [entry for entry in journal.entries(tenant, trajectory) if entry.id not in ids]
-    clean = _cleaner(left, gone)
-    rewritten = [
-        (encode_labels(made, step=entry.id), entry.seq)
-        for entry in left
-        if entry.labels is not None and (made := clean(entry.labels)) != entry.labels
-    ]
+    # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
+    left = [row for row in journal.rows(_STANDING, tenant, trajectory) if row[1] not in ids]
+    clean = _cleaner([orjson.loads(payload) for _, _, payload, _ in left], gone)
+    rewritten = [(made, seq) for seq, _, _, labels in left if labels is not None and (made := clean(labels))]
     with journal.transaction() as db:
         for statement in _DELETIONS:
             db.execute(statement, (seqs,))
         forget_checkpoint(db, tenant, trajectory)
         db.executemany("UPDATE labels SET labels = ? WHERE seq = ?", rewritten)
-        for number, seq, encoded in db.execute(_LABELS_BEFORE, (_seqs(left),)).fetchall():
-            made = clean(StepLabels.model_validate_json(encoded))
-            row = (encode_labels(made, step=str(seq)), number)
-            db.execute("UPDATE history SET labels = ? WHERE number = ?", row)
+        for number, labels in db.execute(_LABELS_BEFORE, (json.dumps([row[0] for row in left]),)).fetchall():
+            if made := clean(labels):
+                db.execute("UPDATE history SET labels = ? WHERE number = ?", (made, number))
         db.executemany(
             "UPDATE states SET state = 'labeled' WHERE seq = ? AND state = 'stored'", [(seq,) for _, seq in rewritten]
         )
@@ -339,11 +341,11 @@ def _erase_rows(
         db.execute("INSERT INTO purges VALUES (NULL)")
 
 
-def _cleaner(left: Sequence[Entry], gone: Sequence[Entry]) -> Callable[[StepLabels], StepLabels]:
-    """What takes out of the labels of a remaining step all that they have from the erased ones."""
+def _cleaner(left: Iterable[dict[str, Any]], gone: Sequence[Entry]) -> Callable[[bytes], bytes | None]:
+    """What takes out of the labels of a remaining step all that they have from the erased ones; None if nothing."""
     ids = {entry.id for entry in gone}
-    erased_text = "\n".join(_said(entry) for entry in gone)
-    words = _words(erased_text) - _words("\n".join(_said(entry) for entry in left))
+    erased_text = "\n".join(_said(entry.step.model_dump(exclude_defaults=True)) for entry in gone)
+    words = _words(erased_text) - _words("\n".join(map(_said, left)))
     names = {word.casefold() for word in _WORD.findall(erased_text) if not word.islower() or word.isdigit()} & words
     scopes: dict[str, str] = {}
 
@@ -353,12 +355,22 @@ def _cleaner(left: Sequence[Entry], gone: Sequence[Entry]) -> Callable[[StepLabe
     def without(values: Iterable[str]) -> tuple[str, ...]:
         return tuple(value for value in values if names.isdisjoint(_words(value)))
 
-    def clean(labels: StepLabels) -> StepLabels:
+    def says_nothing_of_them(encoded: bytes) -> bool:
+        if b"\\" in encoded or not words.isdisjoint(_words(encoded.decode())):
+            return False
+        fields = orjson.loads(encoded)
+        named = any(reference.get("antecedent") in ids for reference in fields.get("references", ()))
+        return not named and not quotes(fields.get("context", ""))
+
+    def clean(encoded: bytes) -> bytes | None:
+        if says_nothing_of_them(encoded):
+            return None
+        labels = StepLabels.model_validate_json(encoded)
         intent, scope = labels.intent, labels.intent.scope
         if scope is not None and scope not in scopes:
             kept = " ".join(word for word in scope.split() if words.isdisjoint(_words(word)))
             scopes[scope] = (kept if _WORD.search(kept) else NO_SCOPE) if kept != scope else scope
-        return labels.model_copy(
+        made = labels.model_copy(
             update={
                 "context": "" if quotes(labels.context) else labels.context,
                 "summary": "" if not words.isdisjoint(_words(labels.summary)) else labels.summary,
@@ -380,14 +392,17 @@ def _cleaner(left: Sequence[Entry], gone: Sequence[Entry]) -> Callable[[StepLabe
                 ),
             }
         )
+        return None if made == labels else encode_labels(made, step="")
 
     return clean
 
 
-def _said(entry: Entry) -> str:
-    calls = " ".join(f"{call.name} {json.dumps(dict(call.arguments), ensure_ascii=False)}"
-                     for call in entry.step.tool_calls)  # fmt: skip
-    return f"{entry.step.role}\n{entry.step.content}\n{calls}\n{entry.step.tool_name or ''}"
+def _said(step: dict[str, Any]) -> str:
+    calls = " ".join(
+        f"{call['name']} {json.dumps(call.get('arguments', {}), ensure_ascii=False)}"
+        for call in step.get("tool_calls", ())
+    )
+    return f"{step['role']}\n{step.get('content', '')}\n{calls}\n{step.get('tool_name') or ''}"
 
 
 def _words(text: str) -> set[str]:

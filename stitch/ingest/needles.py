@@ -81,7 +81,8 @@ class _Parts:
 
     def _hash(self, parts: NDArray[Any]) -> NDArray[np.int64]:
         hashed = (parts * _FACTOR[self._width]) >> self._type.type(8 * self._width - _HASH_BITS)
-        return hashed.astype(np.int64) if self._width == 4 else hashed.view(np.int64)
+        numbers: NDArray[np.int64] = hashed.astype(np.int64) if self._width == 4 else hashed.view(np.int64)
+        return numbers
 
     def found_in(self, data: memoryview) -> set[bytes]:
         """Which of the texts stand in the data."""

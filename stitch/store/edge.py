@@ -252,14 +252,14 @@ class EdgeStore:
             self.flush()  # what is read is what the engine wrote
             try:
                 return SegmentFiles(file.parent.parent).holding(file, texts)
-            except (ValueError, OSError):
+            except (ValueError, KeyError, OSError):
                 return texts
 
     def _overwrite_freed(self) -> bool:
         """Overwrite what is freed in place; return whether that can be done, and is less than writing all anew."""
         try:
             segments = [SegmentFiles(folder) for folder in sorted((self._folder / "shard" / "segments").iterdir())]
-        except ValueError:
+        except (ValueError, KeyError, FileNotFoundError):
             return False
         if sum(files.freed for files in segments) > _FREED_SHARE * sum(map(len, segments)):
             return False

@@ -97,10 +97,11 @@ class SegmentFiles:
                 page.flush()
         dead = np.flatnonzero(self._dead)
         for number, path in enumerate(self._chunks):
-            rows = np.memmap(path, np.uint8, "r+").reshape(-1, self._width)
+            chunk = np.memmap(path, np.uint8, "r+")
+            rows = chunk.reshape(-1, self._width)
             places = dead[dead // self._rows == number] % self._rows
             if _clear(rows, places[rows[places].any(axis=1)]):
-                rows.flush()
+                chunk.flush()
 
     def holding(self, file: Path, texts: set[bytes]) -> set[bytes]:
         """Those of some texts, in lower case, that a page of payloads really holds where it seems to.

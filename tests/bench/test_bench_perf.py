@@ -11,7 +11,7 @@ from stitch.bench.perf import command, sample_question, sample_steps
 
 CONTRACT = {
     "import_s", "ingest_steps_per_s", "single_add_p50_ms", "search_p50_ms", "search_p95_ms", "rss_mb", "disk_mb",
-    "numpy_floor_p50_ms", "client_local_p50_ms",
+    "numpy_floor_p50_ms", "client_local_p50_ms", "erase_s", "erase_one_s", "erase_steps",
 }  # fmt: skip
 
 
@@ -21,7 +21,8 @@ def test_the_command_prints_every_figure_as_one_object() -> None:
     figures = json.loads(run.stdout)
     assert figures.keys() >= CONTRACT
     assert all(figures[name] > 0 for name in CONTRACT)
-    assert figures["steps"] == 20
+    assert figures["steps"] == figures["erase_steps"] == 20
+    assert (figures["erase_one_steps"], figures["erase_traces_left"]) == (1, 0)
     assert "stitch: measuring" in run.stderr
 
 
