@@ -46,3 +46,5 @@ def command(out: Path | None, as_json: bool, **arguments: Any) -> None:
         partial.unlink(missing_ok=True)
     if as_json:
         print_json({"lines": count})
+    else:
+        click.echo(f"{count} lines are written to {out}; `stitch import` reads them", err=True)

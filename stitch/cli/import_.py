@@ -30,6 +30,10 @@ def command(context: click.Context, /, *, file: Any, as_json: bool, **arguments:
         result = memory.import_lines(file, source=file.name)
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
+    if result.rejections and not result.trajectories:
+        click.echo(
+            f"stitch: {file.name} is no export; `stitch ingest` reads the logs of agents, chats and traces", err=True
+        )
     if as_json:
         rejections = [rejection.model_dump() for rejection in result.rejections]
         print_json({**result._asdict(), "rejections": rejections})

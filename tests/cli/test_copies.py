@@ -70,6 +70,12 @@ def test_a_backup_becomes_a_memory_again_and_overwrites_nothing(run):
     assert not Path("t").exists()
 
 
+def test_a_log_is_no_export_and_is_told_so(run):
+    Path("log.jsonl").write_text('{"role": "user", "content": "hi"}\n')
+    code, _, err = run("import", "log.jsonl", "--memory", "fourth")
+    assert (code, "is no export; `stitch ingest`" in err) == (3, True)
+
+
 @pytest.mark.parametrize("name", ["export", "import", "backup", "restore", "forget expire"])
 def test_each_command_shows_an_example_of_itself(run, name):
     code, out, _ = run(*name.split(), "--help")
