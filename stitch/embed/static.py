@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ class StaticEmbedder:
         self._folder = table
         self._lock = threading.Lock()
         self._model: Any = None
-        self._last: dict[str, list[int]] = {}
+        self._known: dict[str, list[int]] = _KNOWN if table == TABLE else {}
         """The tokens of the last texts: what a step leans on is often the text of one before it."""
         try:
             config = json.loads((table / "config.json").read_bytes())
@@ -76,14 +75,16 @@ class StaticEmbedder:
 
     def _tokens(self, model: Any, texts: Sequence[str]) -> list[list[int]]:
         """The distinct tokens of each text."""
-        last = self._last
-        new = [text for text in dict.fromkeys(texts) if text not in last]
-        tokenized = zip(new, model.tokenize(new) if new else (), strict=True)
-        read = {text: list(dict.fromkeys(tokens)) for text, tokens in tokenized}
-        kept = {**last, **{text: tokens for text, tokens in read.items() if len(text) <= _SHORT_CHARS}}
-        # A new dictionary each time: others may be reading the one before.
-        self._last = dict(islice(kept.items(), max(0, len(kept) - _REMEMBERED), None))
-        return [read[text] if text in read else last[text] for text in texts]
+        tokens = {text: self._known.get(text) for text in texts}
+        new = [text for text, found in tokens.items() if found is None]
+        read = {
+            text: list(dict.fromkeys(found))
+            for text, found in zip(new, model.tokenize(new) if new else (), strict=True)
+        }
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        self._known.update({text: found for text, found in read.items() if len(text) <= _SHORT_CHARS})
+        return [tokens[text] or read.get(text, []) for text in texts]
 
     def _loaded(self) -> Any:
         with self._lock:
@@ -93,11 +94,14 @@ class StaticEmbedder:
             return self._model
 
 
+_KNOWN: dict[str, list[int]] = {}
+"""For the table that comes with the package: what a labeler has read is embedded next."""
+
 _BATCH = 1024
 """Texts that are tokenized at once; bounds the memory it takes."""
 
 _REMEMBERED, _SHORT_CHARS = 512, 2_000
-"""So many texts are remembered, those up to so many characters."""
+"""About so many texts are remembered, those up to so many characters."""
 
 _HINT = "reinstall stitch-memory, or make a table with `python -m stitch.pipelines.distill --out FOLDER`"
 

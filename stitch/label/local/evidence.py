@@ -108,10 +108,10 @@ class Scope:
     addressed: list[str] = field(default_factory=list)
     """Whom its last step named."""
     calls: dict[str, int] = field(default_factory=dict)
-    prompt: list[float] = field(default_factory=list)
-    """Its last step as something to answer, see `replies`."""
     gist: list[float] = field(default_factory=list)
-    """Its recent steps as something to go on with."""
+    """Its recent steps as something to go on with, see `replies`."""
+    said: list[float] = field(default_factory=list)
+    """That and its last step as something to answer."""
     unit: str = ""
     """The unit the scope is about, such as "day 1", where the text names one."""
 

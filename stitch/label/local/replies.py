@@ -10,7 +10,8 @@ embedder a memory uses, so that labels do not depend on it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,7 +42,8 @@ class Heard(NamedTuple):
     """As what may follow."""
 
 
-class Replies(NamedTuple):
+@dataclass(frozen=True)
+class Replies:
     """What turns the vector of a text into the numbers that are compared."""
 
     last: NDArray[np.float32]
@@ -53,13 +55,23 @@ class Replies(NamedTuple):
     start: list[float]
     """The numbers of what nothing precedes: what opens a scope follows it."""
 
+    @cached_property
+    def _side_by_side(self) -> NDArray[np.float32]:
+        import numpy as np
+
+        return np.hstack([self.last[:-1], self.answers[:-1], self.gist])
+
+    @cached_property
+    def _always(self) -> NDArray[np.float32]:
+        import numpy as np
+
+        return np.concatenate([self.last[-1], self.answers[-1], 0 * self.gist[0]])
+
     def hear(self, row: NDArray[np.float32]) -> Heard:
         """The numbers of a text, given its vector."""
-        return Heard(
-            _numbers(row @ self.last[:-1] + self.last[-1]),
-            _numbers(row @ self.gist),
-            _numbers(row @ self.answers[:-1] + self.answers[-1]),
-        )
+        found: list[float] = (row @ self._side_by_side + self._always).round(4).tolist()
+        count = len(self.start)
+        return Heard(found[:count], found[2 * count :], found[count : 2 * count])
 
 
 def fit(said: Sequence[float], answer: Sequence[float]) -> float:
@@ -71,11 +83,6 @@ def blend(mean: Sequence[float], numbers: Sequence[float], *, steps: int) -> lis
     """The running mean over a scope of `steps` steps, the newest of which brought `numbers`: old steps fade."""
     share = 1.0 / min(max(steps, 1), FADING_STEPS)
     return [round(a + share * (b - a), 4) for a, b in zip(mean or [0.0] * len(numbers), numbers, strict=True)]
-
-
-def _numbers(row: NDArray[np.float32]) -> list[float]:
-    found: list[float] = row.round(4).tolist()
-    return found
 
 
 @lru_cache(maxsize=8)

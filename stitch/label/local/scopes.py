@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from operator import mul
+from operator import add, mul
 from typing import Any, NamedTuple
 
 import orjson
@@ -188,7 +188,7 @@ class ScopeTracker:
         cohesions = [sum(weight for stem, weight in weights if stem in scope.terms) / total for scope in shortlist]
         best = max(cohesions, default=0.0)
         answer = self._hear(reading.step.content).answer
-        replies = [fit(scope.prompt, answer) + fit(scope.gist, answer) for scope in shortlist]
+        replies = [fit(scope.said, answer) for scope in shortlist]
         to_nothing = fit(self._replies.start, answer)
         best_reply, next_reply = sorted([to_nothing, *replies], reverse=True)[:2] if replies else (to_nothing, 0.0)
         of_step = step_evidence(
@@ -366,8 +366,8 @@ class ScopeTracker:
             scope.asker = reading.role
         scope.last_role = reading.role
         heard = self._hear(reading.step.content)
-        scope.prompt = heard.prompt
         scope.gist = blend(scope.gist, heard.matter, steps=scope.steps)
+        scope.said = list(map(add, heard.prompt, scope.gist))
         scope.opens, scope.stands = reading.opens, reading.stands
         scope.closed = reading.closes or (scope.closed and SentenceForm.THANKS in reading.forms)
         scope.addressed = list(reading.addressees)

@@ -153,7 +153,7 @@ def take_over(home: Scope, left: Scope) -> None:
     if left.last > home.last:
         home.recent = [*home.recent, *left.recent]
         home.last_role, home.asker, home.addressed = left.last_role, left.asker, left.addressed
-        home.prompt, home.gist = left.prompt, left.gist
+        home.said, home.gist = left.said, left.gist
         home.opens, home.stands, home.closed = left.opens, left.stands, left.closed
     home.spans = _merged([*home.spans, *left.spans])
     home.steps += left.steps
