@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, StitchError, Tenants, open_memory, open_tenants
-from stitch.core import StepState
+from stitch.core import StepState, ToolCall
 from stitch.errors import ScopeError
 from stitch.ingest.forget import Selector
 from stitch.lm import read_ledger
@@ -26,7 +26,9 @@ from stitch.testing.model import LoopbackProvider, label_by_rules
 TENANTS = int(os.environ.get("STITCH_TEST_TENANTS", "100"))
 ROUNDS = int(os.environ.get("STITCH_TEST_TENANT_ROUNDS", "3"))
 THREADS = 4
-CANARY = re.compile(r"canary\d+")
+CANARY = re.compile(r"canary\d{4}")
+DOINGS = ("add", "add", "search", "search", "correct", "retire", "erase", "look", "wrong", "copy", "call")
+HAS_SECRET = Step(id="secret", role="user", content="My password: hunter2hunter2 is for the hotel.")
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +62,15 @@ def steps_of(tenant: str, start: int, stop: int) -> list[Step]:
     ]  # fmt: skip
 
 
+def calls_of(tenant: str, count: int) -> list[Step]:
+    """Calls of two tools whose names mean the same, so that their labels are merged after 50 steps."""
+    return [
+        Step(role="assistant", content=f"{tenant} looks", tool_calls=(
+            ToolCall(name=f"price_of_{tenant}" + "s" * (n % 2), arguments={f"{tenant}_place": tenant}),))
+        for n in range(count)
+    ]  # fmt: skip
+
+
 class SeesOthersError(AssertionError):
     """Something of another tenant came to light."""
 
@@ -73,7 +84,9 @@ def check(tenant: str, *shown: Any) -> None:
 def live(memory: Memory, chance: random.Random, said: set[int], lock: threading.Lock) -> None:
     """Do one thing in a tenant's memory, and look at all that comes back."""
     tenant = memory.tenant
-    doing = chance.choice(["add", "add", "search", "search", "correct", "retire", "erase", "look", "wrong", "copy"])
+    doing = chance.choice(
+        ["add", "add", "search", "search", "correct", "retire", "erase", "look", "wrong", "copy", "call"]
+    )
     if doing == "add":
         with lock:
             start = max(said, default=-1) + 1
@@ -96,6 +109,11 @@ def live(memory: Memory, chance: random.Random, said: set[int], lock: threading.
         elif doing == "look":
             check(tenant, memory.inventory(), memory.status(), list(memory.receipts()), list(memory.steps("trip")))
             check(tenant, memory.trajectories(), memory.why_not("0", query="the hotel", trajectory="trip"))
+            check(tenant, memory.why("What did it cost?", step="0", trajectory="trip"))
+            assert all(recall.tenant == tenant for recall in memory.recalls())
+            check(tenant, [recall.hits for recall in memory.recalls()])
+        elif doing == "call":
+            check(tenant, memory.add_many(calls_of(tenant, 2), trajectory="calls"), memory.inventory("calls"))
         elif doing == "copy":
             check(tenant, *memory.export())
         elif doing == "wrong":
@@ -112,7 +130,13 @@ def test_tenants_that_do_everything_at_once_never_see_each_other(tmp_path: Path)
     said: dict[str, set[int]] = {name_of(number): set() for number in range(TENANTS)}
     locks = {tenant: threading.Lock() for tenant in said}
 
-    with TraceObserver(tmp_path / "trace.jsonl") as trace, open_tenants(tmp_path / "m", observers=[trace]) as tenants:
+    with (
+        TraceObserver(tmp_path / "trace.jsonl") as trace,
+        open_tenants(tmp_path / "m", observers=[trace], recall_log=20) as tenants,
+    ):
+        merging = list(said)[:: TENANTS // 10 or 1]
+        for tenant in merging:
+            tenants.memory(tenant).add_many(calls_of(tenant, 49), trajectory="calls")
 
         def work(seed: int) -> None:
             chance = random.Random(seed)
@@ -139,20 +163,52 @@ def test_tenants_that_do_everything_at_once_never_see_each_other(tmp_path: Path)
             assert numbers - {3} <= there <= numbers
             assert memory.verify().disagreements == ()
         assert sum(map(len, said.values())) > TENANTS, "something was going on"
+        for tenant in merging:
+            memory = tenants.memory(tenant)
+            memory.add_many(calls_of(tenant, 2), trajectory="calls")
+            assert memory.inventory("calls").merges
+            check(tenant, memory.inventory().merges, memory.search(f"price of {tenant}", k=60).context())
+            memory.backup(tmp_path / tenant)
+            check(
+                tenant, *(path.read_bytes() for path in (tmp_path / tenant).iterdir() if path.name != "recalls.jsonl")
+            )
     for line in (tmp_path / "trace.jsonl").read_text().splitlines():
         event = json.loads(line)
         if "query" not in event:  # which may name anybody
             check(event["tenant"], line)
 
 
-def rows_of_others(folder: Path, tenant: str) -> list[Any]:
-    query = (
-        "SELECT t.*, s.*, labels.labels, states.*, h.* FROM steps s JOIN trajectories t ON t.number = s.trajectory"
-        " JOIN labels USING (seq) JOIN states USING (seq) LEFT JOIN history h USING (seq)"
-        " WHERE t.tenant <> ? ORDER BY seq"
-    )
+def rows_of_others(folder: Path, tenant: str) -> dict[str, list[Any]]:
+    """Every row of every table of the journal that belongs to another tenant, with all its columns."""
+    of_others = "trajectory IN (SELECT number FROM trajectories WHERE tenant <> ?)"
+    rows = {"trajectories": "SELECT * FROM trajectories WHERE tenant <> ?"}
+    for table in ("steps", "checkpoints"):
+        rows[table] = f"SELECT * FROM {table} WHERE {of_others}"
+    for table in ("labels", "states", "history", "redactions", "unflushed"):
+        rows[table] = f"SELECT * FROM {table} WHERE seq IN (SELECT seq FROM steps WHERE {of_others})"
     with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
-        return db.execute(query, (tenant,)).fetchall()
+        known = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        assert known - {"purges"} == set(rows), "a new table has to be compared, too"
+        return {table: sorted(db.execute(query, (tenant,)).fetchall(), key=repr) for table, query in rows.items()}
+
+
+def lines_of_others(folder: Path, tenant: str) -> dict[str, list[bytes]]:
+    """The lines of others in the recall log, the trace and the ledger, byte for byte."""
+    return {
+        path.name: [line for line in path.read_bytes().splitlines() if json.loads(line).get("tenant") != tenant]
+        for path in folder.glob("*.jsonl")
+    }
+
+
+def shown_to_others(folder: Path, tenant: str) -> list[Any]:
+    """What the others are shown: their export, their label spaces, and what a question of theirs brings back."""
+    shown: list[Any] = []
+    with open_tenants(folder) as tenants:
+        for name in tenants.names():
+            if name != tenant:
+                memory = tenants.memory(name)
+                shown += [*memory.export(), memory.inventory().model_dump_json(), memory.search("the hotel").context()]
+    return shown
 
 
 def points_of_others(folder: Path, tenant: str) -> dict[str, Any]:
@@ -174,20 +230,36 @@ def points_of_others(folder: Path, tenant: str) -> dict[str, Any]:
 @pytest.mark.parametrize("deletion", ["retire", "erase", "erase all"])
 def test_deleting_in_one_tenant_leaves_all_others_byte_for_byte(tmp_path: Path, deletion: str) -> None:
     folder = tmp_path / "m"
-    with open_tenants(folder) as tenants:
+    folder.mkdir()
+    with (
+        TraceObserver(folder / "trace.jsonl") as trace,
+        open_tenants(folder, observers=[trace], recall_log=10) as tenants,
+    ):
         for number in range(8):
-            tenants.memory(name_of(number)).add_many(steps_of(name_of(number), 0, 8), trajectory="trip")
+            memory = tenants.memory(name_of(number))
+            memory.add_many([*steps_of(name_of(number), 0, 8), HAS_SECRET], trajectory="trip")
+            memory.search("How much is breakfast?")
         tenants.memory(name_of(2)).correct("1", trajectory="trip", labels={"scope": "mine"})
+        tenants.memory(name_of(4)).retire(Selector(trajectory="trip", step="2"))
     mine = name_of(3)
-    before = rows_of_others(folder, mine), points_of_others(folder, mine)
-    assert len(before[0]) == len(before[1]) == 7 * 8
+
+    def all_of_others() -> tuple[Any, ...]:
+        shown = shown_to_others(folder, mine)
+        return shown, rows_of_others(folder, mine), points_of_others(folder, mine), lines_of_others(folder, mine)
+
+    shown_to_others(folder, mine)  # labelings that a correction made forget are learnt again, and saved
+    before = all_of_others()
+    assert len(before[1]["steps"]) == len(before[2]) + 1 == 7 * 9
+    assert all(before[1][table] for table in before[1] if table != "unflushed")
+    assert {"recalls.jsonl", "trace.jsonl"} <= set(before[3])
     with open_memory(folder, tenant=mine) as memory:
         if deletion == "retire":
-            assert memory.retire(Selector(trajectory="trip")) == 8
+            assert memory.retire(Selector(trajectory="trip")) == 9
         else:
             chosen = Selector(everything=True) if deletion == "erase all" else Selector(trajectory="trip", step="0")
             assert memory.erase(chosen).proof.found == ()
-    assert (rows_of_others(folder, mine), points_of_others(folder, mine)) == before
+    for now, then in zip(all_of_others(), before, strict=True):
+        assert now == then
 
 
 def test_a_memory_is_of_its_tenant_whatever_the_name(tenants: Tenants) -> None:
