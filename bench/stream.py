@@ -33,7 +33,7 @@ def measure_stream(
 
     `accept_*` is the time until a step is durable and can be found, with labels that follow (`wait=False`); `add_*`
     waits for local labels. `*_per_cpu_s` count the processor time of the thread that adds, for machines that others use
-    as well. `search_busy_*` is taken while another thread adds without a pause.
+    as well. `search_busy_*` is taken while another thread adds without a pause, at `busy_ingest_steps_per_s`.
 
     Of memory, `rss_*` is the process after the first tenth of the stream and at its end. It has two parts: pages of
     mapped files (`mapped_last_mb`), which the system takes away when it needs them, and all others (`anonymous_*`).
@@ -151,20 +151,22 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
         }
         opened.search(sample_question(rng))
         rest = [_ms(opened.search, sample_question(rng)) for _ in range(QUESTIONS)]
-        ended = threading.Event()
+        ended, added = threading.Event(), [0]
 
         def go_on() -> None:
             busy = random.Random(seed + 1)
             while not ended.is_set():
                 opened.add_many(list(sample_steps(busy, BATCH_STEPS)), trajectory=f"busy-{busy.randrange(20)}")
+                added[0] += BATCH_STEPS
 
-        writer = threading.Thread(target=go_on)
+        writer, began = threading.Thread(target=go_on), time.perf_counter()
         writer.start()
         try:
             meanwhile = [_ms(opened.search, sample_question(rng)) for _ in range(QUESTIONS)]
         finally:
             ended.set()
             writer.join()
+        figures["busy_ingest_steps_per_s"] = added[0] / (time.perf_counter() - began)
     for name, values in (("rest", rest), ("busy", meanwhile)):
         figures |= {f"search_{name}_p50_ms": _percentile(values, 50), f"search_{name}_p95_ms": _percentile(values, 95)}
     figures["search_busy_ratio"] = figures["search_busy_p50_ms"] / figures["search_rest_p50_ms"]

@@ -10,7 +10,7 @@ from stitch.bench.stream import command
 FIGURES = {
     "steps", "trajectories", "ingest_steps_per_s", "ingest_steps_per_cpu_s", "rss_first_mb", "rss_last_mb",
     "rss_growth_mb", "mapped_last_mb", "anonymous_first_mb", "anonymous_last_mb", "anonymous_growth_mb", "buffers_mb",
-    "empty_anonymous_mb", "index_mb", "index_bytes_per_step", "label_space_mb", "open_cpu_s",
+    "empty_anonymous_mb", "index_mb", "index_bytes_per_step", "label_space_mb", "open_cpu_s", "busy_ingest_steps_per_s",
     "anonymous_bytes_per_step", "add_p50_ms", "accept_p50_ms", "accept_p95_ms", "accept_steps_per_s",
     "accept_steps_per_cpu_s", "journal_steps_per_s", "search_rest_p50_ms", "search_rest_p95_ms", "search_busy_p50_ms",
     "search_busy_p95_ms", "search_busy_ratio", "open_s", "opened_snippets", "first_search_ms",
