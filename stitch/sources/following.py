@@ -105,7 +105,9 @@ class FollowedFile:
 
     def _find(self, saved: Mapping[str, Any]) -> Path | None:
         """The file that was read, if it is still there: under its name, or renamed beside it."""
-        beside = sorted(self._path.parent.glob(f"{_plain(self._path.name)}*")) if self._path.parent.is_dir() else []
+        # Of a file of which nothing was read, nothing tells it from the others beside it.
+        looked = self._path.parent.is_dir() and saved["offset"] > 0
+        beside = sorted(self._path.parent.glob(f"{_plain(self._path.name)}*")) if looked else []
         for path in dict.fromkeys([self._path, *beside]):
             if not path.is_file() or path.stat().st_size < saved["offset"]:
                 continue

@@ -164,6 +164,22 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
         list(follow(tmp_path).read())
 
 
+def test_after_an_emptied_file_was_rotated_an_older_one_is_not_read_again(path):
+    file = follow(path)
+    append(path, line(0))
+    assert len(read(file)) == 1
+    path.rename(path.with_name("log.jsonl.1"))
+    append(path, line(1))
+    assert len(read(file)) == 1
+    path.write_bytes(b"")
+    assert read(file) == []
+    path.rename(path.with_name("log.jsonl.2"))
+    file = again(path, file)
+    assert read(file) == []
+    append(path, line(2))
+    assert [content for _, content in read(file)] == ["say 2"]
+
+
 doings = st.lists(st.sampled_from(["write", "tear", "end", "read", "restart", "rotate", "empty"]), max_size=25)
 
 
