@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stitch.embed.pieces import WordPieces
 from stitch.errors import EmbedderError
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ class StaticEmbedder:
     def __init__(self, table: Path = TABLE) -> None:
         self._folder = table
         self._lock = threading.Lock()
-        self._model: Any = None
-        self._known: dict[str, list[int]] = _KNOWN if table == TABLE else {}
-        """The tokens of the last texts: what a step leans on is often the text of one before it."""
+        self._model: tuple[Any, WordPieces] | None = None
         try:
             config = json.loads((table / "config.json").read_bytes())
             self._name, self._dimension = str(config["name"]), int(config["hidden_dim"])
@@ -58,14 +57,14 @@ class StaticEmbedder:
         """
         import numpy as np
 
-        model = self._loaded()
+        model, pieces = self._loaded()
         table = model.embedding
         # Sums of whole numbers are exact, in whatever order they are made.
         exact = np.int32 if table.dtype == np.int8 else np.float32
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         for start in range(0, len(texts), _BATCH):
             rows = vectors[start : start + _BATCH]
-            for row, tokens in zip(rows, self._tokens(model, texts[start : start + _BATCH]), strict=True):
+            for row, tokens in zip(rows, pieces.read(texts[start : start + _BATCH]), strict=True):
                 if tokens:
                     row[:] = table[tokens].sum(axis=0, dtype=exact)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -73,20 +72,7 @@ class StaticEmbedder:
         vectors /= lengths
         return vectors
 
-    def _tokens(self, model: Any, texts: Sequence[str]) -> list[list[int]]:
-        """The distinct tokens of each text."""
-        tokens = {text: self._known.get(text) for text in texts}
-        new = [text for text, found in tokens.items() if found is None]
-        read = {
-            text: list(dict.fromkeys(found))
-            for text, found in zip(new, model.tokenize(new) if new else (), strict=True)
-        }
-        if len(self._known) > _REMEMBERED:
-            self._known.clear()
-        self._known.update({text: found for text, found in read.items() if len(text) <= _SHORT_CHARS})
-        return [tokens[text] or read.get(text, []) for text in texts]
-
-    def _loaded(self) -> Any:
+    def _loaded(self) -> tuple[Any, WordPieces]:
         with self._lock:
             if self._model is None:
                 load = _load_once if self._folder == TABLE else _load
@@ -94,19 +80,13 @@ class StaticEmbedder:
             return self._model
 
 
-_KNOWN: dict[str, list[int]] = {}
-"""For the table that comes with the package: what a labeler has read is embedded next."""
-
 _BATCH = 1024
 """Texts that are tokenized at once; bounds the memory it takes."""
-
-_REMEMBERED, _SHORT_CHARS = 512, 2_000
-"""About so many texts are remembered, those up to so many characters."""
 
 _HINT = "reinstall stitch-memory, or make a table with `python -m stitch.pipelines.distill --out FOLDER`"
 
 
-def _load(folder: Path, *, dimension: int) -> Any:
+def _load(folder: Path, *, dimension: int) -> tuple[Any, WordPieces]:
     # `StaticModel.from_pretrained` brings in a client of a model hub, and asks the hub when a file is not found.
     from model2vec import StaticModel
     from safetensors import SafetensorError
@@ -118,7 +98,8 @@ def _load(folder: Path, *, dimension: int) -> Any:
         tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
         if vectors.shape[1] != dimension:
             raise ValueError(f"vectors of length {vectors.shape[1]}, expected {dimension}")
-        return StaticModel(vectors, tokenizer, normalize=True, max_length=None)
+        model = StaticModel(vectors, tokenizer, normalize=True, max_length=None)
+        return model, WordPieces(model)
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error
 
