@@ -43,9 +43,8 @@ class WordPieces:
         )
         self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
         self._vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False) if self._by_word else {}
-        self._prefix, self._longest = (
-            (pieces.continuing_subword_prefix, pieces.max_input_chars_per_word) if self._by_word else ("", 0)
-        )
+        self._prefix: str = pieces.continuing_subword_prefix if self._by_word else ""
+        self._longest: int = pieces.max_input_chars_per_word if self._by_word else 0
         self._unknown = model.unk_token_id if self._by_word else None
         self._words: dict[str, list[int]] = {}
 
