@@ -297,8 +297,8 @@ def purge(ingestor: Ingestor, *, folder: Path) -> None:
 def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
     """Purge if an erasure was interrupted before it had done so."""
     if ingestor.journal.rows("SELECT 1 FROM purges LIMIT 1"):
+        ingestor.journal.compact()  # first: what is purged is not asked for again
         purge(ingestor, folder=folder)
-        ingestor.journal.compact()
 
 
 def _take_from_store(ingestor: Ingestor, group: Sequence[Selected], *, tenant: str, trajectory: str) -> None:

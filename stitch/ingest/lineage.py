@@ -39,8 +39,8 @@ class LineageSession:
     A reference that was resolved from an earlier step has that step's trust. Every other word of the summary or a
     replacement that is not the step's own has the trust of the most trusted of the last 64 steps, and of the steps
     referred to, that says it; a word that none of them says was found by whoever labels, and is trusted as an agent's.
-    Words of the context count if only tools and documents say them. Labels that already know their trust are left as
-    they are.
+    A context with words that only tools and documents say is left out, unless the step is no more trusted than these.
+    Labels that already know their trust are left as they are.
 
     Args:
         session: Makes the labels.
@@ -71,7 +71,8 @@ class LineageSession:
         traced = []
         for step, made in zip(steps, labels, strict=True):
             if made.trust is None:
-                made = made.model_copy(update={"trust": self._borrowed(step, made)})
+                trust, context = self._borrowed(step, made)
+                made = made.model_copy(update={"trust": trust, "context": context})
             self._take(step, made)
             traced.append(made)
         return traced
@@ -99,10 +100,11 @@ class LineageSession:
             if len(self._trusts) > _REMEMBERED_STEPS:
                 self._trusts.popitem(last=False)
 
-    def _borrowed(self, step: Step, labels: StepLabels) -> Trust:
+    def _borrowed(self, step: Step, labels: StepLabels) -> tuple[Trust, str]:
+        """The trust of a step with what it borrowed, and the context that it may have at that."""
         own = step.whence().trust
         if not (labels.references or labels.context or labels.summary):
-            return own
+            return own, ""
         lowest: Trust = own
         borrowed = [labels.summary]
         far: list[Past] = []
@@ -110,7 +112,7 @@ class LineageSession:
             if reference.antecedent is not None:
                 named = self._named(reference.antecedent)
                 if named is None:
-                    return Trust.LOW
+                    return Trust.LOW, labels.context
                 lowest = min(lowest, named.trust)
                 far.append(named)
             borrowed.append(reference.replacement)
@@ -122,12 +124,11 @@ class LineageSession:
                 break
             lowest = min(lowest, self._trust_of(word, enough=lowest, far=far))
         # The context is not shown: it helps to find an answer by its question, which is the agent's as a rule.
-        for word in _split(labels.context) - known:
-            if lowest is Trust.LOW:
-                break
+        # One that only tools and documents say is left out: who speaks after them must not lose trust by that.
+        for word in _split(labels.context) - known if lowest is not Trust.LOW else ():
             if self._trust_of(word, enough=Trust.MEDIUM, far=far) is Trust.LOW:
-                lowest = Trust.LOW
-        return lowest
+                return lowest, ""
+        return lowest, labels.context
 
     def _named(self, step: str) -> Past | None:
         """An earlier step by its id; None if there is none, or nobody has labeled it."""

@@ -116,12 +116,16 @@ def draw(chance: random.Random, calm: Calm, *, done: int, before: str) -> list[t
     for operation, crossed in calm.crossed[1 + done :]:
         for boundary, times in crossed.items():
             ahead.setdefault(boundary, Counter())[operation] += times
-    boundary = chance.choice(sorted(ahead))
+    forgetting = [
+        boundary for boundary in sorted(ahead) if boundary.endswith((" delete", " purge", "_lines", "_files"))
+    ]
+    boundary = chance.choice(sorted(ahead) + forgetting)  # these twice: what is erased must stay so
     operation = chance.choice(sorted(ahead[boundary]))
     times = chance.randrange(1, ahead[boundary][operation] + 1)
     wanted = [(boundary, operation, min(times, chance.randrange(1, ahead[boundary][operation] + 1)))]
     if before.endswith(("(erase)", "(expire)")):
-        opening = [f"{moment} {name}" for moment in ("before", "after") for name in ("compact", "purge", "put")]
+        names = ("compact", "compact", "compact", "purge", "put")
+        opening = [f"{moment} {name}" for moment in ("before", "after") for name in names]
         wanted.append((chance.choice(opening), "opening", 1))
     return wanted
 

@@ -84,13 +84,13 @@ def main() -> None:
     print(
         "found from `medium` on; what it makes the agent or the user say is. In each context the attack stands as data, with"
     )
+    print('`trust="low"`, and no step of it opens or closes an element.\n')
     print(
-        '`trust="low"`, and no step of it opens or closes an element. Without `min_trust` an attacker who says what is'
+        "The last columns: the rank of the answer among all that is found and among what is found from `medium` on, and"
     )
-    print("asked for, often enough, comes before the answer; from `medium` on the answer is where it was.\n")
-    print(
-        "| attack | steps | found at low | at medium | at high | labels | rank of the answer | from medium on |\n|---|---:|---:|---:|---:|---|---:|---:|"
-    )
+    print("how many steps of the user and the agent the attack makes fall below `medium`.\n")
+    print("| attack | steps | at low | at medium | at high | labels | rank | from medium | fallen |")
+    print("|---|---:|---:|---:|---:|---|---:|---:|---:|")
     for name, steps, low, medium, high, labels in rows:
         print(f"| {name} | {steps} | {low} | {medium} | {high} | {labels} |")
     print("\n## Patterns\n")

@@ -150,6 +150,15 @@ def test_a_poisoned_memory_verifies(poisoned: Memory) -> None:
     assert poisoned.verify().disagreements == ()
 
 
+def test_whoever_speaks_after_an_attack_keeps_their_trust(tmp_path: Path) -> None:
+    for number, name in enumerate(("a trigger that waits", "instructions in a document", "labels for every question")):
+        with open_memory(tmp_path / str(number)) as memory:
+            after = [Step(id=f"w{n}", role="user", content=f"I bought {n} apples at the market.") for n in range(9)]
+            memory.add_many([*GOOD, *POISON[name], *after], trajectory="trip")
+            found = {hit.snippet.step for hit in memory.search(QUESTION, min_trust="high", k=1000).hits}
+            assert {step.id for step in after} <= found
+
+
 def ingest_cost(unit: str, *, chars: int) -> float:
     """Seconds of the processor to label, clean, select for and show a step of a repeated unit; the best of two."""
     from stitch.core import SearchRequest
@@ -190,13 +199,15 @@ def test_a_label_made_of_any_text_is_short_plain_and_stays_as_it_is(text: str) -
 def figures(fresh: Callable[[], Path]) -> list[tuple[str, int, int, int, int, str]]:
     """For each attack: its steps, those of them found at trust low, medium and high, and the labels that it made.
 
-    With the labels, the rank of the answer among all that is found, and among what is found from medium on.
+    With the labels, the rank of the answer among all that is found, and among what is found from medium on; and how
+    many steps of the user and the agent are not found from medium on, because the attack has lowered their trust.
     """
     rows = []
     for name, steps in POISON.items():
         with open_memory(fresh()) as memory:
             memory.add_many([*GOOD, *steps], trajectory="trip")
-            ids = {step.id for step in steps}
+            ids = {step.id for step in steps if step.id and step.id.startswith("p")}
+            innocent = {step.id for step in [*GOOD, *steps]} - ids
             low, medium, high = (
                 sum(hit.snippet.step in ids for hit in memory.search(QUESTION, min_trust=trust, k=1000).hits)
                 for trust in ("low", "medium", "high")
@@ -210,5 +221,7 @@ def figures(fresh: Callable[[], Path]) -> list[tuple[str, int, int, int, int, st
                 f"{len(inventory.scopes)} scopes, {len(inventory.event_types)} event types,"
                 f" {len(inventory.entity_types)} entity types | {answer} | {trusted}"
             )
-        rows.append((name, len(steps), low, medium, high, labels))
+            there = {hit.snippet.step for hit in memory.search(QUESTION, min_trust="medium", k=1000).hits}
+            labels += f" | {len(innocent - there)} of {len(innocent)}"
+        rows.append((name, len(ids), low, medium, high, labels))
     return rows
