@@ -91,6 +91,8 @@ def _of_absence(entry: Entry, request: SearchRequest) -> Iterator[str]:
     snippet = entry.snippet()
     if entry.state is StepState.RETIRED:
         yield f"Step {entry.id} is out of retrieval: {entry.reason}."
+        if request.as_of is not None and request.as_of.knows(snippet):
+            yield "It may have been there at the moment that was asked for: what was retired since is not brought back."
     if request.trajectory not in (None, entry.trajectory):
         yield f"Step {entry.id} is in trajectory {entry.trajectory!r}, and {request.trajectory!r} was searched."
     if request.min_trust is not None and snippet.trust < request.min_trust:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
+
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -71,6 +73,8 @@ def retire(*, as_json: bool, dry_run: bool, reason: str, **arguments: Any) -> No
         print_json({"steps": steps, "dry_run": dry_run})
     else:
         click.echo(f"{steps} steps would be retired" if dry_run else f"{steps} steps are retired")
+    if not steps:
+        click.echo(f"stitch: {_NONE}, or all of them are retired", err=True)
 
 
 @group.command()
@@ -96,6 +100,8 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **argument
                 print_json({"steps": steps, "dry_run": True})
             else:
                 click.echo(f"{steps} steps would be erased")
+            if not steps:
+                click.echo(f"stitch: {_NONE}", err=True)
             return
         erased = memory.erase(selector)
     proof = erased.proof
@@ -104,7 +110,10 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **argument
                     "proof": proof._asdict()})  # fmt: skip
     else:
         click.echo(f"{erased.steps} steps of {erased.trajectories} trajectories are erased")
-        _print_proof(proof)
+        if erased.steps:
+            _print_proof(proof)
+    if not erased.steps:
+        click.echo(f"stitch: {_NONE}; nothing was erased, and nothing searched for", err=True)
     if proof.found:
         context.exit(StoreError.exit_code)
 
@@ -152,6 +161,8 @@ def _print_proof(proof: Proof) -> None:
     )
     for found in proof.found:
         click.echo(f"  {found}")
+    for place in proof.not_searched:
+        click.echo(f"not searched: {place}")
 
 
 def _selector(arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -21,6 +21,12 @@ _PIECE_BYTES = 1 << 22
 _COSTS = "prompt_tokens"
 """What only a line of the ledger has."""
 
+_ELSEWHERE = (
+    "backups, exports, traces and compiled prompts outside this folder",
+    "what a provider of a model keeps of its calls",
+)
+_SERVER = "the disks of the server: its snippets are deleted, and it frees their bytes when it likes"
+
 # What JSON writes otherwise than it is said ends a fragment, so that fragments look alike in every file.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
 _NAMES = re.compile(r"[A-Z0-9]\w*(?:[ .,:/-]{1,2}[A-Z0-9]\w*)*")
@@ -50,6 +56,8 @@ class Proof(NamedTuple):
     """How many of them steps that remain say too: finding these would show nothing."""
     found: tuple[str, ...]
     """The files in which others were found, each with how many; none if the erasure is complete."""
+    not_searched: tuple[str, ...] = ()
+    """Where something may be left that this memory cannot search."""
 
 
 def traces_of(entries: Iterable[Entry], *, tenant: str, names: Iterable[str] = ()) -> set[bytes]:
@@ -112,7 +120,8 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes]) -> Proof:
             there = ingestor.store.holding(path, there)
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
-    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found))
+    elsewhere = _ELSEWHERE if isinstance(ingestor.store, PurgeableStore) else (*_ELSEWHERE, _SERVER)
+    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found), elsewhere)
 
 
 def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:
