@@ -9,6 +9,8 @@ import click
 
 from stitch.cli.options import json_option, memory_options, opened_memory, print_json
 
+_ALL = 1_000_000
+
 
 @click.command()
 @memory_options
@@ -24,8 +26,13 @@ def command(as_json: bool, last: int | None, **arguments: Any) -> None:
     Example:
       stitch recalls --memory trip.memory --last 5
     """
+    from stitch.assemble import RECALLS_FILE
+    from stitch.observe.recalls import RecallLog
+
     with opened_memory(**arguments) as memory:
-        recalls = memory.recalls()[-(last or 0) :]
+        # What another process kept is listed, whatever this one is set to keep.
+        log = RecallLog(memory.folder / RECALLS_FILE, most=_ALL)
+        recalls = log.read(memory.tenant)[-(last or 0) :]
     if as_json:
         print_json({"recalls": [recall.model_dump(mode="json") for recall in recalls]})
         return

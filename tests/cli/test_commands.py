@@ -296,7 +296,12 @@ def test_a_trajectory_that_is_not_there_is_a_wrong_call_and_an_empty_tenant_is_t
     assert "nothing in this memory is of the tenant 'nobody'" in err
 
 
-def test_recalls_say_how_questions_are_kept(run, memory):
+def test_recalls_say_how_questions_are_kept_and_list_what_any_process_kept(run, memory, monkeypatch):
     code, out, err = run("recalls", "--memory", memory)
     assert (code, out) == (0, "")
     assert "STITCH_RECALL_LOG" in err
+    monkeypatch.setenv("STITCH_RECALL_LOG", "5")
+    run("query", "breakfast", "--memory", memory)
+    monkeypatch.delenv("STITCH_RECALL_LOG")
+    assert "breakfast" in run("recalls", "--memory", memory)[1]
+    assert run("recalls", "--memory", memory, "--tenant", "ann")[1] == ""
