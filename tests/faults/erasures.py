@@ -1,8 +1,8 @@
 """The long form of the erase suite: `python tests/faults/erasures.py --runs 100` prints its counts.
 
 Each run makes a memory of two tenants from sentences with a word of their own in each, works on it (corrections,
-another text, a question, a backup, sometimes a reindexing), erases a random choice of steps, and looks for the words of these
-in every file of the memory; all other steps must be as they were, and `verify` must have nothing to say.
+another text, a question, a backup, sometimes a reindexing), erases a random choice of steps, and looks for the words of
+these in every file of the memory; all other steps must be as they were, and `verify` must have nothing to say.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import random
 import re
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -28,6 +29,8 @@ ROUNDS = int(os.environ.get("STITCH_TEST_TENANT_ROUNDS", "3"))
 THREADS = 4
 CANARY = re.compile(r"canary\d{4}")
 DOINGS = ("add", "add", "search", "search", "correct", "retire", "erase", "look", "wrong", "copy", "call")
+DONE: list[str] = []
+"""What was done; the long form prints it."""
 HAS_SECRET = Step(id="secret", role="user", content="My password: hunter2hunter2 is for the hotel.")
 
 
@@ -84,9 +87,8 @@ def check(tenant: str, *shown: Any) -> None:
 def live(memory: Memory, chance: random.Random, said: set[int], lock: threading.Lock) -> None:
     """Do one thing in a tenant's memory, and look at all that comes back."""
     tenant = memory.tenant
-    doing = chance.choice(
-        ["add", "add", "search", "search", "correct", "retire", "erase", "look", "wrong", "copy", "call"]
-    )
+    doing = chance.choice(DOINGS)
+    DONE.append(doing)
     if doing == "add":
         with lock:
             start = max(said, default=-1) + 1
@@ -172,6 +174,7 @@ def test_tenants_that_do_everything_at_once_never_see_each_other(tmp_path: Path)
             check(
                 tenant, *(path.read_bytes() for path in (tmp_path / tenant).iterdir() if path.name != "recalls.jsonl")
             )
+    print(f"{TENANTS} tenants, {THREADS} threads: {dict(Counter(DONE))}, and nobody saw anything of another")
     for line in (tmp_path / "trace.jsonl").read_text().splitlines():
         event = json.loads(line)
         if "query" not in event:  # which may name anybody
