@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from stitch.core.intent import clean_label
@@ -57,6 +58,10 @@ EXPLICIT, ASKED, SPOKEN, MADE_UP = 3, 2, 1, 0
 """How good a name is: said in so many words, the object of a request, a phrase of the text, none of these."""
 
 
+_REMEMBERED_NAMES = 4_096
+"""So many scopes are looked at for a name: a trajectory may have any number of them, and its steps must not wait."""
+
+
 class ScopeName(NamedTuple):
     """A proposed name with how good it is."""
 
@@ -90,8 +95,9 @@ def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
         if turn is None:
             continue
         said = set(content_stems(reading.text[turn.end() : end]))
-        for number, name in enumerate(names):
-            wanted = set(content_stems(name))
+        first = max(0, len(names) - _REMEMBERED_NAMES)
+        for number, name in enumerate(names[first:], first):
+            wanted = _stems_of(name)
             shared = len(wanted & said)
             if shared < 2 and shared < len(wanted):
                 continue
@@ -99,6 +105,11 @@ def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
             if share > 0.5 and (best is None or share >= best[0]):
                 best = (share, number)
     return best[1] if best else None
+
+
+@lru_cache(maxsize=_REMEMBERED_NAMES)
+def _stems_of(name: str) -> frozenset[str]:
+    return frozenset(content_stems(name))
 
 
 def _unit(match: re.Match[str]) -> str:
@@ -128,8 +139,8 @@ def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = 
 
 def _unit_name(reading: Reading, unit: str, siblings: Sequence[str]) -> str:
     kind = unit.split(" ")[0]
-    for sibling in siblings:
-        match = _UNIT.match(sibling.lower())
+    for sibling in siblings[:_REMEMBERED_NAMES]:
+        match = _UNIT.match(sibling.lower()) if sibling[: len(kind)].lower() == kind else None
         if match and match[1] == kind and sibling[match.end() :].strip():
             return unit + sibling[match.end() :]
     for start, end in _first(reading, 600):
