@@ -39,7 +39,7 @@ from stitch.lm import Ledger, charged_to
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from stitch.core import Embedder, Observer, Retriever
+    from stitch.core import Embedder, Observer, ReferenceRewrite, Retriever
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Entry, Ingestor
     from stitch.ingest.backup import BackedUp
@@ -362,15 +362,17 @@ class Memory:
         trajectory: str,
         text: str | None = None,
         labels: Mapping[str, Any] | None = None,
+        references: Sequence[ReferenceRewrite] | None = None,
         by: str = "person",
     ) -> None:
-        """Replace the text or labels of a step; what it was stays in its `history`.
+        """Replace the text or labels of a step, or undo how its references were read; its `history` keeps what it was.
 
         Args:
             step: Its id.
             trajectory: Where it is.
             text: The right text.
             labels: The right labels, by field of `ContextualIntent`; those not named stay.
+            references: Which of the step's `labels.references` stay; the others are undone, all of them with `()`.
             by: Who corrects it.
 
         Raises:
@@ -379,7 +381,7 @@ class Memory:
         from stitch.ingest.forget import correct
 
         correct(self._ingestor, tenant=self.tenant, trajectory=trajectory, step=step, at=time.time(), by=by,
-                text=text, labels=dict(labels or {}))  # fmt: skip
+                text=text, labels=dict(labels or {}), references=references)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """What a step was before each of its corrections, oldest first."""

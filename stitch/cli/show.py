@@ -20,7 +20,7 @@ _NAME_WIDTH = 28
 @click.command()
 @memory_options
 @click.option("--trajectory", metavar="ID", help="Which trajectory; all if none is named.")
-@click.option("--steps/--no-steps", default=False, help="List the steps with their labels below the lanes.")
+@click.option("--steps/--no-steps", default=False, help="List the steps with their labels and references.")
 @json_option
 def command(as_json: bool, trajectory: str | None, steps: bool, **arguments: Any) -> None:
     """Draw the scopes of a trajectory as lanes over its steps: where each began, was left, and was resumed.
@@ -43,6 +43,10 @@ def command(as_json: bool, trajectory: str | None, steps: bool, **arguments: Any
             labels = ", ".join([*step["event_types"], *(f"[{name}]" for name in step["entity_types"])])
             click.echo(f"  {step['position']:>4} {step['role']:<12.12} {step['scope'] or '-'}: {labels}")
             click.echo(f"       {_one_line(step['text'])}")
+            for read in step["references"]:
+                since = f", from step {read['antecedent']}" if read["antecedent"] is not None else ""
+                read_as = f"{read['said']!r} reads {read['replacement']!r}"
+                click.echo(f"       {read['number']}. {_one_line(read_as)} ({read['confidence']:.2f}{since})")
         click.echo()
 
 
@@ -61,6 +65,10 @@ def _timeline(memory: Memory, trajectory: str, *, with_steps: bool) -> dict[str,
                 "event_types": intent.event_types if intent else (),
                 "entity_types": intent.entity_types if intent else (),
                 "text": step.step.content,
+                "references": [
+                    {"number": number, "said": step.step.content[read.start : read.end], **read.model_dump()}
+                    for number, read in enumerate(step.labels.references if step.labels else (), 1)
+                ],
             }
         )
     return {

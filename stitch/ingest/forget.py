@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from stitch.core import ContextualIntent, Label, LabelKind, Step, StepLabels, StepState, clean_text, snippet_id
+from stitch.core import (
+    ContextualIntent,
+    Label,
+    LabelKind,
+    ReferenceRewrite,
+    Step,
+    StepLabels,
+    StepState,
+    clean_text,
+    snippet_id,
+)
 from stitch.errors import InputError
 from stitch.ingest.entries import Entry, encode_labels, encode_step
 from stitch.ingest.ingestor import Ingestor
@@ -141,8 +151,9 @@ def correct(
     by: str = PERSON,
     text: str | None = None,
     labels: dict[str, Any] | None = None,
+    references: Sequence[ReferenceRewrite] | None = None,
 ) -> None:
-    """Replace the text or labels of a step; what it was is kept in its history.
+    """Replace the text, labels or resolved references of a step; what it was is kept in its history.
 
     With another text, references and summary of the old one go; a source that gives the step as it was changes nothing.
 
@@ -152,19 +163,21 @@ def correct(
         trajectory: Where it is.
         step: Its id.
         at: Now, in Unix seconds.
-        by: Who corrects it; goes into `StepLabels.made_by` where labels are corrected.
+        by: Who corrects it; goes into `StepLabels.made_by` where labels or references are corrected.
         text: The right text.
         labels: The right labels, by field of `ContextualIntent`; those not named stay.
+        references: Which of the step's references stay replaced, the others are undone; none stays if it is empty.
 
     Raises:
-        InputError: There is no such step, it is retired, or waits for the labels that are to be corrected.
+        InputError: There is no such step, it is retired, waits for the labels that are to be corrected, or no reference
+            is undone.
     """
-    if text is None and not labels:
-        raise InputError("nothing to correct is given", hint="give a text, or labels of some kind")
+    if text is None and not labels and references is None:
+        raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
     entry = _entry(ingestor.journal, tenant, trajectory, step)
     if entry.state is StepState.RETIRED:
         raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
-    if labels and entry.labels is None:
+    if (labels or references is not None) and entry.labels is None:
         raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
     right, made = entry.step, entry.labels
     if text is not None:
@@ -173,6 +186,14 @@ def correct(
     if labels and made is not None:
         intent = ContextualIntent.model_validate({**made.intent.model_dump(), **labels})
         made = made.model_copy(update={"intent": intent, "made_by": by})
+    if references is not None and made is not None:
+        kept = tuple(each for each in made.references if each in references)
+        if text is None and kept == made.references:
+            raise InputError(
+                f"no reference of step {step!r} is undone",
+                hint="`stitch show --steps` lists them",
+            )
+        made = made.model_copy(update={"references": kept, "made_by": by})
     payload, _ = encode_step(right, max_chars=ingestor.journal.max_step_chars)
 
     def change() -> None:

@@ -1,0 +1,75 @@
+"""How a reference was read can be undone: the step is found by its own words then, and what it was is history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stitch import Memory, Step, open_memory
+from stitch.core import StepLabels, apply_rewrites
+from stitch.errors import InputError
+
+TRIP = [
+    Step(id="a", role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit Dining Hall."),
+    Step(id="b", role="user", content="Does it open early? Book the first restaurant I raised."),
+    Step(id="c", role="assistant", content="It is priced at around $76.22."),
+]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(tmp_path / "m", tenant="bob") as other:
+        other.add_many(TRIP, trajectory="trip")
+    with open_memory(tmp_path / "m") as opened:
+        opened.add_many(TRIP, trajectory="trip")
+        yield opened
+
+
+def labels_of(memory: Memory, step: str) -> StepLabels:
+    (labels,) = (entry.labels for entry in memory.steps("trip") if entry.id == step)
+    assert labels is not None
+    return labels
+
+
+def resolved(memory: Memory, step: str) -> str:
+    return next(hit.snippet.resolved for hit in memory.search("Olympus", k=9).hits if hit.snippet.step == step)
+
+
+def test_one_call_undoes_all_references_of_a_step(memory: Memory, tmp_path: Path) -> None:
+    before = labels_of(memory, "b")
+    assert resolved(memory, "b") == apply_rewrites(TRIP[1].content, before.references) != TRIP[1].content
+    similar = {hit.snippet.step: hit.similarity for hit in memory.search("Olympus Summit Dining Hall", k=9).hits}
+    memory.correct("b", trajectory="trip", references=(), by="ann")
+    assert resolved(memory, "b") == TRIP[1].content
+    after = {hit.snippet.step: hit.similarity for hit in memory.search("Olympus Summit Dining Hall", k=9).hits}
+    assert after["b"] < similar["b"], "the vector and the words are those of the text"
+    now = labels_of(memory, "b")
+    assert now == before.model_copy(update={"references": (), "made_by": "ann"}), "all else stays, trust with it"
+    (revision,) = memory.history("b", trajectory="trip")
+    assert (revision.by, revision.labels) == ("ann", before)
+    assert list(memory.corrections()) == [], "no label was put right"
+    assert memory.verify() == (3, 3, ())
+    memory.relabel()
+    assert labels_of(memory, "b") == now, "what a person undid stays undone"
+    memory.close()
+    with open_memory(tmp_path / "m", tenant="bob") as other:
+        assert labels_of(other, "b") == before
+        assert other.history("b", trajectory="trip") == []
+
+
+def test_one_reference_is_undone_and_the_others_stay(memory: Memory) -> None:
+    first, second = labels_of(memory, "b").references
+    memory.correct("b", trajectory="trip", references=[second])
+    assert labels_of(memory, "b").references == (second,)
+    assert resolved(memory, "b") == apply_rewrites(TRIP[1].content, (second,))
+    assert first.replacement not in resolved(memory, "b")[: first.end]
+
+
+def test_undoing_nothing_is_told(memory: Memory) -> None:
+    with pytest.raises(InputError, match="no reference of step 'a' is undone"):
+        memory.correct("a", trajectory="trip", references=())
+    with pytest.raises(InputError, match="no reference of step 'b' is undone"):
+        memory.correct("b", trajectory="trip", references=labels_of(memory, "b").references)
+    assert memory.history("b", trajectory="trip") == []
