@@ -145,8 +145,8 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
             f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected"
         )
         if report.labels:  # not if it was interrupted
-            kinds = (f"{count} {name.replace('_', ' ')}s" for name, count in report.labels.items())
-            click.echo("labels: " + ", ".join(kinds))
+            counts = (f"{count} {name.replace('_', ' ')}s" for name, count in report.labels.items())
+            click.echo("labels: " + ", ".join(counts))
     if report.model_calls and not as_json:
         cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
         click.echo(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
