@@ -58,7 +58,7 @@ EXPLICIT, ASKED, SPOKEN, MADE_UP = 3, 2, 1, 0
 """How good a name is: said in so many words, the object of a request, a phrase of the text, none of these."""
 
 
-_REMEMBERED_NAMES = 4_096
+_REMEMBERED_NAMES = 1_024
 """So many scopes are looked at for a name: a trajectory may have any number of them, and its steps must not wait."""
 
 

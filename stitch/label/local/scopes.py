@@ -168,8 +168,8 @@ class ScopeTracker:
             return Decision(self.scope(named))
         current = self.current
         if unit:
-            same = [scope for scope in self.scopes if scope.unit == unit and scope.into is None]
-            return Decision(same[-1] if same else None)
+            same = (scope for scope in reversed(self.scopes) if scope.unit == unit and scope.into is None)
+            return Decision(next(same, None))
         if current is not None and (
             (reading.answers_tool and self._stream.last_called) or (current.unit and not reading.breaks_off)
         ):
