@@ -12,7 +12,7 @@ from stitch.sources.agents import Reading, about_trajectory, conversation, event
 from stitch.sources.messages import MessageReader, Row, is_message
 from stitch.sources.parts import text_of
 
-_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\s*\n(?P<command>.*?)\n?```", re.DOTALL)
+_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]{0,9}\n(?P<command>.*?)\n?```", re.DOTALL)
 _RETURNED = ("<returncode>", "<output>", "Observation:", "<observation>")
 _USERS = ("task", "user_feedback", "user_feedback_diff")
 
