@@ -87,6 +87,16 @@ def test_a_reply_goes_to_the_scope_of_its_parent():
     assert tracker.choose(read("Thanks", parent="unknown")) is not first
 
 
+def test_a_step_chained_to_the_one_before_is_weighed_all_the_same():
+    tracker = ScopeTracker()
+    tracker.assign(read("Install the driver", id="a"), None)
+    assert tracker.decide(read("Let us talk about lunch instead.", parent="a")) is None
+    tracker.assign(read("What is for lunch?", id="b"), None)
+    decision = tracker.decide(read("Thanks", parent="a"))
+    assert decision is not None
+    assert decision.scope is tracker.scopes[0]
+
+
 def test_without_weights_a_step_stays_where_the_conversation_is():
     tracker = ScopeTracker({})
     tracker.assign(read("Install the driver"), None)

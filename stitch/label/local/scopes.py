@@ -29,7 +29,7 @@ from stitch.label.local.evidence import (
 )
 from stitch.label.local.language import SentenceForm, content_stems
 from stitch.label.local.moves import AWAITED
-from stitch.label.local.reading import Reading
+from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.label.local.replies import Heard, Replies, blend, fit, shipped_replies, vector, vectors
 from stitch.label.local.threads import (
     JOIN_FEATURES,
@@ -136,8 +136,8 @@ class ScopeTracker:
         return scope if scope.into is None else self.scope(scope.into)
 
     def is_opener(self, role: str) -> bool:
-        """Whether this role, folded, spoke first; so does the first to speak."""
-        return self._stream.opener in ("", role)
+        """Whether this role, folded, spoke first, after instructions; so does the first to speak."""
+        return next((voice for voice in self._stream.voices if voice not in INSTRUCTING), role) == role
 
     def choose(self, reading: Reading, *, unit: str = "", named: int | None = None, subject: str = "") -> Scope | None:
         """The scope of a step; None if it opens a new one.
@@ -162,7 +162,8 @@ class ScopeTracker:
         if not self.scopes or reading.is_notice:
             return Decision(None)
         parent = reading.step.parent
-        if parent is not None and parent in self._parents:
+        # Many sources chain each step to the one before, which says nothing of what it is for.
+        if parent is not None and parent in self._parents and parent != next(reversed(self._parents)):
             return Decision(self.scope(self._parents[parent]))
         if named is not None:
             return Decision(self.scope(named))
