@@ -1,6 +1,6 @@
 """A stand-in for a Qdrant server: its REST interface as far as `ServerStore` uses it, over the client's local mode.
 
-No Qdrant server is in any package registry, so this is what is spoken to over real sockets. It can be told to hang.
+What is said goes over real sockets, through the client's own REST code. It can be told to hang.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LoopbackQdrant(LoopbackServer):
             assert made.vectors is not None
             return qdrant.create_collection(
                 name, vectors_config=made.vectors, sparse_vectors_config=made.sparse_vectors
-            )  # type: ignore[arg-type]  # the client takes both
+            )
         if not what:
             return qdrant.get_collection(name)
         if what == "index":
@@ -57,8 +57,12 @@ class LoopbackQdrant(LoopbackServer):
         if what == "points/scroll":
             wanted = models.ScrollRequest.model_validate(body)
             points, offset = qdrant.scroll(
-                name, wanted.filter, limit=wanted.limit or 10, offset=wanted.offset, with_payload=wanted.with_payload
-            )  # type: ignore[arg-type]
+                name,
+                wanted.filter,
+                limit=wanted.limit or 10,
+                offset=wanted.offset,
+                with_payload=wanted.with_payload or False,
+            )
             return {"points": points, "next_page_offset": offset}
         if what == "points/count":
             return qdrant.count(name, models.CountRequest.model_validate(body).filter)
@@ -66,8 +70,8 @@ class LoopbackQdrant(LoopbackServer):
             query = models.QueryRequest.model_validate(body)
             return qdrant.query_points(
                 name, query=query.query, using=query.using, query_filter=query.filter, limit=query.limit or 10,
-                with_payload=query.with_payload, search_params=query.params,
-            )  # type: ignore[arg-type]  # fmt: skip
+                with_payload=query.with_payload or False, search_params=query.params,
+            )  # fmt: skip
         if what == "points/payload":
             noted = models.SetPayload.model_validate(body)
             qdrant.set_payload(name, noted.payload, points=noted.points or [])

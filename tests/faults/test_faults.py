@@ -81,8 +81,8 @@ def memory(tmp_path: Path) -> Path:
 
 def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves(tmp_path: Path) -> None:
     counts = tmp_path / "counts.json"
-    command = [sys.executable, Path(__file__).with_name("kills.py"), "--runs", str(RUNS), "--workloads", "1"]
-    done = subprocess.run([*command, "--counts", counts], capture_output=True, text=True, timeout=100 * RUNS)
+    command = [sys.executable, str(Path(__file__).with_name("kills.py")), "--runs", str(RUNS), "--workloads", "1"]
+    done = subprocess.run([*command, "--counts", str(counts)], capture_output=True, text=True, timeout=100 * RUNS)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(counts.read_text())
     assert found["wrong"] == []
@@ -90,7 +90,7 @@ def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_
 
 
 def test_random_erasures_leave_no_word_of_what_was_erased_and_all_else_as_it_was() -> None:
-    command = [sys.executable, Path(__file__).with_name("erasures.py"), "--runs", "2"]
+    command = [sys.executable, str(Path(__file__).with_name("erasures.py")), "--runs", "2"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 erasures" in done.stdout
