@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import Step, ToolCall
+from stitch.label.local.entities import EntityTyper
 from stitch.label.local.mentions import (
     MAX_MENTIONS,
     find_entity_mentions,
@@ -17,6 +18,7 @@ from stitch.label.local.mentions import (
     structured,
     value_keys,
 )
+from stitch.label.local.reading import read_step
 
 
 def found(text):
@@ -56,11 +58,32 @@ def found(text):
         ("write to ann@example.org", "email", "ann@example.org"),
         ("call 415-555-1234", "phone", "415-555-1234"),
         ("at 800 Occidental Avenue", "address", "800 Occidental Avenue"),
+        ("it is at 100 Capitol Mall, downtown", "address", "100 Capitol Mall"),
+        ("at 350 5th Avenue", "address", "350 5th Avenue"),
+        ("by 12 Market Square", "address", "12 Market Square"),
+        ("we are 1 person", "quantity", "1 person"),
+        ("one person stays", "quantity", "one person"),
+        ("with one bed", "quantity", "one bed"),
         ("the answer is 42", "number", "42"),
     ],
 )
 def test_a_value_has_the_class_of_its_shape(text, kind, value):
     assert (kind, value) in found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "That one sounds great",
+        "A cheaper one sounds great.",
+        "The second one opened early",
+        "One works for me",
+        "i like that one better",
+        "which one ticket did you take",
+    ],
+)
+def test_a_one_that_points_at_something_counts_nothing(text):
+    assert found(text) == []
 
 
 def test_the_first_word_of_a_sentence_is_no_name_by_itself():
@@ -95,10 +118,35 @@ def test_a_long_list_of_values_is_cut():
         ("It has 2 stops", "stop", "2 stops"),
         ("for 3 nights", "duration", "3 nights"),
         ("The number of seats is 4", "number of seat", "4"),
+        ("The earliest time is 6 pm", "time", "6 pm"),
+        ("1.9 is the rating that spot has reached", "rating", "1.9"),
+        ("4.5 is its rating.", "rating", "4.5"),
+        ("$20 is the price per person", "price", "$20"),
+        ("$20 is the price you asked for", "price", "$20"),
+        ("$20 is the fare offered", "fare", "$20"),
+        ("5 is the number of stops it makes", "number of stop", "5"),
+        ("8:30 am is the departure time", "departure time", "8:30 am"),
+        ("3 people", "people", "3 people"),
+        ("1 person", "people", "1 person"),
+        ("2 children", "child", "2 children"),
     ],
 )
 def test_a_phrase_can_say_what_a_value_is(text, name, value):
     assert (name, value) in slots(text, find_mentions(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["$20 is the cheapest I found", "Olympus Grill is the place", "5 is the of it", "4 is the Mets match"]
+)
+def test_what_is_said_of_a_value_is_not_always_its_class(text):
+    assert slots(text, find_mentions(text)) == []
+
+
+@pytest.mark.parametrize("text", ["3 people", "1 person", "How many people are you?", "How many persons are you?"])
+def test_people_who_are_counted_have_one_class(text):
+    types = EntityTyper().type(read_step(Step(role="user", content=text))).types
+    assert "people" in types
+    assert "person" not in types
 
 
 def test_units_of_what_was_done_are_no_classes():

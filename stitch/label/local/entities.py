@@ -13,7 +13,7 @@ from stitch.core.intent import LabelKind, LabelMerge
 from stitch.core.snippets import EntityMention, EntityTypeSummary
 from stitch.label.curation import Vocabulary
 from stitch.label.local.language import FUNCTION_WORDS, SentenceForm, cue, is_verb, listed, singular
-from stitch.label.local.mentions import MAX_MENTIONS, MAX_VALUE_CHARS, slot_name, slots
+from stitch.label.local.mentions import MAX_MENTIONS, MAX_VALUE_CHARS, counted, slot_name, slots
 from stitch.label.local.reading import Reading
 
 MAX_ENTITY_TYPES = 8
@@ -90,9 +90,9 @@ class EntityTyper:
                 types[kind] = None
                 if value:
                     mentions[kind, value] = None
-        counted: set[str] = set()
+        named: set[str] = set()
         for slot in slots(reading.text, reading.found):
-            counted.add(slot.value)
+            named.add(slot.value)
             types[_neutral(slot.name)] = None
             mentions[_neutral(slot.name), slot.value] = None
         answered = self._asked if self._asked_by and self._asked_by != reading.role and not asked else []
@@ -101,7 +101,7 @@ class EntityTyper:
                 types[kind] = None
         for found in reading.found:
             # "2 stops" are stops: what is counted says more than that something is.
-            if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in counted):
+            if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in named):
                 types[found.entity_type] = None
             mentions[found.entity_type, found.value] = None
             fits = not answered or _SHAPES.get(answered[0], found.entity_type).find(found.entity_type) >= 0
@@ -179,7 +179,7 @@ def _asked_types(reading: Reading) -> list[str]:
             if not name or set(name.split()) & _NOT_ASKED:
                 continue
             if match["many"] or not is_verb(name.split()[-1], base=True):
-                asked[_neutral(name)] = None
+                asked[_neutral(counted(name) if match["many"] else name)] = None
         for pattern, kind in _ASKED_BY:
             if pattern.search(part):
                 asked[kind] = None

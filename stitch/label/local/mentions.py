@@ -40,7 +40,10 @@ _EXTENSIONS = (
     "py|js|ts|tsx|jsx|java|go|rs|rb|php|cpp|cc|hpp|cs|sh|sql|html?|css|json|ya?ml|toml|ini|cfg|conf|lock|log|md|txt|csv"
     "|tsv|pdf|docx?|xlsx?|ipynb|xml|png|jpe?g|zip|gz|tar|deb|rpm|exe|so|db"
 )
-_STREET = "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Way|Court|Ct|Place|Pl|Square|Highway|Parkway"
+_STREET = (
+    "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Way|Court|Ct|Place|Pl|Square|Sq|Highway|Hwy|Parkway|Pkwy"
+    "|Mall|Plaza|Terrace|Circle|Crescent|Alley|Loop|Row|Quay|Trail|Promenade|Esplanade|Freeway|Expressway|Turnpike"
+)
 _JOINS = "of|of the|de|la|del|du|van|von|the|and|&|at|for|on|in"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("url", r"(?i:https?://|www\.)[^\s<>\"')\]]+"),
@@ -85,6 +88,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
             r"|\b(?i:id|number|no\.|order|ticket|issue|pr|case|ref(?:erence)?) ?#? ?\d{2,}\b"
         ),
     ),
+    ("address", rf"\b\d{{1,5}} (?:(?:{_CAP}|{_ORDINAL}) ){{1,4}}(?:#\s?\d+|(?:{_STREET})\b)\.?"),
     (
         "date",
         (
@@ -111,7 +115,6 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     ("phone", r"\+?\(?\d{2,4}\)?[ -]\d{3}[ -]\d{3,5}\b|\b\d{10,12}\b"),
     ("percentage", r"\b\d+(?:\.\d+)? ?(?:%|percent\b)"),
-    ("address", rf"\b\d{{1,5}} (?:{_CAP} ){{1,4}}(?:#\s?\d+|(?:{_STREET})\b)\.?"),
     ("quantity", rf"(?i)\b(?:\d[\d,]*(?:\.\d+)?|{_COUNTS})[ -](?:more |other |direct )?(?P<unit>[a-z]{{2,14}})\b"),
     ("name", rf"\b{_CAP}(?:(?: (?:{_JOINS})(?= [A-Z]))? (?!I\b){_CAP})*"),
     ("number", r"\b\d[\d,]*(?:\.\d+)?\b"),
@@ -182,6 +185,8 @@ _PERSON_BEFORE = re.compile(
     r"|sister|wife|husband|boss|doctor)\.?\s$",
     re.IGNORECASE,
 )
+_POINTS_AT = re.compile(r"\b(?:th(?:at|is|e)|which|each|every|another|other|any|some|no) $", re.IGNORECASE)
+"""Before "one": "that one sounds great" counts nothing, nor does "a cheaper one sounds great"."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“]|\s-)\s*$")
 _CALENDAR = re.compile(rf"(?:{_MONTHS}|{_DAYS}s?)$", re.I)
 
@@ -191,6 +196,12 @@ _SLOT = re.compile(
     r"(?:is|are|was|were|will be|would be|of|should be|to be|=|:) (?:about |around |only |approximately )?$",
     re.IGNORECASE,
 )
+_SLOT_AFTER = re.compile(
+    r"\.? (?:is|are|was|were|will be|would be) (?:the|your|my|its|their|his|her|our) "
+    r"(?P<slot>[a-z][a-z-]+(?: [a-z][a-z-]+){0,3})"
+)
+_HAVE_CLASS = ("name", "person", "place", "organization", "quantity")
+"""Of these, "is the ..." says what is special about them rather than what they are."""
 _SLOT_ENDS = ("is ", "are ", "was ", "were ", "be ", "of ", "= ", ": ", "about ", "around ", "only ", "approximately ")
 
 
@@ -242,6 +253,12 @@ def _accept(text: str, kind: str, match: re.Match[str]) -> FoundMention | None:
         unit = match["unit"].lower()
         if unit in FUNCTION_WORDS or (is_verb(unit, base=True) and not unit.endswith("s")):
             return None
+        if value[:4].lower() == "one " and (
+            (unit.endswith("ed") and is_verb(unit))
+            or singular(unit) != unit
+            or _POINTS_AT.search(text, max(0, start - 12), start)
+        ):
+            return None
     value = value.strip(" \t\n.,")
     return FoundMention(kind, value, start, start + len(value)) if value else None
 
@@ -280,8 +297,11 @@ def _name(text: str, start: int, value: str) -> FoundMention | None:
 
 _DURATIONS = listed("second sec minute min hour hr night week month year")
 _NO_CLASS = listed(
-    "idea thing way lot bit kind type sort option choice question one other first second third last next"
+    """idea thing way lot bit kind type sort option choice question one other first second third last next
+    best cheapest cheaper earliest earlier latest later highest lowest closest nearest longest shortest fastest"""
 )
+_COUNTED = {"person": "people", "men": "man", "women": "woman", "children": "child"}
+"""What is counted has one class however many there are; a `person` has a name."""
 
 
 class Slot(NamedTuple):
@@ -292,19 +312,40 @@ class Slot(NamedTuple):
 
 
 def slots(text: str, found: Sequence[FoundMention]) -> list[Slot]:
-    """Values of `found` that the text gives a name to: "the fare is $66", "a rating of 4.5", "2 stops"."""
+    """Values of `found` that the text gives a name to: "the fare is $66", "$66 is the fare", "2 stops"."""
     named: list[Slot] = []
     for mention in found:
         if mention.entity_type == "quantity":
             unit = singular(re.split(r"[ -]", mention.value)[-1].lower())
             if not unit.endswith("ed"):
-                named.append(Slot("duration" if unit in _DURATIONS else unit, mention.value))
+                named.append(Slot("duration" if unit in _DURATIONS else counted(unit), mention.value))
         before = text[max(0, mention.start - 48) : mention.start]
         may_end = not before.isascii() or before.endswith("\n") or before.lower().endswith(_SLOT_ENDS)
         match = _SLOT.search(before) if may_end else None
         if match and (name := slot_name(match["slot"])):
             named.append(Slot(name, mention.value))
+        after = None if mention.entity_type in _HAVE_CLASS else _SLOT_AFTER.match(text, mention.end)
+        if after and (name := slot_name(_noun(after["slot"]))):
+            named.append(Slot(name, mention.value))
     return named
+
+
+def counted(unit: str) -> str:
+    """The class of things that are counted, from their singular: "people" of one person, too."""
+    return _COUNTED.get(unit, unit)
+
+
+def _noun(phrase: str) -> str:
+    """The words of a phrase before what is said of it: "number of stops" of "number of stops you asked"."""
+    kept: list[str] = []
+    for word in phrase.lower().split():
+        after_of = kept[-1:] == ["of"]
+        if word in FUNCTION_WORDS and not (word == "of" and kept and not after_of):
+            break
+        if kept and not after_of and is_verb(word) and not word.endswith(("ing", "er", "ion")):
+            break
+        kept.append(word)
+    return " ".join(kept)
 
 
 def slot_name(phrase: str) -> str:
