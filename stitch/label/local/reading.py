@@ -54,6 +54,8 @@ _CLOSING = cue(
 _ANAPHORA = listed(
     "it it's its that that's this these those they they're them their he he's she she's his her him there"
 )
+INSTRUCTING = listed("system developer")
+"""Roles that say beforehand what the others are to do."""
 _TOOL_ROLES = listed("tool function environment observation api ipython execution")
 _CLOCK = re.compile(r"^(\d{1,2}):(\d\d)(?::(\d\d))?$")
 
