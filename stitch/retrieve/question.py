@@ -60,6 +60,18 @@ _OPERATIONS = (
 )
 """Ways to ask for what was done, and the act they ask for."""
 
+_ACTS_OF_ARGUING = (
+    (cue("against|attack(?:s|ed|ing)?|criticiz(?:e|ed|ing)|rebut(?:s|ted)?|refuted?|objections?|opposed?"), "attack"),
+    (cue("defen(?:d|ds|ded|ding|[cs]e)|back(?:s|ed|ing)?(?: up)? (?:its|their|his|her|our|my|your)"), "defend"),
+    (cue("conced(?:e|es|ed|ing)|g[ai]ve(?:s|n)? up|giving up|admitted|withdr[ae]wn?|took back"), "concede"),
+    (cue("support(?:s|ed|ing)?|in favor of"), "support"),
+)
+"""Ways to ask who took which side; of a question that is about arguing, see `_ARGUING`."""
+_ARGUING = cue(
+    r"""arguments?|argued?|arguing|contentions?|claims?|claimed|debates?|debated|debating|evidence|objections?|opponents?
+    |rebuttals?|critics?|criticisms?|positions?|(?:\w+ )?sides?"""
+)
+
 _CLASSES_OF_FORM = tuple(
     (re.compile(pattern, re.IGNORECASE), kinds)
     for pattern, kinds in (
@@ -127,7 +139,9 @@ class Question:
     lists: bool
     """Whether it asks for all things of a class ("List the sources ...", "Which ...? List every name.")."""
     operations: frozenset[str]
-    """Acts that it asks for in so many words."""
+    """Operations that it asks for in so many words."""
+    acts: frozenset[str]
+    """Acts of arguing that it asks for."""
     verbs: frozenset[str]
     """Stems of what was done: after "did", or in the past."""
     kind: str
@@ -166,6 +180,7 @@ def read_question(text: str) -> Question:
         classes=tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds)),
         lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
         operations=frozenset(act for way, act in _OPERATIONS if way.search(rest)),
+        acts=frozenset(act for way, act in _ACTS_OF_ARGUING if way.search(rest) and _ARGUING.search(rest)),
         verbs=frozenset(map(stem, _done(rest))),
         kind=_kind(asked_stems),
         facts=frozenset(kind for form, kind in _FACTS if form.search(text)),

@@ -36,6 +36,8 @@ _MOST_SCOPES = 6
 _MOST_ENTITY_TYPES = 2
 _LONGEST_VALUE = 8
 """In words."""
+_RARE_IN = 20
+"""Rare is an act of arguing that one step in so many has; it is chosen without a scope too."""
 _REMEMBERED = 16
 """Of how many tenants and trajectories, those asked for last, the label space is kept."""
 
@@ -82,9 +84,9 @@ class LocalFilterSelector:
         index = self._space(request)
         with index.lock:
             index.update(inventory)
-            return self._chosen(request, index)
+            return self._chosen(request, index, inventory=inventory)
 
-    def _chosen(self, request: SearchRequest, index: LabelSpace) -> Selection:
+    def _chosen(self, request: SearchRequest, index: LabelSpace, *, inventory: LabelInventory) -> Selection:
         question = read_question(request.query)
         remainder = None
         named = _named_scopes(question, index)
@@ -95,7 +97,11 @@ class LocalFilterSelector:
             scopes = _scopes_of_context(question, index)
         weighed = bool(question.context) and remainder is None
         searched = bool(scopes) or weighed
-        event_types = dict(_event_types(question, index)) if searched else {}
+        event_types = {
+            name: reason
+            for name, reason in _event_types(question, index)
+            if searched or (name in question.acts and inventory.event_types[name] * _RARE_IN <= inventory.steps)
+        }
         entity_types = dict(_entity_types(question, index)) if searched or question.lists else _facts(question, index)
         if weighed:
             entity_types = dict(_likely_entity_types(question, index, certain=bool(entity_types))) | entity_types
@@ -253,5 +259,5 @@ def _event_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, s
     for name, said in index.event_types.items():
         if said and said[0] in question.verbs:
             yield name, "the question names the operation"
-        elif name in question.operations:
+        elif name in question.operations or name in question.acts:
             yield name, "the question asks for what was done so"

@@ -273,3 +273,31 @@ def test_the_form_of_a_step_is_that_of_its_wish():
     assert read("Hello! It is late.").form.value == "statement"
     assert read("Hello!").form.value == "greeting"
     assert read('{"a": 1}').form.value == "statement"
+
+
+def test_instructions_and_reports_of_commands_are_named_whoever_speaks_them():
+    session = LocalLabeler().begin("t")
+    labels = session.label(
+        [
+            Step(role="system", content="You are a clerk. Please compare all offers before you book."),
+            Step(role="user", content="Which trains go to Oslo?"),
+            Step(role="clerk", content="Here are the trains:\n1. At nine, would you like it?\n2. At ten\n"),
+            Step(role="terminal", content="exitcode: 1 (execution failed)"),
+            Step(role="terminal", content="Exit code: 0\n12"),
+        ]
+    )
+    assert [step.intent.event_types[0] for step in labels] == [
+        "instruct",
+        "ask",
+        "propose",
+        "report error",
+        "report result",
+    ]
+
+
+def test_a_long_turn_is_named_by_where_it_opens_and_ends():
+    middle = "The rest is as it was. " * 40
+    assert EventTyper().type(read(f"The lake is deep. {middle}The tests failed. {middle}The lake is wide.")) == [
+        "inform"
+    ]
+    assert EventTyper().type(read(f"The lake is deep. {middle}The tests failed.")) == ["report error"]

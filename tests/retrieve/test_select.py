@@ -250,3 +250,14 @@ def test_a_number_of_things_is_a_quantity_and_not_any_number() -> None:
     where = "In the request where the city is Oslo,"
     assert select(f"{where} what was the number of seats?", known).intent_filter.entity_types == ("quantity",)
     assert select(f"{where} what was the phone number of the inn?", known).intent_filter.entity_types == ("phone",)
+
+
+def test_a_rare_act_of_arguing_is_chosen_without_a_scope_and_a_frequent_one_only_beside_one() -> None:
+    acts = ("concede", "attack")
+    debate = inventory(event_types=acts).model_copy(update={"event_types": {"concede": 3, "attack": 40}})
+    assert select("Which contentions did the other side give up?", debate).intent_filter.event_types == ("concede",)
+    assert select("Which evidence was brought up against the first claim?", debate).intent_filter.event_types == ()
+    assert select("When did she give up smoking?", debate).intent_filter.event_types == ()
+    bus = BUSES.model_copy(update={"event_types": {"attack": 40}})
+    beside = select("In the request where the city is Oslo, which evidence was brought against it?", bus)
+    assert beside.intent_filter.event_types == ("attack",)

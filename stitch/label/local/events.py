@@ -6,14 +6,16 @@ of doing enter by evidence. Synonyms of the neutral acts are closed lists of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from stitch.core.intent import LabelKind
 from stitch.embed.lexical import stem
 from stitch.label.curation import Vocabulary
+from stitch.label.local.arguing import ACTS, argued
 from stitch.label.local.language import SentenceForm, cue
-from stitch.label.local.reading import Reading
+from stitch.label.local.reading import INSTRUCTING, Reading
 
 MAX_EVENT_TYPES = 3
 
@@ -119,6 +121,8 @@ _SEED = (
     "request",
     "report result",
     "notice",
+    "instruct",
+    *ACTS,
 )
 
 
@@ -127,6 +131,11 @@ _DETAILS = frozenset({"number", "time", "place", "person", "choice"})
 _ALTERNATIVES = cue(
     "(?:any|some)(?:thing|one|where) else|another|(?:any |some )?others?|alternatives?|what else|different|instead"
 )
+_ENDED = re.compile(r"\W{0,4}(?:exit|return) ?(?:code|status)\W{1,3}(?P<code>-?\d{1,3})\b")
+"""How the report of a command begins that somebody speaks who is not known as a tool."""
+_LISTED = cue(r"here(?: are|'s| is)|(?:these|following) (?:are|is)|(?:following|available) (?:\w+ )?options")
+_OPTION = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-*•]) ", re.MULTILINE)
+_ENDS_CHARS = 240
 _WANTED = ("number", "time", "place", "person", "choice", "reason", "yes or no", "offer")
 
 
@@ -142,6 +151,11 @@ def _lead(reading: Reading, *, open_move: str) -> str | None:
         if form in _SIMPLE and (form is not SentenceForm.GREETING or len(reading.forms) == 1):
             return _SIMPLE[form]
     return None
+
+
+def _telling(text: str) -> str:
+    """What of a turn tells what it does; of a long one, where it opens and where it ends."""
+    return text if len(text) <= 3 * _ENDS_CHARS else f"{text[:_ENDS_CHARS]}\n{text[-_ENDS_CHARS:]}"
 
 
 class EventTyper:
@@ -170,6 +184,12 @@ class EventTyper:
         if reading.answers_tool:
             failed = _CUES["report error"].search(reading.plain, 0, 600)
             return ["report error" if failed else "report result", *([data.tool] if data.tool else [])]
+        if (ended := _ENDED.match(reading.plain)) is not None:
+            return ["report result" if ended["code"] == "0" else "report error"]
+        if reading.role in INSTRUCTING and by_opener:
+            return ["instruct"]
+        if (act := argued(reading.plain)) is not None:
+            return [act]
         main = self._main(reading, open_move=open_move, by_opener=by_opener)
         lead = _lead(reading, open_move=open_move)
         if main in (None, "accept") and lead in ("affirm", "accept offer", "refuse", "decline help"):
@@ -184,7 +204,7 @@ class EventTyper:
 
     def _main(self, reading: Reading, *, open_move: str, by_opener: bool) -> str | None:
         """What the step does beside reacting: the plainest cue, else the form of its sentences."""
-        text, forms = reading.plain[:1_200], reading.forms
+        text, forms = _telling(reading.plain), reading.forms
         cues = [name for name, pattern in _CUES.items() if pattern.search(text)]
         asked = {move.removeprefix("asks ") for move in reading.gives if move.startswith("asks ")}
         if by_opener and (asked or SentenceForm.REQUEST in forms) and _ALTERNATIVES.search(text):
@@ -196,6 +216,8 @@ class EventTyper:
         for name in _PLAIN_CUES:
             if name in cues and not (by_opener and name == "offer help"):
                 return name
+        if not by_opener and open_move and _LISTED.match(text) and len(_OPTION.findall(reading.text)) > 1:
+            return "propose"
         if SentenceForm.REQUEST in forms:
             verb = self._verb(text)
             if open_move in _WANTED and reading.values and verb is None:
