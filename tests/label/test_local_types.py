@@ -301,3 +301,8 @@ def test_a_long_turn_is_named_by_where_it_opens_and_ends():
         "inform"
     ]
     assert EventTyper().type(read(f"The lake is deep. {middle}The tests failed.")) == ["report error"]
+
+
+def test_thanks_that_want_nothing_more_are_a_good_bye_and_a_question_reports_nothing():
+    assert EventTyper().type(read("Thanks, that will be all.")) == ["thank", "say goodbye"]
+    assert EventTyper().type(read("How many tests failed since it was fixed?")) == ["ask"]

@@ -127,6 +127,8 @@ _SEED = (
 
 
 _PLAIN_CUES = ("confirm", "offer help", "report success", "compare", "decide", "report error", "disagree")
+_TOLD = ("report success", "report error")
+"""What no mere question does."""
 _DETAILS = frozenset({"number", "time", "place", "person", "choice"})
 _ALTERNATIVES = cue(
     "(?:any|some)(?:thing|one|where) else|another|(?:any |some )?others?|alternatives?|what else|different|instead"
@@ -135,6 +137,12 @@ _ENDED = re.compile(r"\W{0,4}(?:exit|return) ?(?:code|status)\W{1,3}(?P<code>-?\
 """How the report of a command begins that somebody speaks who is not known as a tool."""
 _LISTED = cue(r"here(?: are|'s| is)|(?:these|following) (?:are|is)|(?:following|available) (?:\w+ )?options")
 _OPTION = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-*•]) ", re.MULTILINE)
+_ALL = cue(
+    r"""(?:that(?:'s| is|'ll be| will be|'d be| would be| does| should be)|this is) (?:all|it|everything)
+    |nothing (?:else|more)|(?:have|enjoy) (?:a|the rest of|your) (?:\w+ )?(?:day|evening|night|week|weekend|one
+    |trip|afternoon)"""
+)
+"""How somebody says that nothing more is wanted."""
 _ENDS_CHARS = 240
 _WANTED = ("number", "time", "place", "person", "choice", "reason", "yes or no", "offer")
 
@@ -190,6 +198,8 @@ class EventTyper:
             return ["instruct"]
         if (act := argued(reading.plain)) is not None:
             return [act]
+        if SentenceForm.THANKS in reading.forms and _ALL.search(reading.plain):
+            return ["thank", "say goodbye"]
         main = self._main(reading, open_move=open_move, by_opener=by_opener)
         lead = _lead(reading, open_move=open_move)
         if main in (None, "accept") and lead in ("affirm", "accept offer", "refuse", "decline help"):
@@ -213,8 +223,9 @@ class EventTyper:
             return "propose"
         if "plan" in cues and (reading.switches or reading.returns):
             return "plan"
+        all_asked = set(forms) == {SentenceForm.QUESTION}
         for name in _PLAIN_CUES:
-            if name in cues and not (by_opener and name == "offer help"):
+            if name in cues and not (by_opener and name == "offer help") and not (all_asked and name in _TOLD):
                 return name
         if not by_opener and open_move and _LISTED.match(text) and len(_OPTION.findall(reading.text)) > 1:
             return "propose"
