@@ -6,13 +6,16 @@ words are much nearer to the question stays before one that merely fits the date
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from stitch.core import ScoredSnippet, SearchRequest
 from stitch.core.ranking import ranking_key
 from stitch.embed.lexical import stem, words
+from stitch.label.local.language import content_stems
 from stitch.retrieve.times import Span, day_of, spans_of
 
 POOL = 400
@@ -22,9 +25,14 @@ _TIME = 0.1
 _SPEAKER = 0.06
 _ORDER = 0.03
 """What fits the time, the speaker, or stands last (or first) of all counts beside a similarity between 0 and 1."""
+_DECISION = 0.4
+"""What the last (or first) decision on the matter counts; an earlier one, the half."""
+_ON_THE_MATTER = 0.75
+"""A decision that says less than this share of what the best one says of the matter is about another one."""
 
 _LAST = re.compile(
-    r"\b(?:in the end|finally|final|finished|eventually|ultimately|latest|most recent(?:ly)?|after all changes|last)\b",
+    r"\b(?:in the end|finally|final|finished|eventually|ultimately|latest|most recent(?:ly)?|after all changes|last"
+    r"|settled? on|end(?:ed|ing)? up)\b",
     re.IGNORECASE,
 )
 _FIRST = re.compile(
@@ -32,6 +40,34 @@ _FIRST = re.compile(
     r"(?! (?:name|class|aid|hand|lady|floor)\b)",
     re.IGNORECASE,
 )
+_EVERY = re.compile(
+    r"\b(?:at (?:any|some|one) (?:time|point|stage)|(?:final\w* )?or not|intermediate"
+    r"|(?:all|every) (?:decision|choice)s?|(?:revised|earlier|previous|replaced) (?:\w+ )?included)\b",
+    re.IGNORECASE,
+)
+"""Ways to ask for the earlier ones too."""
+_ASKS_FOR_DECISION = re.compile(
+    r"\b(?:settled? on|end(?:ed|ing)? up|decid(?:e|es|ed|ing)|decisions?|cho(?:ose|oses|osing|se|sen|ices?)"
+    r"|picked|selected|selection|agreed|go with (?:in the end|finally|at last)|went (?:with|for)|booked|final plan)\b",
+    re.IGNORECASE,
+)
+_DECIDES = re.compile(
+    r"\b(?:(?:i|we)(?:'ll| will| shall)? (?:take|choose|chose|pick|picked|decided?|settle on|book|(?:go|went) with)"
+    r"|(?:i|we)(?:'ve| have) (?:decided|chosen|settled|picked)|(?:let's|let us) (?:settle on|go with|take|choose|do)"
+    r"|(?:my|our|the) (?:(?:final|new|last) )?(?:choice|decision|pick) (?:is|will be)"
+    r"|(?:change|changed|changing) (?:my|our) minds?"
+    r"|instead of|(?:is|it's) (?:settled|decided)|(?:revise|replace|cross out|forget|undo|drop)\b[^.?!]{0,60}"
+    r"\b(?:decision|choice|pick(?:ed)?|booking|one|chosen|before))\b",
+    re.IGNORECASE,
+)
+"""How a decision, or its revision, is put by whoever makes it."""
+_OF_DECIDING = frozenset(
+    content_stems("settle settled end ended decide decided decision choose chose chosen choice pick last")
+)
+"""What every decision may say, whatever the matter."""
+_READ_CHARS = 1_000
+_ACTS = frozenset(("decide", "accept", "accept offer", "affirm", "confirm", "book"))
+"""Acts by which something is settled."""
 _PART = re.compile(r"[^\W_]+")
 _AGENT = (
     r"(?:\b(?:did|does|do|has|have|had|was|were|could|would|should|by|from)|^)"
@@ -49,6 +85,8 @@ class Leanings:
     spans: tuple[Span, ...]
     order: int
     """1 if it asks for the last of something, -1 for the first, 0 for neither."""
+    decision: bool
+    """Whether that is a decision."""
 
     def __bool__(self) -> bool:
         return bool(self.spans or self.order)
@@ -57,10 +95,12 @@ class Leanings:
 def read_leanings(request: SearchRequest) -> Leanings:
     """Take from a question what it says of time and order."""
     last, first = _LAST.search(request.query), _FIRST.search(request.query)
+    order = 0 if _EVERY.search(request.query) else bool(last) - bool(first)
     return Leanings(
         text=" ".join(words(request.query)),
         spans=tuple(spans_of(request.query, asked=day_of(request.asked_at))),
-        order=bool(last) - bool(first),
+        order=order,
+        decision=order != 0 and _ASKS_FOR_DECISION.search(request.query) is not None,
     )
 
 
@@ -77,6 +117,9 @@ def lean(leanings: Leanings, hits: Sequence[ScoredSnippet]) -> list[ScoredSnippe
     if leanings.order and len(hits) > 1:
         for place, number in enumerate(_in_time(hits)):
             added[number] += leanings.order * _ORDER * place / (len(hits) - 1)
+    if leanings.decision:
+        for more, number in _decisions(leanings, hits):
+            added[number] += more
     moved = [
         hit._replace(similarity=hit.similarity + more) if more else hit for hit, more in zip(hits, added, strict=True)
     ]
@@ -111,6 +154,26 @@ def _name_in(role: str, parts: dict[str, frozenset[str]], said: frozenset[str]) 
     others = frozenset().union(*(theirs for other, theirs in parts.items() if other != role))
     own = [word for word in own if stem(word) not in others]
     return f"(?:{'|'.join(map(re.escape, own))})" if own else ""
+
+
+def _decisions(leanings: Leanings, hits: Sequence[ScoredSnippet]) -> list[tuple[float, int]]:
+    """What is added to the decisions on the matter that the question asks about, by the numbers of the hits.
+
+    A choice is often revised, and the words of the question are those of every decision on it: the one that stands is
+    the last. What is said of another matter (another day, another meal) settles nothing here.
+    """
+    asked = frozenset(content_stems(leanings.text)) - _OF_DECIDING
+    about = {
+        number: asked.intersection(content_stems(f"{hit.snippet.resolved} {hit.snippet.intent.scope or ''}"))
+        for number, hit in enumerate(hits)
+        if _ACTS.intersection(hit.snippet.intent.event_types) or _DECIDES.search(hit.snippet.text[:_READ_CHARS])
+    }
+    said = Counter(term for own in about.values() for term in own)
+    told = {number: sum(math.log((len(about) + 1) / said[term]) for term in own) for number, own in about.items()}
+    best = max(told.values(), default=0.0)
+    on_it = [number for number in _in_time(hits) if best and told.get(number, 0.0) >= _ON_THE_MATTER * best]
+    stands = on_it[-1:] if leanings.order > 0 else on_it[:1]
+    return [(_DECISION if number in stands else _DECISION / 2, number) for number in on_it]
 
 
 def _in_time(hits: Sequence[ScoredSnippet]) -> list[int]:

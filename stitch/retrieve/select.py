@@ -19,6 +19,7 @@ from stitch.core import EntityTypeSummary, IntentFilter, LabelInventory, LabelKi
 from stitch.embed.lexical import stem, words
 from stitch.label.local.entities import NEUTRAL
 from stitch.label.local.language import FUNCTION_WORDS
+from stitch.retrieve.leanings import read_leanings
 from stitch.retrieve.moments import COUNTS
 from stitch.retrieve.question import Question, read_question
 from stitch.retrieve.spaces import LabelSpace
@@ -29,6 +30,10 @@ _OTHER_WEIGHT = 0.1
 """What a word outside the context of the question counts: it belongs to the answer, wherever that stands."""
 _PARTLY_SAID = 0.3
 """What a date or time counts that is not fully said ("the 1st")."""
+_LEAST_EVIDENCE = 4.0
+"""Less than a named value tells that one of two scopes holds. Words that say less ("press") license no scope."""
+_EQUALS = ("is", "was", "are", "were", "called", "named")
+"""Words after which even a common word is a value ("where the destination is home")."""
 _MARGIN = 0.7
 """Scopes with less than this share of the best one's evidence are not chosen."""
 _MOST_SCOPES = 6
@@ -96,7 +101,9 @@ class LocalFilterSelector:
         else:
             scopes = _scopes_of_context(question, index)
         weighed = bool(question.context) and remainder is None
-        searched = bool(scopes) or weighed
+        # Who revises a choice seldom says what is chosen: inside the scope, the last decision is found by its words.
+        revised = bool(named) and read_leanings(request).decision
+        searched = (bool(scopes) or weighed) and not revised
         event_types = {
             name: reason
             for name, reason in _event_types(question, index)
@@ -176,8 +183,12 @@ def _scopes_of_context(question: Question, index: LabelSpace) -> dict[str, str]:
             clues[number].append(clue)
 
     named: set[str] = set()
+    least, told = _LEAST_EVIDENCE, f" {' '.join(words(question.context))} "
     for phrase, holders in _values_in(question, index):
-        add(phrase, holders, _NAME_WEIGHT if phrase in question.names else 1.0)
+        if any(f" {verb} {phrase} " in told for verb in _EQUALS):
+            least = 0.0
+        tells = phrase in question.names and 2 * len(holders) <= len(index.names)
+        add(phrase, holders, _NAME_WEIGHT if tells else 1.0)
         named.update(map(stem, phrase.split()))
     for moment, fully_said in question.moments.items():
         add(moment, index.by_moment.get(moment, set()), _NAME_WEIGHT * (1.0 if fully_said else _PARTLY_SAID))
@@ -186,8 +197,8 @@ def _scopes_of_context(question: Question, index: LabelSpace) -> dict[str, str]:
     for term in sorted(question.other_stems - question.context_stems - named):
         add(term, index.by_term.get(term, set()), _OTHER_WEIGHT)
     best = max(evidence.values(), default=0.0)
-    chosen = index.in_order(n for n, weight in evidence.items() if best > 0 and weight >= _MARGIN * best)
-    if len(chosen) > _MOST_SCOPES:
+    chosen = index.in_order(n for n, weight in evidence.items() if weight >= _MARGIN * best)
+    if best <= 0 or best < least or len(chosen) > _MOST_SCOPES:
         return {}
     return {index.names[n]: "the question says " + ", ".join(map(repr, clues[n][:4])) for n in chosen}
 

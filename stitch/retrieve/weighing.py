@@ -8,7 +8,9 @@ what the question says: the answer comes a few steps after "Oslo" was said, in w
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from stitch.core import LabelKind, LabelVocabulary, ScoredSnippet
 from stitch.core.ranking import ranking_key
@@ -25,14 +27,27 @@ _FADING_STEPS = 24.0
 """At so many steps from a clue, a third of its weight is left."""
 _OTHER_SCOPE_STEPS = 4
 """So many steps further away is what stands in another scope."""
+_OWN_STEP = 2
+"""As so many steps counts one of the same scope; steps of other scopes in between do not count."""
 _NAME, _PARTLY_SAID, _TERM = 5.0, 1.5, 1.0
 """What a name, date or time, a date that is not fully said, and any other word count as clues."""
 
 _ENOUGH = 20.0
 """Clues that weigh less than this together (about one name in sixty steps) do not count in full."""
+_NO_SCOPE = "\0"
+"""Stands for the scope of a hit that has none."""
 
-_Place = tuple[str, str, int]
-"""Where a hit stands: trajectory, scope (empty if it has none), position."""
+
+class _Place(NamedTuple):
+    """Where a hit stands."""
+
+    trajectory: str
+    scope: str
+    position: int
+    of_all: int
+    """How many hits of the trajectory stand before it."""
+    of_scope: int
+    """How many of these are of its scope."""
 
 
 def weigh(question: Question, hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[ScoredSnippet]:
@@ -82,25 +97,42 @@ def _nearness(
 ) -> list[float]:
     """How near each hit stands to the clues, from 0 to 1."""
     near, total = [0.0] * len(hits), max(_ENOUGH, sum(weight for weight, _ in clues))
-    places = [(hit.snippet.trajectory, scope, hit.snippet.position) for hit, scope in zip(hits, scopes, strict=True)]
-    in_order = sorted(range(len(hits)), key=lambda number: places[number][2])
+    in_order = sorted(range(len(hits)), key=lambda number: hits[number].snippet.position)
+    places = _places(hits, scopes, in_order)
     for weight, numbers in clues:
         for number, steps in enumerate(_steps_to(frozenset(numbers), places, in_order)):
             near[number] += weight / total * math.exp(-steps / _FADING_STEPS)
     return near
 
 
+def _places(hits: Sequence[ScoredSnippet], scopes: Sequence[str], in_order: Sequence[int]) -> list[_Place]:
+    before: Counter[tuple[str, str]] = Counter()
+    places: dict[int, _Place] = {}
+    for number in in_order:
+        of, scope = hits[number].snippet.trajectory, scopes[number] or _NO_SCOPE
+        places[number] = _Place(of, scope, hits[number].snippet.position, before[of, ""], before[of, scope])
+        before[of, ""] += 1
+        before[of, scope] += 1
+    return [places[number] for number in range(len(hits))]
+
+
 def _steps_to(clue: frozenset[int], places: Sequence[_Place], in_order: Sequence[int]) -> list[float]:
     """How many steps away from the nearest of the clue each hit is; infinitely many in a trajectory without it."""
     away = [math.inf] * len(places)
     for numbers in (in_order, in_order[::-1]):
-        said: dict[tuple[str, str], float] = {}
+        said: dict[tuple[str, str], _Place] = {}
         for number in numbers:
-            of, scope, position = places[number]
+            place = places[number]
             if number in clue:
-                said[of, ""] = said[of, scope] = position
-            if (of, "") in said:
-                anywhere = abs(position - said[of, ""]) + _OTHER_SCOPE_STEPS
-                inside = abs(position - said.get((of, scope), math.inf)) if scope else math.inf
-                away[number] = min(away[number], anywhere, inside)
+                said[place.trajectory, ""] = said[place.trajectory, place.scope] = place
+            if (nearest := said.get((place.trajectory, ""))) is not None:
+                away[number] = min(away[number], abs(place.position - nearest.position) + _OTHER_SCOPE_STEPS)
+            if (nearest := said.get((place.trajectory, place.scope))) is not None and place.scope != _NO_SCOPE:
+                away[number] = min(away[number], _steps_within(nearest, place))
     return away
+
+
+def _steps_within(one: _Place, other: _Place) -> float:
+    """The steps between two of a scope, those of other scopes left out, by their share among the hits in between."""
+    share = abs(one.of_scope - other.of_scope) / max(1, abs(one.of_all - other.of_all))
+    return _OWN_STEP * share * abs(one.position - other.position)

@@ -1,6 +1,6 @@
 """What decides inside a tier besides similarity: who spoke, when, and in which order."""
 
-from stitch.core import MemorySnippet, ScoredSnippet, SearchRequest
+from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, SearchRequest
 from stitch.retrieve.leanings import lean, named_speakers, read_leanings
 
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
@@ -62,3 +62,53 @@ def test_a_speaker_is_named_by_what_tells_him_from_the_others_and_as_who_acts() 
     assert named_speakers("did ann or did bo go", ("ann", "bo")) == frozenset()
     assert named_speakers("did ann go", ("ann",)) == frozenset()
     assert named_speakers("where was ann's bag", ("ann", "bo")) == frozenset()
+
+
+TRIP = (
+    ("Would Cedar Hall be something for our dinner on day 1?", "propose"),
+    ("We take Cedar Hall for dinner on day 1.", "inform"),
+    ("Blue Oak for dinner on day 1, then.", "decide"),
+    ("Let's go with Elm House for lunch on day 1.", "decide"),
+    ("Forget my last decision about dinner on day 1, the third one I raised is better.", "answer"),
+    ("I will take the tram on day 2.", "decide"),
+    ("Is there music at dinner on day 1?", "ask"),
+)
+
+
+def after_trip(query: str) -> list[str]:
+    hits = [
+        hit(str(number), 0.5)._replace(
+            snippet=hit(str(number), 0.5).snippet.model_copy(
+                update={"text": text, "resolved": text, "intent": ContextualIntent(scope="trip", event_types=(act,))}
+            )
+        )
+        for number, (text, act) in enumerate(TRIP)
+    ]
+    leanings = read_leanings(SearchRequest(query=query, tenant="a"))
+    return [own.snippet.step for own in lean(leanings, hits)]
+
+
+def test_the_last_decision_on_the_matter_stands_before_later_steps_and_other_decisions() -> None:
+    for query in (
+        "Which restaurant did the user settle on in the end for dinner on day 1?",
+        "What did we finally choose for dinner on day 1?",
+        "Where did we end up deciding to have dinner on day 1?",
+    ):
+        first, *others = after_trip(query)
+        assert first == "4"
+        assert set(others[:2]) == {"1", "2"}
+
+
+def test_the_first_decision_on_the_matter_is_found_as_well() -> None:
+    assert after_trip("What did we originally choose for dinner on day 1?")[0] == "1"
+
+
+def test_who_asks_for_every_decision_gets_the_late_ones_no_sooner() -> None:
+    in_order = [str(number) for number in range(len(TRIP))]
+    assert after_trip("Which restaurants were chosen for dinner on day 1 at any time, finally or not?") == in_order
+    assert after_trip("Which restaurants were chosen for dinner on day 1?") == in_order
+
+
+def test_what_is_said_of_no_decision_stays_with_the_order_of_time() -> None:
+    hits = (hit("1", 0.5), hit("2", 0.5))
+    assert order("Which hotel did we choose in the end?", *hits) == "21"

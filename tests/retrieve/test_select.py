@@ -261,3 +261,24 @@ def test_a_rare_act_of_arguing_is_chosen_without_a_scope_and_a_frequent_one_only
     bus = BUSES.model_copy(update={"event_types": {"attack": 40}})
     beside = select("In the request where the city is Oslo, which evidence was brought against it?", bus)
     assert beside.intent_filter.event_types == ("attack",)
+
+
+def test_a_few_words_that_scopes_have_in_common_license_none_of_them() -> None:
+    kitchen = inventory(
+        scope("new coffee recipe", "French press", terms=("coffe", "recip")),
+        scope("recommendations", "French", terms=("coffe", "tea")),
+        scope("clean", terms=("press", "water", "clean")),
+    )
+    asked = "For the water in my French press, did I switch to more of it, or less?"
+    assert select(asked, kitchen).intent_filter.scopes == ()
+
+
+def test_of_a_decision_that_may_have_been_revised_only_the_scope_is_licensed() -> None:
+    days = inventory(
+        scope("day 1 plan", "Oslo"), scope("day 2 plan", "Bergen"), entity_types=("restaurant",),
+        event_types=("decide",),
+    )  # fmt: skip
+    settled = select("Which restaurant did we settle on in the end for dinner on day 1?", days).intent_filter
+    assert (settled.scopes, settled.event_types, settled.entity_types) == (("day 1 plan",), (), ())
+    chosen = select("Which restaurant did we choose for dinner on day 1?", days).intent_filter
+    assert (chosen.event_types, chosen.entity_types) == (("decide",), ("restaurant",))

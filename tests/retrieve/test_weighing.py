@@ -53,6 +53,12 @@ def test_who_has_no_scope_is_as_near_as_one_of_another_scope() -> None:
     assert order(*hits) == ["10", "11", "13"]
 
 
+def test_steps_of_other_scopes_in_between_do_not_make_the_answer_stand_further_away() -> None:
+    between = [hit(11 + number, "Hm.", scope="two", similarity=0.0) for number in range(18)]
+    hits = (hit(10, "Oslo."), *between, hit(29, "It is $7."), hit(18, "It is $9.", scope="three"))
+    assert order(*hits)[:3] == ["10", "29", "18"]
+
+
 def test_dates_are_found_in_whatever_form_and_count_more_than_words() -> None:
     asked = "In the trip where the date is 2019-03-01, what was the fare?"
     hits = (hit(10, "A trip."), hit(50, "On March 1st.", similarity=0.4), hit(11, "$7."), hit(51, "$9."))
