@@ -112,3 +112,4 @@ def test_who_asks_for_every_decision_gets_the_late_ones_no_sooner() -> None:
 def test_what_is_said_of_no_decision_stays_with_the_order_of_time() -> None:
     hits = (hit("1", 0.5), hit("2", 0.5))
     assert order("Which hotel did we choose in the end?", *hits) == "21"
+    assert not read_leanings(SearchRequest(query="What did Ann end up playing?", tenant="a")).decision
