@@ -47,7 +47,8 @@ _EVERY = re.compile(
 )
 """Ways to ask for the earlier ones too."""
 _ASKS_FOR_DECISION = re.compile(
-    r"\b(?:settled? on|end(?:ed)? up(?! (?!choos|pick|decid|tak|book|go)\w+ing)|decid(?:e|es|ed|ing)|decisions?|cho(?:ose|oses|osing|se|sen|ices?)"
+    r"\b(?:settled? on|end(?:ed)? up(?! (?!choos|pick|decid|tak|book|go)\w+ing)"
+    r"|decid(?:e|es|ed|ing)|decisions?|cho(?:ose|oses|osing|se|sen|ices?)"
     r"|picked|selected|selection|agreed|go with (?:in the end|finally|at last)|went (?:with|for)|booked|final plan)\b",
     re.IGNORECASE,
 )
