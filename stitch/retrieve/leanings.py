@@ -54,7 +54,8 @@ _ASKS_FOR_DECISION = re.compile(
 )
 _DECIDES = re.compile(
     r"\b(?:(?:i|we)(?:'ll| will| shall)? (?:take|choose|chose|pick|picked|decided?|settle on|book|(?:go|went) with)"
-    r"|(?:i|we)(?:'ve| have) (?:decided|chosen|settled|picked)|(?:let's|let us) (?:settle on|go with|take|choose|do)"
+    r"|(?:i|we)(?:'ve| have) (?:decided|chosen|settled|picked)"
+    r"|(?:let's|let us) (?:settle on|go with|take|choose|do|book)"
     r"|(?:my|our|the) (?:(?:final|new|last) )?(?:choice|decision|pick) (?:is|will be)"
     r"|(?:change|changed|changing) (?:my|our) minds?"
     r"|instead of|(?:is|it's) (?:settled|decided)|(?:revise|replace|cross out|forget|undo|drop)\b[^.?!]{0,60}"
@@ -63,7 +64,7 @@ _DECIDES = re.compile(
 )
 """How a decision, or its revision, is put by whoever makes it."""
 _OF_DECIDING = frozenset(
-    content_stems("settle settled end ended decide decided decision choose chose chosen choice pick last")
+    content_stems("settle settled end ended decide decided decision choose chose chosen choice pick final last")
 )
 """What every decision may say, whatever the matter."""
 _READ_CHARS = 1_000
