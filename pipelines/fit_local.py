@@ -4,7 +4,8 @@
     python -m stitch.pipelines.fit_local --data DATA --out stitch/label/local    # both files of weights
     python -m stitch.pipelines.fit_local --data DATA --report fold           # every fifth trajectory held out
     python -m stitch.pipelines.fit_local --data DATA --report leave-one-out  # each set by the others
-    python -m stitch.pipelines.fit_local --data DATA --report ablation       # each kind of evidence left out
+    python -m stitch.pipelines.fit_local --data DATA --report ablation       # each kind of evidence left out of the fit
+    python -m stitch.pipelines.fit_local --data DATA --report silence        # one fit, each kind of evidence ignored
 
 A conditional logit: of the candidates of a step, those of the right scope are to win. First with gold history, then,
 so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
@@ -401,9 +402,18 @@ def _report(kind: str, sets: Mapping[str, Sequence[LabeledTrajectory]]) -> None:
             others = {other: trajectories for other, trajectories in sets.items() if other != name}
             print(held_out(name, train(others, keep=lambda *_: True)), flush=True)  # noqa: T201 # a report
         return
-    for label, parts in {"all": (), **(EVIDENCE if kind == "ablation" else {})}.items():
-        fitted = train(sets, keep=lambda _, number: number % 5 != 1, without=parts)
-        print(f"{label}:", "; ".join(held_out(name, fitted) for name in sets), flush=True)  # noqa: T201 # a report
+    fitted = train(sets, keep=_in_the_fold)
+    for label, parts in {"all": (), **({} if kind == "fold" else EVIDENCE)}.items():
+        if parts and kind == "ablation":
+            fitted = train(sets, keep=_in_the_fold, without=parts)
+        weights = {name: weight for name, weight in fitted.weights.items() if not any(part in name for part in parts)}
+        print(  # noqa: T201 # a report
+            f"{label}:", "; ".join(held_out(name, fitted._replace(weights=weights)) for name in sets), flush=True
+        )
+
+
+def _in_the_fold(_: str, number: int) -> bool:
+    return number % 5 != 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -411,7 +421,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the labeled sets")
     parser.add_argument("--out", type=Path, help="folder for both files of weights")
-    parser.add_argument("--report", choices=["fold", "leave-one-out", "ablation"])
+    parser.add_argument("--report", choices=["fold", "leave-one-out", "ablation", "silence"])
     parser.add_argument("--limit", type=int, help="use at most this many trajectories of a set")
     options = parser.parse_args(arguments)
     sets = {name: read_set(options.data / labeled.path)[: options.limit] for name, labeled in SETS.items()}

@@ -53,7 +53,7 @@ def test_steps_that_open_something_inside_a_goal_are_not_learned_from(data):
     assert trajectory.coarse == {5}
 
 
-@pytest.mark.parametrize(("kind", "lines"), [("fold", 1), ("leave-one-out", 6)])
+@pytest.mark.parametrize(("kind", "lines"), [("fold", 1), ("leave-one-out", 6), ("silence", 18)])
 def test_reports_say_how_good_the_weights_are(data, capsys, kind, lines):
     assert fit_local.main(["--data", str(data), "--report", kind, "--limit", "2"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == lines
