@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from stitch.core import ScoredSnippet, SearchRequest
+from stitch.core import MemorySnippet, ScoredSnippet, SearchRequest
 from stitch.core.ranking import ranking_key
 from stitch.embed.lexical import stem, words
 from stitch.label.local.language import content_stems
@@ -166,7 +166,8 @@ def _decisions(leanings: Leanings, hits: Sequence[ScoredSnippet]) -> list[tuple[
     """
     asked = frozenset(content_stems(leanings.text)) - _OF_DECIDING
     about = {
-        number: asked.intersection(content_stems(f"{hit.snippet.resolved} {hit.snippet.intent.scope or ''}"))
+        # As it was said, too: "the third hotel" says what "Briareus Inn" does not.
+        number: asked.intersection(content_stems(_said_of(hit.snippet)))
         for number, hit in enumerate(hits)
         if _ACTS.intersection(hit.snippet.intent.event_types) or _DECIDES.search(hit.snippet.text[:_READ_CHARS])
     }
@@ -176,6 +177,10 @@ def _decisions(leanings: Leanings, hits: Sequence[ScoredSnippet]) -> list[tuple[
     on_it = [number for number in _in_time(hits) if best and told.get(number, 0.0) >= _ON_THE_MATTER * best]
     stands = on_it[-1:] if leanings.order > 0 else on_it[:1]
     return [(_DECISION if number in stands else _DECISION / 2, number) for number in on_it]
+
+
+def _said_of(snippet: MemorySnippet) -> str:
+    return " ".join((snippet.text[:_READ_CHARS], snippet.resolved[:_READ_CHARS], snippet.intent.scope or ""))
 
 
 def _in_time(hits: Sequence[ScoredSnippet]) -> list[int]:
