@@ -21,9 +21,10 @@ from stitch.ingest.shown import without_retired
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
 
-LIVE_STEPS = 100_000
+LIVE_STEPS = 50_000
 """How many steps the trajectories kept ready have at most, together: a labeling remembers a kilobyte a step or so."""
 
+_LONG_STEPS = 10_000
 _UNKNOWN = -1
 
 _T = TypeVar("_T")
@@ -52,6 +53,11 @@ class IngestState:
     """How many steps `inventory` knows."""
     merges: int = 0
     """How many merges were announced."""
+
+
+def _counted(state: IngestState) -> int:
+    # What is remembered of a long trajectory hardly grows any more, and saving it again and again costs the most.
+    return min(state.position, _LONG_STEPS)
 
 
 class LiveStates:
@@ -168,10 +174,10 @@ class LiveStates:
         with self._lock:
             state = self._states.get(key)
             if state is None:
-                self._make_room()
                 state = self._states[key] = IngestState(tenant, trajectory)
             self._states.move_to_end(key)
             state.users += 1
+            self._make_room()
         try:
             yield state
         finally:
@@ -179,15 +185,15 @@ class LiveStates:
                 state.users -= 1
 
     def _make_room(self) -> None:
-        excess = len(self._states) + 1 - self._limit
-        steps = sum(state.position for state in self._states.values()) - LIVE_STEPS
+        excess = len(self._states) - self._limit
+        steps = sum(map(_counted, self._states.values())) - LIVE_STEPS
         for key, state in list(self._states.items()):
             if excess <= 0 and steps <= 0:
                 return
             if not state.users:
                 self._save(state)
                 del self._states[key]
-                excess, steps = excess - 1, steps - state.position
+                excess, steps = excess - 1, steps - _counted(state)
 
     def _locate(self, state: IngestState) -> None:
         if state.position == _UNKNOWN:
