@@ -138,7 +138,9 @@ def test_a_note_that_says_nothing_still_names_another_process(tmp_path: Path, no
 def test_the_note_of_a_dead_owner_locks_nobody_out(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "owner.json").write_text(json.dumps({"pid": os.getpid(), "host": "h", "started": "s"}))
-    open_store(tmp_path).close()
+    with closing(open_store(tmp_path)):
+        note = json.loads((tmp_path / "store" / "owner.json").read_text())
+        assert note["started"] != "s", "whoever opens it is the owner now"
 
 
 def test_of_many_processes_that_make_one_store_exactly_one_owns_it(tmp_path: Path) -> None:
