@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -57,8 +58,7 @@ class LoopbackServer:
         self.requests: list[Request] = []
         """What was asked so far, in order."""
         self._stopping = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _exchange(answer, self.requests, self._stopping))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _exchange(answer, self.requests, self._stopping))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     @property
@@ -77,6 +77,15 @@ class LoopbackServer:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report what went wrong on standard error, as every such server does, but not that a client hung up."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _exchange(answer: Answer, requests: list[Request], stopping: threading.Event) -> type[BaseHTTPRequestHandler]:

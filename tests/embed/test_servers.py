@@ -2,7 +2,10 @@
 
 import http.client
 import json
+import socket
+import struct
 import threading
+import time
 
 import pytest
 
@@ -73,3 +76,35 @@ def test_a_silent_server_lets_go_when_it_stops(ask):
         assert failures == []
     client.join(5)
     assert len(failures) == 1
+
+
+def finish_requests():
+    """Wait for the threads that answer."""
+    for thread in threading.enumerate():
+        if "process_request_thread" in thread.name:
+            thread.join(timeout=5)
+
+
+def test_a_client_that_hangs_up_is_no_error_of_the_server(capsys):
+    gone = threading.Event()
+
+    def answer(_):
+        assert gone.wait(5)
+        return Reply(b"x" * 8_000_000)
+
+    with LoopbackServer(answer) as server:
+        with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as client:
+            client.sendall(b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n")
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not a farewell
+            while not server.requests:
+                time.sleep(0.001)
+        gone.set()
+        finish_requests()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_error_in_the_answer_is_reported(ask, capsys):
+    with LoopbackServer(lambda _: 1 / 0) as server, pytest.raises(http.client.RemoteDisconnected):
+        ask(server)
+    finish_requests()
+    assert "ZeroDivisionError" in capsys.readouterr().err
