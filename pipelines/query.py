@@ -29,7 +29,8 @@ from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
 @click.option(
     "--as-of",
     metavar="STEP|TIME",
-    help="Answer as the memory would have then: a time (2026-03-01T12:00), or a step of --trajectory.",
+    help="Answer as the memory would have then: a time (2026-03-01T12:00), or a step of --trajectory. "
+    "What was retired or corrected since is there as it was.",
 )
 @click.option("--context", is_flag=True, help="Print the context for a prompt instead of the list of steps.")
 @json_option

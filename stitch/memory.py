@@ -212,7 +212,8 @@ class Memory:
             min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
             as_of: Answer as the memory would have then, merges of labels included: Unix seconds, a time as ISO 8601
-                writes it, or the id of a step of `trajectory`. What was erased or retired since is not there.
+                writes it, or the id of a step of `trajectory`. What was retired or corrected since is there as it was;
+                what was erased since is not.
         """
         request = self._request(
             query=query,

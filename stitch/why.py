@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core import IntentFilter, Origin, RetrievalResult, SearchRequest, StepState, Trust
 from stitch.errors import InputError
+from stitch.ingest.retirement import retired_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,10 +90,10 @@ def _of_place(place: WhyNot) -> Iterator[str]:
 def _of_absence(entry: Entry, request: SearchRequest) -> Iterator[str]:
     """Why a step was not ranked; nothing if it was."""
     snippet = entry.snippet()
-    if entry.state is StepState.RETIRED:
+    if entry.state is StepState.RETIRED and (
+        request.as_of is None or retired_at(entry.reason) <= request.as_of.recorded
+    ):
         yield f"Step {entry.id} is out of retrieval: {entry.reason}."
-        if request.as_of is not None and request.as_of.knows(snippet):
-            yield "It may have been there at the moment that was asked for: what was retired since is not brought back."
     if request.trajectory not in (None, entry.trajectory):
         yield f"Step {entry.id} is in trajectory {entry.trajectory!r}, and {request.trajectory!r} was searched."
     if request.min_trust is not None and snippet.trust < request.min_trust:

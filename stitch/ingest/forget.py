@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +31,7 @@ from stitch.ingest.entries import Entry, encode_labels, encode_step
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.journal import Journal, forget_checkpoint
 from stitch.ingest.repair import NEXT_FOLDER
+from stitch.ingest.retirement import retirement_note
 from stitch.ingest.traces import Proof, PurgeableStore, remove_lines, search_files, traces_of
 
 PERSON = "person"
@@ -241,8 +241,7 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
             f"{len(waiting)} of the steps wait for their labels, the first is {waiting[0].step!r}",
             hint="`stitch retry` labels them; erasing needs no labels",
         )
-    moment = datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="seconds")
-    note = f"retired {moment}" + (f": {reason}" if reason else "")
+    note = retirement_note(at, reason)
     before = ingestor.counts(tenant).retired
     for trajectory, group in _by_trajectory(selected):
 

@@ -116,7 +116,7 @@ class Ingestor:
         self.embedder = embedder
         self.labeler = labeler
         self._patient = labeler if isinstance(labeler, PatientLabeler) else None
-        self._lexical = lexical or LexicalEncoder()
+        self.lexical = lexical or LexicalEncoder()
         self._observer = observer
         self._clock = clock
         self._only = only
@@ -243,7 +243,7 @@ class Ingestor:
                     snippet for name, snippet in wanted.items() if name not in held or differences(held[name], snippet)
                 ]
                 if missing:
-                    store.put(make_records(missing, embedder=embedder or self.embedder, lexical=self._lexical))
+                    store.put(make_records(missing, embedder=embedder or self.embedder, lexical=self.lexical))
                     count += len(missing)
         store.flush()
         return count
@@ -518,7 +518,7 @@ class Ingestor:
     def _put_all(self, snippets: Sequence[MemorySnippet], give_way: Callable[[], None]) -> None:
         for part in chunks(snippets, _PUT_STEPS if self.searches.wanted else max(1, len(snippets))):
             give_way()
-            self.store.put(make_records(part, embedder=self.embedder, lexical=self._lexical))
+            self.store.put(make_records(part, embedder=self.embedder, lexical=self.lexical))
 
     def _stand_back(self) -> None:
         """Let who searches, or adds and does not wait for labels, go first."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import heapq
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import (
     DensityQuery,
@@ -17,15 +19,28 @@ from stitch.core import (
     SnippetStore,
     Step,
     StepLabels,
+    StepState,
     StoreHit,
 )
 from stitch.errors import InputError, SettingsError
+from stitch.ingest.beside import in_order, rank_beside
 from stitch.ingest.entries import Entry
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.inventories import unite
 from stitch.ingest.journal import Journal
+from stitch.ingest.records import make_records
+from stitch.ingest.retirement import retired_at
+from stitch.ingest.shown import of_these
 from stitch.ingest.state import BATCH_STEPS, chunks
 
+_BEFORE = """
+SELECT h.seq, h.payload, h.labels, min(h.number) FROM history h
+JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND h.at > ? GROUP BY h.seq
+"""
+_RETIRED = """
+SELECT states.seq, states.reason FROM states JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory
+WHERE states.state <> 'stored' AND states.state = 'retired' AND t.tenant = ?
+"""
 _UNIX_SECONDS = re.compile(r"\d{9,11}(?:\.\d{1,9})?")
 
 
@@ -62,22 +77,53 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
     return Moment((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp())
 
 
-def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory: str | None) -> LabelInventory:
-    """The label space of a trajectory, or of all, at a moment: with the merges of then, and none made since.
+class Then(NamedTuple):
+    """In what a tenant's steps were otherwise at a moment than they are now; what is erased was never there."""
 
-    A trajectory that has gone on since is read again from the journal up to the moment.
+    changed: dict[int, Entry]
+    """Those that were there and have been corrected or retired since, as they were, by `Entry.seq`."""
+    gone: frozenset[int]
+    """Those that had been retired by then."""
+
+
+def then(journal: Journal, moment: Moment, *, tenant: str) -> Then:
+    """What of a tenant has been corrected or retired since a moment."""
+    before = {seq: (payload, labels) for seq, payload, labels, _ in journal.rows(_BEFORE, tenant, moment.recorded)}
+    retired = {seq: retired_at(reason) for seq, reason in journal.rows(_RETIRED, tenant)}
+    gone = frozenset(seq for seq, at in retired.items() if at <= moment.recorded)
+    changed: dict[int, Entry] = {}
+    for entry in journal.entries_of(sorted((before.keys() | retired.keys()) - gone)):
+        if not _was_there(entry, moment):
+            continue
+        if entry.seq in retired:
+            entry = entry._replace(state=StepState.STORED, reason="")
+        if entry.seq in before:
+            payload, labels = before[entry.seq]
+            made = None if labels is None else StepLabels.model_validate_json(labels)
+            entry = entry._replace(step=Step.model_validate_json(payload), labels=made)
+        changed[entry.seq] = entry
+    return Then(changed, gone)
+
+
+def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory: str | None) -> LabelInventory:
+    """The label space of a trajectory, or of all, at a moment: with the merges and labels of then, and none made since.
+
+    A trajectory that has gone on since, or of which steps were corrected or retired since, is read again from the
+    journal up to the moment.
     """
     query = (
         "SELECT t.name, count(*), sum(s.recorded <= ? AND NOT (t.name IS ? AND s.position > ?)) FROM trajectories t"
         " JOIN steps s ON s.trajectory = t.number WHERE t.tenant = ? AND (? IS NULL OR t.name = ?) GROUP BY t.number"
     )
     given = (moment.recorded, moment.trajectory, moment.position, tenant, trajectory, trajectory)
+    was = then(ingestor.journal, moment, tenant=tenant)
+    touched = {entry.trajectory for entry in was.changed.values()}
     parts = []
     for name, steps, known in ingestor.journal.rows(query, *given):
-        if known == steps:
+        if known == steps and name not in touched:
             parts.append((name, ingestor.inventory(tenant, name)))
         elif known:
-            parts.append((name, _replayed(ingestor, moment, tenant=tenant, trajectory=name)))
+            parts.append((name, _replayed(ingestor, moment, was, tenant=tenant, trajectory=name)))
     return unite(part for _, part in sorted(parts, key=lambda part: part[0]))
 
 
@@ -106,37 +152,53 @@ def in_the_past(retriever: Retriever, *, ingestor: Ingestor, moment: Moment) -> 
 
 
 class PastStore:
-    """A store in which every snippet reads as it was at a moment, before it was corrected.
+    """A store as it was at a moment: what was corrected or retired since is ranked as it was then.
 
-    What is ranked is the store's matter (`DensityQuery.as_of`); a step that was corrected since is ranked as it is now.
+    That is ranked beside the store (`rank_beside`), and embedded for it: about as long as it took to put it.
 
     Args:
         store: The store of today.
-        ingestor: Its journal keeps what was corrected.
+        ingestor: Its journal keeps what was corrected and retired.
         moment: When.
     """
 
     def __init__(self, store: SnippetStore, *, ingestor: Ingestor, moment: Moment) -> None:
         self._store, self._ingestor, self._moment = store, ingestor, moment
+        self._changed: dict[str, dict[str, MemorySnippet]] = {}
+        self._records: dict[str, SnippetRecord] = {}
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank what was there; see `SnippetStore.rank`."""
-        hits = self._store.rank(query)
-        then = self._as_they_were([hit.snippet for hit in hits])
-        return [hit._replace(snippet=snippet) for hit, snippet in zip(hits, then, strict=True)]
+        changed = self._changed_of(query.tenant)
+        if not changed or query.k < 1:
+            return self._store.rank(query)
+        today = self._store.rank(dataclasses.replace(query, k=query.k + len(changed)))
+        hits = [hit for hit in today if hit.snippet.id not in changed]
+        admitted = [snippet for snippet in changed.values() if query.admits(snippet)]
+        hits += rank_beside(query, self._made(admitted), store=self._store, lexical=self._ingestor.lexical)
+        return in_order(hits)[: query.k]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return snippets by id, those that were there."""
-        found = [snippet for snippet in self._store.get(tenant, ids) if self._moment.knows(snippet)]
-        return self._as_they_were(found)
+        changed = self._changed_of(tenant)
+        held = {snippet.id: snippet for snippet in self._store.get(tenant, ids) if self._moment.knows(snippet)}
+        return [found for name in ids if (found := changed.get(name) or held.get(name)) is not None]
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over the snippets that were there."""
-        return (snippet for snippet in self._store.scroll(tenant, trajectory) if self._moment.knows(snippet))
+
+        def place(snippet: MemorySnippet) -> tuple[str, int, str]:
+            return snippet.trajectory, snippet.position, snippet.step
+
+        changed = self._changed_of(tenant)
+        mine = sorted((each for each in changed.values() if trajectory in (None, each.trajectory)), key=place)
+        today = self._store.scroll(tenant, trajectory)
+        same = (each for each in today if self._moment.knows(each) and each.id not in changed)
+        return heapq.merge(same, mine, key=place)
 
     def count(self, tenant: str | None = None) -> int:
-        """The number of snippets of today: no fewer than there were."""
-        return self._store.count(tenant)
+        """No fewer than the snippets that were there."""
+        return self._store.count(tenant) + (len(self._changed_of(tenant)) if tenant is not None else 0)
 
     def put(self, records: Sequence[SnippetRecord]) -> None:
         """Refuse: the past is not written."""
@@ -152,35 +214,36 @@ class PastStore:
     def close(self) -> None:
         """Do nothing: the store is another's."""
 
-    def _as_they_were(self, snippets: Sequence[MemorySnippet]) -> list[MemorySnippet]:
-        journal = self._ingestor.journal
-        query = (
-            "SELECT t.name, s.step, h.payload, h.labels, s.recorded, s.position, s.seq, min(h.number) FROM history h"
-            " JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
-            " WHERE t.tenant = ? AND h.at > ? GROUP BY s.seq"
-        )
-        if not snippets:
-            return []
-        tenant = snippets[0].tenant
-        before: dict[tuple[str, str], MemorySnippet] = {}
-        for name, step, payload, labels, recorded, position, seq, _ in journal.rows(
-            query, tenant, self._moment.recorded
-        ):
-            made = StepLabels.model_validate_json(labels) if labels is not None else None
-            entry = Entry(seq, tenant, name, position, Step.model_validate_json(payload), recorded, labels=made)
-            before[name, step] = entry.snippet()
-        return [before.get((snippet.trajectory, snippet.step), snippet) for snippet in snippets]
+    def _changed_of(self, tenant: str) -> dict[str, MemorySnippet]:
+        """The snippets that read otherwise now, or are not found any more, as they were then, by id."""
+        if tenant not in self._changed:
+            entries = then(self._ingestor.journal, self._moment, tenant=tenant).changed.values()
+            self._changed[tenant] = {snippet.id: snippet for snippet in (entry.snippet() for entry in entries)}
+        return self._changed[tenant]
+
+    def _made(self, snippets: Sequence[MemorySnippet]) -> list[SnippetRecord]:
+        if missing := [snippet for snippet in snippets if snippet.id not in self._records]:
+            made = make_records(missing, embedder=self._ingestor.embedder, lexical=self._ingestor.lexical)
+            self._records.update((record.snippet.id, record) for record in made)
+        return [self._records[snippet.id] for snippet in snippets]
 
 
-def _replayed(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory: str) -> LabelInventory:
+def _was_there(entry: Entry, moment: Moment) -> bool:
+    later = entry.trajectory == moment.trajectory and entry.position > moment.position
+    return entry.recorded <= moment.recorded and not later
+
+
+def _replayed(ingestor: Ingestor, moment: Moment, was: Then, *, tenant: str, trajectory: str) -> LabelInventory:
     session = ingestor.labeler.begin(trajectory)
-    for chunk in chunks(ingestor.journal.entries(tenant, trajectory), BATCH_STEPS):
-        known = [
-            entry
-            for entry in chunk
-            if entry.recorded <= moment.recorded
-            and not (trajectory == moment.trajectory and entry.position > moment.position)
-        ]
-        labeled = [entry for entry in known if entry.labels is not None]
-        session.replay([entry.step for entry in labeled], [entry.labels for entry in labeled if entry.labels])
-    return session.inventory()
+    gone = False
+
+    def labeled() -> Iterator[Entry]:
+        for entry in ingestor.journal.entries(tenant, trajectory):
+            if _was_there(entry, moment) and (now := was.changed.get(entry.seq, entry)).labels is not None:
+                yield now
+
+    for chunk in chunks(labeled(), BATCH_STEPS):
+        session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
+        gone = gone or any(entry.seq in was.gone for entry in chunk)
+    inventory = session.inventory()
+    return of_these(inventory, (entry for entry in labeled() if entry.seq not in was.gone)) if gone else inventory

@@ -37,9 +37,14 @@ def make_records(
         vectors = vectors.copy()
         vectors[leaning] += np.asarray(leans, dtype=np.float32)[:, None] * contexts
     return [
-        SnippetRecord(snippet, vector, lexical.document(snippet.resolved, context=_beside(snippet)))
+        SnippetRecord(snippet, vector, words_of(snippet, lexical=lexical))
         for snippet, vector in zip(snippets, _unit(vectors), strict=True)
     ]
+
+
+def words_of(snippet: MemorySnippet, *, lexical: LexicalEncoder) -> dict[int, float]:
+    """The lexical weights of a snippet."""
+    return lexical.document(snippet.resolved, context=_beside(snippet))
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 
 from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, ScopeSummary, StepState
 from stitch.embed.lexical import stems
+from stitch.ingest.entries import Entry
 from stitch.ingest.journal import Journal
 
 
 def without_retired(inventory: LabelInventory, journal: Journal, *, tenant: str, trajectory: str) -> LabelInventory:
-    """An inventory of a trajectory without what only its retired steps say; itself if none is retired.
-
-    Labels are counted anew through the inventory's merges; one that no step is left to carry is gone. Of the terms and
-    values of a scope those stay that its remaining steps say.
-    """
+    """An inventory of a trajectory without what only its retired steps say; itself if none is retired."""
     query = (
         "SELECT 1 FROM states JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
         " WHERE states.state <> 'stored' AND states.state = 'retired' AND t.tenant = ? AND t.name = ? LIMIT 1"
     )
     if not journal.rows(query, tenant, trajectory):
         return inventory
+    states = [state for state in StepState if state is not StepState.RETIRED]
+    return of_these(inventory, journal.entries(tenant, trajectory, states=states))
+
+
+def of_these(inventory: LabelInventory, entries: Iterable[Entry]) -> LabelInventory:
+    """An inventory of a trajectory without what none of these of its steps say.
+
+    Labels are counted anew through the inventory's merges; one that no step is left to carry is gone. Of the terms and
+    values of a scope those stay that its remaining steps say.
+    """
     vocabulary, steps = inventory.vocabulary(), 0
     counts = {kind: Counter[str]() for kind in LabelKind}
     said: dict[str, list[str]] = {}
     places: dict[str, list[int]] = {}
-    for entry in journal.entries(tenant, trajectory, states=[state for state in StepState if state.value != "retired"]):
+    for entry in entries:
         if entry.labels is None:
             continue
         steps += 1

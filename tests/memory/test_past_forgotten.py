@@ -1,0 +1,208 @@
+"""As of a moment a memory shows what was retired or corrected since, as it was, and never what was erased."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from stitch import IntentFilter, Memory, Step, open_memory
+from stitch.cli.main import cli
+from stitch.core import DensityQuery, Label, LabelKind, MemorySnippet, Moment
+from stitch.embed.hashing import HashingEmbedder
+from stitch.embed.lexical import LexicalEncoder
+from stitch.ingest import Entry
+from stitch.ingest.beside import in_order, rank_beside
+from stitch.ingest.entries import differences
+from stitch.ingest.forget import Selector
+from stitch.ingest.past import inventory_at
+from stitch.ingest.records import make_records
+from stitch.ingest.retirement import retired_at, retirement_note
+from stitch.store import EdgeStore
+from stitch.testing.storing import ListStore
+
+TRIP = [
+    Step(id="a", role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit."),
+    Step(id="b", role="user", content="How much is the first restaurant I raised for day 1's breakfast?"),
+    Step(id="c", role="assistant", content="It is priced at $76.22."),
+    Step(id="d", role="user", content="Let's plan day 2. We need a museum in the morning."),
+]
+QUESTION = "breakfast on day 1"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(tmp_path / "m") as opened:
+        opened.add_many(TRIP, trajectory="trip")
+        opened.add_many(TRIP, trajectory="other trip")
+        yield opened
+
+
+def found(memory: Memory, **options: object) -> list[tuple[str, str, float]]:
+    hits = memory.search(QUESTION, **options).hits  # type: ignore[arg-type]
+    return [(hit.snippet.trajectory, hit.snippet.step, hit.density) for hit in hits]
+
+
+@pytest.mark.parametrize("retriever", ["intent", "dense", "lexical", "hybrid"])
+def test_as_of_before_it_was_retired_a_step_is_found_as_it_was(memory: Memory, retriever: str) -> None:
+    before, moment = found(memory, retriever=retriever), time.time()
+    memory.retire(Selector(trajectory="trip", step="a"))
+    assert ("trip", "a") not in {hit[:2] for hit in found(memory, retriever=retriever)}
+    assert sorted(found(memory, retriever=retriever, as_of=moment)) == sorted(before)
+    assert ("trip", "a") in {hit[:2] for hit in found(memory, retriever=retriever, trajectory="trip", as_of="d")}
+    assert ("trip", "a") not in {hit[:2] for hit in found(memory, retriever=retriever, as_of=time.time() + 1)}
+
+
+def test_a_retired_step_stands_in_the_context_of_then_and_the_label_space_has_its_labels(memory: Memory) -> None:
+    before, moment = memory.search(QUESTION, trajectory="trip"), time.time()
+    memory.retire(Selector(trajectory="trip"))
+    assert memory.search(QUESTION, trajectory="trip").context() == ""
+    then = memory.search(QUESTION, trajectory="trip", as_of=moment)
+    assert then.intent_filter == before.intent_filter
+    assert then.context() == before.context()
+    assert [hit.matched for hit in then.hits] == [hit.matched for hit in before.hits]
+    assert [differences(hit.snippet, was.snippet) for hit, was in zip(then.hits, before.hits, strict=True)] == [[]] * 4
+
+
+def test_of_many_the_best_come_first_whether_retired_since_or_not(memory: Memory) -> None:
+    before, moment = found(memory, k=3), time.time()
+    memory.retire(Selector(trajectory="trip", step=before[1][1]))
+    memory.retire(Selector(trajectory="other trip", step="d"))
+    assert [hit[2] for hit in found(memory, k=3, as_of=moment)] == [hit[2] for hit in before]
+
+
+def test_what_is_erased_never_comes_back(memory: Memory) -> None:
+    moment = time.time()
+    memory.retire(Selector(trajectory="trip", step="a"))
+    memory.correct("b", trajectory="trip", text="How much is breakfast?")
+    assert memory.erase(Selector(trajectory="trip", step="a")).proof.found == ()
+    assert memory.erase(Selector(trajectory="trip", step="b")).proof.found == ()
+    assert {hit[:2] for hit in found(memory, trajectory="trip", as_of=moment)} == {("trip", "c"), ("trip", "d")}
+
+
+def test_another_tenant_sees_nothing_of_what_was_retired(memory: Memory) -> None:
+    folder, moment = memory.folder, time.time()
+    memory.retire(Selector(trajectory="trip"))
+    memory.close()
+    with open_memory(folder, tenant="bob") as bob:
+        assert found(bob, as_of=moment) == []
+
+
+def test_labels_that_were_corrected_since_are_those_of_then(memory: Memory) -> None:
+    moment = time.time()
+    was = next(entry.labels.intent.scope for entry in memory.steps("trip") if entry.id == "b" and entry.labels)
+    assert was is not None
+    memory.correct("b", trajectory="trip", labels={"scope": "invoices"})
+    old, new = IntentFilter(scopes=(was,)), IntentFilter(scopes=("invoices",))
+
+    def density(intent_filter: IntentFilter, as_of: float | None) -> float:
+        hits = memory.search("x", trajectory="trip", intent_filter=intent_filter, as_of=as_of).hits
+        return next(hit.density for hit in hits if hit.snippet.step == "b")
+
+    assert (density(old, None), density(new, None)) == (0.0, 1.0)
+    assert (density(old, moment), density(new, moment)) == (1.0, 0.0)
+
+
+def scopes_of(memory: Memory, moment: float) -> set[str]:
+    then = inventory_at(memory._ingestor, Moment(moment), tenant=memory.tenant, trajectory="trip")
+    return {scope.name for scope in then.scopes}
+
+
+def test_the_label_space_of_then_has_the_labels_that_were_corrected_since(memory: Memory) -> None:
+    moment, before = time.time(), {scope.name for scope in memory.inventory("trip").scopes}
+    for step in ("a", "b", "c"):
+        memory.correct(step, trajectory="trip", labels={"scope": "unpaid invoices"})
+    assert "unpaid invoices" in {scope.name for scope in memory.inventory("trip").scopes}
+    assert scopes_of(memory, moment) == before
+
+
+def test_the_label_space_of_then_lacks_what_had_been_retired_by_then(memory: Memory) -> None:
+    assert "day 2" in scopes_of(memory, time.time())
+    memory.retire(Selector(trajectory="trip", step="d"))
+    moment = time.time()
+    assert "day 2" not in scopes_of(memory, moment)
+    memory.correct("c", trajectory="trip", text="It is priced at $99.")
+    assert "day 2" not in scopes_of(memory, moment)
+
+
+def test_why_says_of_a_step_that_was_retired_since_where_it_stood(memory: Memory) -> None:
+    moment = time.time()
+    memory.retire(Selector(trajectory="trip", step="a"), reason="old")
+    now = memory.why(QUESTION, step="a", trajectory="trip")
+    assert (now.found, now.place) == (False, None)
+    assert "is out of retrieval: retired" in str(now)
+    then = memory.why(QUESTION, step="a", trajectory="trip", as_of=moment)
+    assert then.found
+    assert then.place is not None
+    assert "out of retrieval" not in str(then)
+    memory.add(Step(id="e", role="user", content="Thanks."), trajectory="trip")
+    late = memory.why(QUESTION, step="a", trajectory="trip", as_of=time.time() + 1)
+    assert "is out of retrieval: retired" in str(late)
+
+
+def test_the_commands_show_the_memory_as_it_was(memory: Memory) -> None:
+    folder = str(memory.folder)
+    memory.retire(Selector(trajectory="trip", step="a"))
+    memory.close()
+
+    def run(*arguments: str) -> str:
+        ended = CliRunner().invoke(cli, [*arguments, "--memory", folder], catch_exceptions=False)
+        assert ended.exit_code == 0, ended.output
+        return ended.output
+
+    asked = ("--trajectory", "trip", "--as-of", "d", "--json")
+    answer = json.loads(run("query", QUESTION, *asked))
+    assert {hit["step"] for hit in answer["hits"]} == {"a", "b", "c", "d"}
+    assert json.loads(run("why", QUESTION, "a", *asked))["found"] is True
+
+
+def test_the_note_of_a_retirement_says_when_to_the_microsecond() -> None:
+    assert retired_at(retirement_note(1234.000001, "too: old")) == 1234.000001
+    assert retired_at(retirement_note(0.0, "")) == 0.0
+    assert retired_at("somebody said so") == -math.inf
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("kind", ["list", "edge"])
+def test_ranked_beside_a_store_snippets_score_as_in_it(memory: Memory, tmp_path: Path, kind: str, share: float) -> None:
+    embedder, lexical = HashingEmbedder(16), LexicalEncoder()
+    snippets = [entry.snippet() for name in memory.trajectories() for entry in memory.steps(name)]
+    records = make_records(snippets, embedder=embedder, lexical=lexical)
+    store = ListStore() if kind == "list" else EdgeStore(tmp_path / "s", embedder_name=embedder.name, dimension=16)
+    store.put(records)
+    labels = [Label(LabelKind.SCOPE, scope.name) for scope in memory.inventory().scopes]
+    query = DensityQuery(
+        tenant=memory.tenant,
+        labels={label: frozenset({label.value}) for label in labels},
+        vector=embedder.embed([QUESTION])[0],
+        words=lexical.query(f"{QUESTION} unheard"),
+        lexical_share=share,
+        trajectory="trip",
+    )
+    within, beside = store.rank(query), in_order(rank_beside(query, records, store=store, lexical=lexical))
+    assert [hit.snippet.id for hit in beside] == [hit.snippet.id for hit in within]
+    assert [hit.density for hit in beside] == [hit.density for hit in within]
+    assert [hit.similarity for hit in beside] == pytest.approx([hit.similarity for hit in within], abs=1e-5)
+    store.close()
+
+
+def test_beside_a_store_that_lacks_a_word_it_is_as_rare_as_can_be() -> None:
+    embedder, lexical = HashingEmbedder(16), LexicalEncoder()
+    store = ListStore()
+    query = DensityQuery(tenant="a", words=lexical.query("breakfast"))
+    assert rank_beside(query, [], store=store, lexical=lexical) == []
+    with_it, without = (snippet_of(text) for text in ("breakfast", "a museum"))
+    store.put(make_records([without], embedder=embedder, lexical=lexical))
+    (hit,) = rank_beside(
+        query, make_records([with_it], embedder=embedder, lexical=lexical), store=store, lexical=lexical
+    )
+    assert hit.similarity > 0.0
+
+
+def snippet_of(text: str) -> MemorySnippet:
+    return Entry(1, "a", "t", 0, Step(id=text, role="user", content=text), 0.0).snippet()
