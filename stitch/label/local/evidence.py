@@ -6,7 +6,7 @@ domain. The numbers of each candidate are weighed by a linear model (`scope_weig
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log, log1p
 from typing import NamedTuple
@@ -164,12 +164,23 @@ class Stream:
         """How telling a stem is in this trajectory so far."""
         return log1p((self.position + 8) / (self.df.get(stem, 0) + 0.5))
 
+    def weigh(self, stems: Iterable[str]) -> dict[str, float]:
+        """`idf` of each stem, in the order given."""
+        steps, count = self.position + 8, self.df.get
+        return {stem: log1p(steps / (count(stem, 0) + 0.5)) for stem in stems}
+
+
+def known_weight(weights: Mapping[str, float], known: Container[str]) -> float:
+    """The sum of the weights of what is known, in their order."""
+    return sum(map(weights.__getitem__, filter(known.__contains__, weights)))
+
 
 def step_evidence(
     reading: Reading,
     stream: Stream,
     current: Scope | None,
     *,
+    weights: Mapping[str, float],
     scopes: int,
     here: float,
     elsewhere: float,
@@ -185,6 +196,7 @@ def step_evidence(
         reading: The step.
         stream: The trajectory so far.
         current: The scope of the last step.
+        weights: The stems of the step, in order, with how telling they are.
         scopes: How many scopes there are.
         here: Cohesion with the current scope, from 0 to 1.
         elsewhere: The best cohesion with another scope.
@@ -208,11 +220,13 @@ def step_evidence(
     terms: Mapping[str, int] = current.terms if current is not None else {}
     asked_new = [stem for stem in sorted(reading.asking) if stem not in terms]
     told_new = [stem for stem in sorted(reading.telling) if stem not in terms]
+    request, anaphoric, same = SentenceForm.REQUEST in forms, float(reading.anaphoric), float(stream.last_role == role)
+    switching = _log_odds(turns[1], turns[0]) if turns else -1.5
     asks_all, asks_most, asks_little = _share(len(asked_new), len(reading.asking))
     tells_all, tells_most, tells_little = _share(len(told_new), len(reading.telling))
     values = [
         1.0,
-        float(SentenceForm.REQUEST in forms),
+        float(request),
         float(SentenceForm.QUESTION in forms),
         short_answer,
         float(SentenceForm.THANKS in forms),
@@ -220,7 +234,7 @@ def step_evidence(
         float(SentenceForm.GREETING in forms),
         float(SentenceForm.APOLOGY in forms),
         few_words,
-        float(reading.anaphoric),
+        anaphoric,
         float(reading.switches),
         float(reading.returns),
         closed,
@@ -228,12 +242,12 @@ def step_evidence(
         float(stream.last_called),
         float(reading.answers_tool),
         float(bool(reading.data.calls)),
-        _log_odds(turns[1], turns[0]) if turns else -1.5,
+        switching,
         _log_odds(stream.switches, stream.position),
         log1p(gap_s / 60.0),
         float(stream.session != reading.step.session),
         float(reading.is_notice),
-        float(stream.last_role == role),
+        same,
         log(max(2, len(stream.voices)) / 2.0),
         log1p(stream.run),
         log1p(scopes),
@@ -246,8 +260,8 @@ def step_evidence(
         min(len(reading.values) - known, 5) / 2,
         min(known, 5) / 2,
         elsewhere - here,
-        log1p(sum(map(stream.idf, asked_new))),
-        log1p(sum(map(stream.idf, told_new))),
+        log1p(sum(map(weights.__getitem__, asked_new))),
+        log1p(sum(map(weights.__getitem__, told_new))),
         float(not reading.stem_set),
         short_answer * asked,
         few_words * asked,
@@ -265,13 +279,12 @@ def step_evidence(
         tells_all * asked,
         opener * tells_all,
         asks_all * float(any(stem in stream.df for stem in asked_new)),
-        asks_all * float(SentenceForm.REQUEST in forms),
+        asks_all * float(request),
     ]
     for degree in (float(stream.tools), stream.service / (stream.position + 2), float(len(stream.voices) > 2)):
         values += [degree, degree * asks_all, degree * tells_all, degree * novelty]
     waits = current is not None and current.last_role != role and current.opens in AWAITED
     unfit = float(current is not None and waits and not answers(reading.gives, current.opens))
-    same, switching = float(stream.last_role == role), _log_odds(turns[1], turns[0]) if turns else -1.5
     values += [
         _log_odds(stream.returns, stream.position),
         log1p(unfinished),
@@ -279,10 +292,11 @@ def step_evidence(
         unfit,
         unfinished / (scopes + 1),
     ]
-    together = (1.0, asks_all, tells_all, novelty, asked, unfit, float(reading.anaphoric), closed, switching, same)
-    values += [stream.interleaved * value for value in (*together, log1p(stream.run))]
+    interleaved = stream.interleaved
+    together = (1.0, asks_all, tells_all, novelty, asked, unfit, anaphoric, closed, switching, same, log1p(stream.run))
+    values += [interleaved * value for value in together]
     replies = (reply, reply_to_nothing)
-    return [*values, *replies, reply_elsewhere - reply, *[stream.interleaved * value for value in replies]]
+    return [*values, *replies, reply_elsewhere - reply, *[interleaved * value for value in replies]]
 
 
 def scope_evidence(
@@ -291,7 +305,7 @@ def scope_evidence(
     stream: Stream,
     *,
     current: Scope | None,
-    weights: Sequence[tuple[str, float]],
+    weights: Mapping[str, float],
     cohesion: float,
     is_best: bool,
     is_latest: bool,
@@ -307,7 +321,7 @@ def scope_evidence(
         scope: The scope it may belong to.
         stream: The trajectory so far.
         current: The scope of the last step.
-        weights: The stems of the step with how telling they are.
+        weights: The stems of the step, in order, with how telling they are.
         cohesion: The share of these weights that the scope knows, from 0 to 1.
         is_best: Whether no scope knows more.
         is_latest: Whether it is the earlier scope that was left last.
@@ -317,10 +331,10 @@ def scope_evidence(
         other_reply: How well it follows the best other scope, or nothing.
     """
     role, addressees, calls = reading.role, reading.addressees, reading.data.calls
-    total = sum(weight for _, weight in weights) or 1.0
+    total = sum(weights.values()) or 1.0
     last = frozenset(scope.recent[-1]) if scope.recent else frozenset()
     recent = last.union(*scope.recent)
-    shared = [value for value in reading.values if value in scope.values]
+    shared = list(filter(scope.values.__contains__, reading.values))
     # In a chain of calls, each tool says little of the goal; a call right after somebody's turn says more.
     fresh_call = bool(calls) and not stream.last_answered_tool
     same_call = any(call.name in scope.calls for call in calls)
@@ -329,14 +343,14 @@ def scope_evidence(
     known = scope.terms
     here: Mapping[str, int] = current.terms if current is not None else {}
     # Of the current scope itself, nothing is known here alone.
-    alone = [] if scope is current else [(s, weight) for s, weight in weights if s in known and s not in here]
-    with_last = sum(weight for stem, weight in weights if stem in last) / total
+    alone = {} if scope is current else {s: weights[s] for s in filter(known.__contains__, weights) if s not in here}
+    with_last = known_weight(weights, last) / total
     is_answer = float(open_question and not any(form in _QUESTIONS for form in reading.forms))
     classes = set(reading.values.values())
     new_classes = {kind for value, kind in reading.values.items() if value not in scope.values}
     values = [
         with_last,
-        sum(weight for stem, weight in weights if stem in recent) / total,
+        known_weight(weights, recent) / total,
         cohesion,
         float(is_best),
         min(len(shared), 4) / 2,
@@ -354,8 +368,8 @@ def scope_evidence(
         float(role in scope.addressed),
         float(open_question),
         is_answer,
-        log1p(sum(weight for stem, weight in alone if stem in reading.asking)),
-        log1p(sum(weight for stem, weight in alone if stem in reading.telling)),
+        log1p(known_weight(alone, reading.asking)),
+        log1p(known_weight(alone, reading.telling)),
         float(scope.closed),
         _among(reading.asking, scope.asked),
         _among(reading.asking, scope.told),
@@ -364,26 +378,27 @@ def scope_evidence(
         float(is_latest),
         float(is_latest_open),
     ]
+    interleaved, pointed = stream.interleaved, reading.pointed
     together = (is_latest_open, log(gap) if gap > 0 else 0.0, is_answer, scope.closed, with_last, cohesion)
-    values += [stream.interleaved * value for value in together]
-    pointed = reading.pointed
+    values += [interleaved * value for value in together]
+    pointed_known = _among(pointed, known)
     return [
         *values,
-        _among(pointed, known),
+        pointed_known,
         _among(pointed, last),
-        1.0 - _among(pointed, known) if pointed else 0.0,
+        1.0 - pointed_known if pointed else 0.0,
         reply,
         float(reply >= other_reply),
         reply - other_reply,
         reply * float(scope.last_role == role),
-        stream.interleaved * reply,
-        stream.interleaved * (reply - other_reply),
+        interleaved * reply,
+        interleaved * (reply - other_reply),
     ]
 
 
 def _among(some: Collection[str], of: Container[str]) -> float:
     """The share of `some` that is among the others, 0 if there is nothing."""
-    return sum(item in of for item in some) / len(some) if some else 0.0
+    return sum(map(of.__contains__, some)) / len(some) if some else 0.0
 
 
 def _share(part: int, whole: int) -> tuple[float, float, float]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import repeat
 from operator import add, mul
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from stitch.label.local.evidence import (
     Rival,
     Scope,
     Stream,
+    known_weight,
     scope_evidence,
     step_evidence,
 )
@@ -183,10 +185,10 @@ class ScopeTracker:
     def candidates(self, reading: Reading) -> list[Candidate]:
         """What the step may belong to: the current scope first, earlier ones, a new one last."""
         stream, current = self._stream, self.current
-        weights = [(stem, stream.idf(stem)) for stem in sorted(reading.stem_set)]
-        total = sum(weight for _, weight in weights) or 1.0
+        weights = stream.weigh(sorted(reading.stem_set))
+        total = sum(weights.values()) or 1.0
         shortlist = self._shortlist(reading)
-        cohesions = [sum(weight for stem, weight in weights if stem in scope.terms) / total for scope in shortlist]
+        cohesions = [known_weight(weights, scope.terms) / total for scope in shortlist]
         best = max(cohesions, default=0.0)
         answer = self._hear(reading.step.content).answer
         replies = [fit(scope.said, answer) for scope in shortlist]
@@ -196,17 +198,19 @@ class ScopeTracker:
             reading,
             stream,
             current,
+            weights=weights,
             scopes=len(self.scopes),
             here=cohesions[0] if current is not None else 0.0,
             elsewhere=max(cohesions[current is not None :], default=0.0),
-            known=sum(value in self._holders for value in reading.values),
+            known=sum(map(self._holders.__contains__, reading.values)),
             unfinished=sum(s is not current and not s.closed and s.into is None for s in self.scopes[-64:]),
             reply=replies[0] if current is not None else 0.0,
             reply_elsewhere=max(replies[current is not None :], default=to_nothing),
             reply_to_nothing=to_nothing,
         )
         leaving = self._particles(reading)
-        left = sum(map(self._weight, leaving))
+        weight, nothing = self._by_name.get, repeat(0.0)
+        left = sum(map(weight, leaving, nothing))
         returning = left + sum(map(mul, self._when_returning, of_step))
         earlier = [scope for scope in shortlist if scope is not current]
         latest = max(earlier, key=lambda scope: scope.last, default=None)
@@ -228,7 +232,7 @@ class ScopeTracker:
                 other_reply=next_reply if reply == best_reply else best_reply,
             )
             pairs = self._pairs(reading, scope)
-            score = sum(map(self._weight, pairs))
+            score = sum(map(weight, pairs, nothing))
             if scope is current:
                 score += sum(map(mul, self._of_current, of_scope))
                 found.append(Candidate(scope, [], of_scope, pairs, score))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import log, log1p
 from typing import NamedTuple
 
-from stitch.label.local.evidence import Scope, Stream
+from stitch.label.local.evidence import Scope, Stream, known_weight
 
 JOIN_FEATURES = (
     "always", "margin", "best margin", "no margin", "left for it", "followed by it", "between it", "cohesion",
@@ -57,21 +57,23 @@ def join_evidence(
         holders: The numbers of the scopes that name a value.
         scopes: How many scopes there are.
     """
-    weights = [(stem, stream.idf(stem)) for stem in left.terms]
-    total = sum(weight for _, weight in weights) or 1.0
+    if not homes:
+        return []
+    weights = stream.weigh(left.terms)
+    total = sum(weights.values()) or 1.0
     best_margin = max((rival.margin for rival in left.rivals.values()), default=0.0)
-    latest = max(homes, key=lambda home: home.last, default=None)
+    latest = max(homes, key=lambda home: home.last)
     found = []
     for home in homes:
-        shared = sum(weight for stem, weight in weights if stem in home.terms)
-        values = _evidence(left, home, stream, holders=holders, cohesion=shared / total)
+        cohesion = known_weight(weights, home.terms) / total
+        values = _evidence(left, home, stream, holders=holders, cohesion=cohesion)
         values[_PLACE["latest"]] = float(home is latest)
         values[_PLACE["number of scopes"]] = log1p(scopes)
         then = left.rivals.get(str(home.number))
         values[_PLACE["best margin"]] = float(then is not None and then.margin == best_margin)
         found.append(values)
     for name, of in _BEST.items():
-        best = max((values[_PLACE[of]] for values in found), default=0.0)
+        best = max(values[_PLACE[of]] for values in found)
         for values in found:
             values[_PLACE[name]] = float(best > 0 and values[_PLACE[of]] == best)
     return found
@@ -84,8 +86,8 @@ def _evidence(
     then = left.rivals.get(str(home.number))
     margin = max(-6.0, min(6.0, then.margin)) if then else 0.0
     gap = left.spans[0][0] - (then.last if then else home.last)
-    covered = _part(home.terms, left.terms)
-    shared = [value for value in left.values if value in home.values]
+    covered, pointed_known = _part(home.terms, left.terms), _part(left.pointed, home.terms)
+    shared = list(filter(home.values.__contains__, left.values))
     same_call = any(name in home.calls for name in left.calls)
     left_for, followed = left.left == home.number, stream.current == home.number
     many, tools, size = float(len(stream.voices) > 2), float(stream.tools), log1p(left.steps)
@@ -111,8 +113,8 @@ def _evidence(
         size,
         log1p(home.steps),
         log(gap) if gap > 0 else 0.0,
-        _part(left.pointed, home.terms),
-        1.0 - _part(left.pointed, home.terms) if left.pointed else 0.0,
+        pointed_known,
+        1.0 - pointed_known if left.pointed else 0.0,
         _part(left.speakers, home.speakers),
         float(same_call),
         float(bool(left.calls) and bool(home.calls) and not same_call),
