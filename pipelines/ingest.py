@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from stitch.pipelines.follow import OFFSETS_FILE, Offsets
 from stitch.pipelines.follow import follow as follow_files
 
+from stitch.cli.ending import Terminated
 from stitch.cli.options import json_option, labeling_options, memory_options, opened_memory, print_json
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError, StepRejectedError
@@ -61,7 +62,7 @@ class IngestReport(BaseModel):
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @memory_options
 @labeling_options
-@click.option("--follow", is_flag=True, help="Go on reading what is appended to the FILEs, until interrupted.")
+@click.option("--follow", is_flag=True, help="Go on reading what is appended to the FILEs, until Ctrl-C or SIGTERM.")
 @click.option("--dry-run", is_flag=True, help="Say what a model would cost, and store nothing.")
 @click.option("--trajectory", metavar="ID", help="The trajectory of steps that name none.  [default: the file's name]")
 @click.option("--rejects", metavar="FILE", help="Where rejected input is written.  [default: beside the memory]")
@@ -94,8 +95,8 @@ def command(
       some-agent | stitch ingest - --memory agent.memory
       stitch ingest --follow agent.jsonl --memory agent.memory
 
-    With --follow, files may grow, be rotated or emptied, and need not be there yet; the same command goes on where it
-    stopped. Standard input is stored as it comes.
+    With --follow, files may grow, be rotated or emptied, and need not be there yet. Ctrl-C and SIGTERM end it with a
+    report (exit status 130 and 143); the same command goes on where it stopped. Standard input is stored as it comes.
     """
     if follow and dry_run:
         raise InputError("--dry-run cannot follow a file", hint="leave out one of the two")
@@ -125,7 +126,7 @@ def command(
                     workers=memory.workers,
                     report=report,
                 )
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, Terminated):
                 if follow or "-" in paths:
                     _print_report(report, as_json=as_json, files=len(paths), rejects_path=rejects_path)
                 raise

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from stitch.bench.training.sources import TARGETS, open_task
 
-from stitch.cli.main import INTERRUPTED
+from stitch.cli.ending import Terminated, status_of
 from stitch.cli.options import json_option, model_options, print_json
 from stitch.errors import BudgetSpentError, InputError
 
@@ -106,9 +106,9 @@ def command(
         except BudgetSpentError as error:
             hint = f"nothing was kept; it takes about {cost.model_tokens} tokens, see --dry-run; --limit N takes less"
             raise BudgetSpentError(error.message, hint=hint) from error
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Terminated) as ended:
             click.echo("stitch: interrupted; nothing was kept, and the same command begins anew", err=True)
-            context.exit(INTERRUPTED)
+            context.exit(status_of(ended))
     if made.adopted:
         write_compiled(file, made.compiled)
     _report(made, choice, file if made.adopted else None, as_json=as_json)

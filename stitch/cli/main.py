@@ -2,7 +2,7 @@
 
 Exit status: 0 all done; 1 something failed; 2 the call or the settings are wrong; 3 some input was rejected and
 everything else is stored; 4 the memory is in use, or was written with another embedder or schema; 5 the journal or the
-store failed; 6 the language model failed; 130 interrupted.
+store failed; 6 the language model failed; 130 interrupted; 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from collections.abc import Mapping
 import click
 
 from stitch import __version__
+from stitch.cli.ending import Terminated, heed_termination, status_of
 from stitch.cli.lazy import LazyGroup
 from stitch.errors import StitchError
-
-INTERRUPTED = 130
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("stitch.bench.demo:command", "See the memory do its main job on two sample trajectories."),
@@ -76,20 +75,23 @@ def cli() -> None:
       4    the memory is in use, or was written with another embedder or schema
       5    the journal or the store failed
       6    the language model failed
-      130  interrupted; nothing that was accepted is lost
+      130  interrupted (Ctrl-C); nothing that was accepted is lost
+      143  terminated (SIGTERM), as a service is stopped; likewise
     """
 
 
 def main() -> None:
     """Run the command and end the process."""
+    heed_termination()
     try:
         status = cli.main(prog_name="stitch", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         status = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("stitch: interrupted; everything accepted so far is kept, the same command goes on", err=True)
-        status = INTERRUPTED
+    except (click.Abort, KeyboardInterrupt, Terminated) as ended:
+        what = "terminated" if isinstance(ended, Terminated) else "interrupted"
+        click.echo(f"stitch: {what}; everything accepted so far is kept, the same command goes on", err=True)
+        status = status_of(ended)
     except StitchError as error:
         click.echo(f"stitch: {error.message}", err=True)
         if error.hint:

@@ -1,4 +1,4 @@
-"""`stitch ingest --follow`, as a process: what is appended is stored, Ctrl-C ends it, the same command goes on."""
+"""`stitch ingest --follow`, as a process: what is appended is stored, Ctrl-C or SIGTERM ends it, the same command goes on."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from stitch.pipelines.follow import OFFSETS_FILE, Offsets, follow
 from stitch.pipelines.ingest import ingest
 
 from stitch import open_memory
+from stitch.cli.ending import Terminated, heed_termination, status_of
 from stitch.core import Rejection
 from stitch.errors import InputError
-from stitch.sources import FileSource
 
 
 class Enough(Exception):  # noqa: N818 - it ends what has no end
     """Nobody waits any more."""
 
 
-def heed_interrupts():
-    """In a new process: heed SIGINT, though the tests may run in a background job, which is told to ignore it."""
+def heed_signals():
+    """In a new process: heed signals, though the tests may run in a background job, which is told to ignore them."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def line(number):
@@ -97,20 +98,48 @@ def test_what_cannot_be_followed_is_said(tmp_path):
         list(follow([str(tmp_path / "file")], offsets=offsets))
 
 
-def test_interrupting_ends_with_a_report_and_its_status(tmp_path):
-    file = tmp_path / "one.jsonl"
-    file.write_text(line(0) + line(1)[:7])
+def following(file, memory):
+    """A process that follows a file, once it has stored what stands there."""
     stitch = str(Path(sys.executable).parent / "stitch")
-    command = [stitch, "ingest", "--follow", str(file), "--memory", str(tmp_path / "m"), "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
-    offsets = tmp_path / "m" / OFFSETS_FILE
-    ends = time.monotonic() + 60
+    command = [stitch, "ingest", "--follow", str(file), "--memory", str(memory), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_signals)
+    offsets, ends = memory / OFFSETS_FILE, time.monotonic() + 60
     while not offsets.exists() and time.monotonic() < ends:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
+    return process
+
+
+@pytest.mark.parametrize(("ending", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_end_with_a_report_and_a_status_and_the_same_command_goes_on(tmp_path, ending, status):
+    file = tmp_path / "one.jsonl"
+    file.write_text(line(0) + line(1)[:7])
+    process = following(file, tmp_path / "m")
+    process.send_signal(ending)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == status
     assert json.loads(out)["stored"] == 1
+    told = [each for each in err.decode().splitlines() if each]
+    assert len(told) == 1
+    assert "everything accepted so far is kept, the same command goes on" in told[0]
     with open_memory(tmp_path / "m") as memory:
         assert memory.status().stored == 1
-        assert len(list(FileSource(file))) == 2
+        assert memory.verify().disagreements == ()
+        file.write_text(line(0) + line(1) + line(2))
+        assert run(memory, [file]) == []
+        assert contents(memory) == [f"Book the hotel for day {n}" for n in range(3)]
+
+
+def test_only_the_first_sigterm_is_heeded_and_none_where_it_is_ignored():
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        heed_termination()
+        signal.raise_signal(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        heed_termination()
+        with pytest.raises(Terminated) as ended:
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        assert (status_of(ended.value), status_of(KeyboardInterrupt())) == (143, 130)
+    finally:
+        signal.signal(signal.SIGTERM, before)
