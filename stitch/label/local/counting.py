@@ -46,7 +46,7 @@ _BY_PRICE = re.compile(
     r"(?: (?:one|option|choice)\b|(?=\s*(?:[.,?!;]|$)))",
     _I,
 )
-_COUNTS = re.compile(rf"\b(?:{ORDINAL})\b|cheap|expensive|priciest", _I)
+_COUNTS = re.compile(rf"\b(?:{ORDINAL})\b|cheap|expensive|priciest")
 _MINE = frozenset({"i", "my"})
 _ANYBODY = frozenset({"we", "our"})
 
@@ -72,7 +72,7 @@ class Counting(NamedTuple):
 
 def find_counting(text: str) -> Iterator[Counting]:
     """Yield the phrases of a text that count things, not overlapping."""
-    if _COUNTS.search(text) is None:
+    if _COUNTS.search(text.lower()) is None:
         return
     taken: list[tuple[int, int]] = []
     for found in _find(text):

@@ -24,8 +24,7 @@ _I = re.IGNORECASE
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s)[^.!?\n]*)*[.!?\n]*")
 _REQUEST = re.compile(
     r"\b(?:could|can|would|will) you\b|\b(?:tell|give|show|help|find|let) (?:me|us)\b|"
-    r"^(?:please|compare|show|find|list|what|how|which|who|where|when)\b",
-    _I,
+    r"^(?:please|compare|show|find|list|what|how|which|who|where|when)\b"
 )
 _ASKED = re.compile(
     r"\b(?:(?:what|which) (?P<np>(?!(?:is|are|was|were|would)\b)[\w' /]+?) "
@@ -61,6 +60,7 @@ _OWN_ARTICLE = re.compile(r"(?:the|your|their|its|more|some|an?) ", _I)
 _DEMONSTRATIVE = re.compile(
     r"(?:^|[.,?!;] ?|(?P<lead>[\w']+) )(?P<which>that|this|the same) (?P<noun>[a-z]{3,}(?: [a-z]{3,})?)\b", _I
 )
+_DEMONSTRATIVES = ("that ", "this ", "the same ")
 _TIMES = listed("time times year season period day week month night point way case moment era decade age")
 _VAGUE = listed(
     """price specific particular certain different new good best great nice special big same other
@@ -160,7 +160,7 @@ def read_ask(text: str, *, role: str) -> Ask | None:
     if end:
         begin = max(text.rfind(mark, 0, end - 1) for mark in ".?!\n") + 1
         sentence = text[begin:end].strip()[-_MAX_ASK_CHARS:]
-    elif _REQUEST.search(text):
+    elif _REQUEST.search(text.lower()):
         sentence = text.strip()[-_MAX_ASK_CHARS:]
     else:
         return None
@@ -232,6 +232,9 @@ def complete(
 
 def _demonstratives(text: str, said: Sequence[Said], role: str, focus: Referent | None) -> Iterator[ReferenceRewrite]:
     """Names "that hotel", and tells "that part" as it was told before ("the south part")."""
+    lowered = text.lower()
+    if not any(map(lowered.__contains__, _DEMONSTRATIVES)):
+        return
     for match in _DEMONSTRATIVE.finditer(text):
         first = match["noun"].split()[0]
         lead = (match["lead"] or "the").lower()
@@ -301,7 +304,7 @@ def _tells_nothing(word: str) -> bool:
 
 
 def _places(text: str, said: Sequence[Said]) -> Iterator[ReferenceRewrite]:
-    match = _THERE.search(text)
+    match = _THERE.search(text) if " there" in text else None
     if match is None or match["before"] in _NOT_BEFORE_THERE or _NAMED.search(text, 0, match.start()):
         return
     for earlier in reversed(said[-_MAX_PLACED_AGO:]):

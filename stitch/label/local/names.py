@@ -92,6 +92,7 @@ _KIND_BEFORE = re.compile(r"\b(?:titled|entitled|album|song|single|film|movie|bo
 _NOT_DOING = listed("located situated based called named titled entitled dated related titled need red bed shed")
 
 _UNIT = re.compile(r"\b([A-Za-z]{3,12}) ?#? ?(\d{1,4})\b")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z\d]+")
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 _ORDINAL_NUMBERS = {word: number + 1 for number, word in enumerate(_ORDINALS.split())}
@@ -130,7 +131,8 @@ class NameMention(NamedTuple):
 
 def plain(text: str) -> str:
     """Return the readable part of a text, of the same length, with straight quotes."""
-    return text[:MAX_READ_CHARS].translate(_STRAIGHT)
+    read = text[:MAX_READ_CHARS]
+    return read if read.isascii() else read.translate(_STRAIGHT)
 
 
 @lru_cache(maxsize=16_384)
@@ -286,6 +288,8 @@ def fold_words(text: str) -> list[str]:
 def last_unit(text: str) -> str:
     """Return the last numbered unit that the text names ("day 2", "phase 3", "issue 41"), folded; empty if none."""
     found = ""
+    if _DIGIT.search(text) is None:
+        return found
     for word, number in _UNIT.findall(text):
         folded = word.lower()
         if folded not in FUNCTION_WORDS and folded not in _CALENDAR:
