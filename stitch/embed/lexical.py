@@ -18,7 +18,8 @@ _local = threading.local()
 
 def words(text: str) -> list[str]:
     """The words and numbers of a text, folded to lower case; "3.14" and "don't" stay whole."""
-    return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
+    found: list[str] = _WORD.findall(text.lower())
+    return [word.replace("’", "'") for word in found] if "’" in text else found
 
 
 def stems(text: str) -> list[str]:

@@ -127,6 +127,10 @@ _SEED = (
 
 
 _PLAIN_CUES = ("confirm", "offer help", "report success", "compare", "decide", "report error", "disagree")
+_LATE_CUES = ("offer help", "accept", "plan", "explain")
+"""What is looked for after the plain cues and the forms of sentences."""
+_OF_OPENER = ("offer help", "accept")
+"""What of these only whoever opened the trajectory does."""
 _TOLD = ("report success", "report error")
 """What no mere question does."""
 _DETAILS = frozenset({"number", "time", "place", "person", "choice"})
@@ -215,17 +219,21 @@ class EventTyper:
     def _main(self, reading: Reading, *, open_move: str, by_opener: bool) -> str | None:
         """What the step does beside reacting: the plainest cue, else the form of its sentences."""
         text, forms = _telling(reading.plain), reading.forms
-        cues = [name for name, pattern in _CUES.items() if pattern.search(text)]
         asked = {move.removeprefix("asks ") for move in reading.gives if move.startswith("asks ")}
         if by_opener and (asked or SentenceForm.REQUEST in forms) and _ALTERNATIVES.search(text):
             return "ask for alternatives"
-        if "propose" in cues and by_opener:
+
+        def has(name: str) -> bool:
+            return _CUES[name].search(text) is not None
+
+        proposes = has("propose")
+        if proposes and by_opener:
             return "propose"
-        if "plan" in cues and (reading.switches or reading.returns):
+        if (reading.switches or reading.returns) and has("plan"):
             return "plan"
         all_asked = set(forms) == {SentenceForm.QUESTION}
         for name in _PLAIN_CUES:
-            if name in cues and not (by_opener and name == "offer help") and not (all_asked and name in _TOLD):
+            if not (by_opener and name == "offer help") and not (all_asked and name in _TOLD) and has(name):
                 return name
         if not by_opener and open_move and _LISTED.match(text) and len(_OPTION.findall(reading.text)) > 1:
             return "propose"
@@ -234,15 +242,15 @@ class EventTyper:
             if open_move in _WANTED and reading.values and verb is None:
                 return "answer"
             return verb or ("request" if by_opener else "ask for details")
-        if "propose" in cues or ("offer" in cues and not by_opener and not asked & _DETAILS):
+        if proposes or (not by_opener and not asked & _DETAILS and has("offer")):
             return "propose"
         if SentenceForm.QUESTION in forms:
             if not by_opener and len(reading.values) > 1 and asked & {"yes or no", "offer"}:
                 return "confirm"
             return "ask" if by_opener else "ask for details"
-        telling = [name for name in cues if name != "offer" and (name != "accept" or by_opener)]
-        if telling:
-            return telling[0]
+        for name in _LATE_CUES:
+            if (by_opener or name not in _OF_OPENER) and has(name):
+                return name
         if any(form not in _SIMPLE for form in forms) or not forms:
             if not by_opener and open_move == "request":
                 return "propose" if reading.values else "answer"

@@ -115,6 +115,8 @@ class SentenceForm(str, Enum):
     APOLOGY = "apology"
     STATEMENT = "statement"
 
+    __hash__ = str.__hash__  # that of an enumeration is Python code
+
 
 class NounPhrase(NamedTuple):
     """A run of words that names something: "check-in date" with the head "date"."""

@@ -119,7 +119,6 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("name", rf"\b{_CAP}(?:(?: (?:{_JOINS})(?= [A-Z]))? (?!I\b){_CAP})*"),
     ("number", r"\b\d[\d,]*(?:\.\d+)?\b"),
 )
-_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
 _DIGIT = "a digit"
 _SIGNS: Mapping[str, tuple[str, ...]] = {
     "url": ("://", "www."),
@@ -163,6 +162,7 @@ _TRACES: Mapping[str, re.Pattern[str]] = {
     "time": re.compile(r"\d(?::\d| ?[ap]\.?m| o)|half past|quarter|noon|midnight|morning|evening"),
     "phone": re.compile(r"\d{3}[ -]\d{3}|\d{10}"),
     "percentage": re.compile("%|percent"),
+    "file": re.compile(r"/|\.[a-z]"),
 }
 """What stands in lower case in every match of a pattern, and takes less time to look for; for ASCII texts alone."""
 
@@ -205,6 +205,13 @@ _HAVE_CLASS = ("name", "person", "place", "organization", "quantity")
 _SLOT_ENDS = ("is ", "are ", "was ", "were ", "be ", "of ", "= ", ": ", "about ", "around ", "only ", "approximately ")
 
 
+_WAYS = tuple(
+    (kind, re.compile(pattern), _SIGNS.get(kind, ()), _DIGIT in _SIGNS.get(kind, ()), _TRACES.get(kind))
+    for kind, pattern in _PATTERNS
+)
+"""Each class with its pattern, its signs, whether a digit is one, and its trace."""
+
+
 class FoundMention(NamedTuple):
     """A value with its class and place in the text."""
 
@@ -221,13 +228,12 @@ def find_mentions(text: str) -> tuple[FoundMention, ...]:
     taken = bytearray(len(text))
     found: list[FoundMention] = []
     lowered = plain(text)
-    is_ascii = text.isascii()
-    has_digit = any(map(text.__contains__, "0123456789"))
-    for kind, pattern in _COMPILED:
-        signs = _SIGNS.get(kind)
-        if signs is not None and not (has_digit and _DIGIT in signs) and not any(map(lowered.__contains__, signs)):
+    holds, is_ascii = lowered.__contains__, text.isascii()
+    has_digit = any(map(holds, "0123456789"))
+    for kind, pattern, signs, by_digit, trace in _WAYS:
+        if signs and not (by_digit and has_digit) and not any(map(holds, signs)):
             continue
-        if is_ascii and (trace := _TRACES.get(kind)) is not None and trace.search(lowered) is None:
+        if trace is not None and is_ascii and trace.search(lowered) is None:
             continue
         for match in pattern.finditer(text):
             start, end = match.span()

@@ -54,11 +54,18 @@ def asked_for(sentence: str) -> str:
     return "offer" if _OFFER.search(sentence) else "yes or no"
 
 
-def left_open(parts: Sequence[str], forms: Sequence[SentenceForm], gives: Sequence[str]) -> str:
-    """What a step leaves open for the next speaker: what its last question asks for, else how it ends."""
+def left_open(parts: Sequence[str], forms: Sequence[SentenceForm], asks: Sequence[str], gives: Sequence[str]) -> str:
+    """What a step leaves open for the next speaker: what its last question asks for, else how it ends.
+
+    Args:
+        parts: The sentences of the step, in lower case.
+        forms: Their forms.
+        asks: What its questions ask for, in their order.
+        gives: What `given` says of them.
+    """
     for part, form in zip(reversed(parts), reversed(forms), strict=True):
         if form is SentenceForm.QUESTION:
-            return asked_for(part)
+            return asks[-1]
         if form is SentenceForm.REQUEST and _ASKS["check"].search(part):
             return "check"
     for form in reversed(forms):
@@ -69,12 +76,22 @@ def left_open(parts: Sequence[str], forms: Sequence[SentenceForm], gives: Sequen
     return next((f"told {kind}" for kind in gives if kind in ("number", "time", "place", "name")), "told")
 
 
-def given(parts: Sequence[str], forms: Sequence[SentenceForm], values: Mapping[str, str]) -> tuple[str, ...]:
-    """What a step gives to what was open: yes, no, thanks, values by their kind, a question, a request."""
+def given(
+    parts: Sequence[str], forms: Sequence[SentenceForm], asks: Sequence[str], values: Mapping[str, str]
+) -> tuple[str, ...]:
+    """What a step gives to what was open: yes, no, thanks, values by their kind, a question, a request.
+
+    Args:
+        parts: The sentences of the step, in lower case.
+        forms: Their forms.
+        asks: What its questions ask for, in their order.
+        values: The values it names, with their classes.
+    """
     moves: dict[str, None] = {}
+    asked = iter(asks)
     for part, form in zip(parts, forms, strict=True):
         if form is SentenceForm.QUESTION:
-            moves[f"asks {asked_for(part)}"] = None
+            moves[f"asks {next(asked)}"] = None
         elif form is SentenceForm.REQUEST:
             moves["request"] = None
         elif form in _PLAIN:

@@ -22,7 +22,7 @@ from stitch.label.local.language import (
     sentence_spans,
 )
 from stitch.label.local.mentions import FoundMention, StructuredContent, find_mentions, structured, value_keys
-from stitch.label.local.moves import given, left_open, stands, takes_up
+from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
 
 MAX_READ_SENTENCES = 40
 
@@ -36,6 +36,7 @@ _SWITCH = cue(
     |how about|now (?:i|let|can|could|for|that|please|on)
     |(?:the )?next (?:task|bug|issue|item|topic|question|thing|step|part|phase)"""
 )
+# The plain ones of these, each of which is among them.
 _BREAK = cue(
     """another (?:thing|question|task|topic)|something else|by the way|btw|moving on|move on|new topic|unrelated
     |switch(?:ing)? (?:to|over|gears)|turn(?:ing)? to|different (?:topic|question|note|matter)|separately
@@ -190,11 +191,13 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         if value:
             values[value.lower()] = key
             of_values.update(map(stem, words(value)))
-    gives = given(parts, forms, values) if parts else ("data",)
+    asks = [asked_for(part) for part, form in zip(parts, forms, strict=True) if form is SentenceForm.QUESTION]
+    gives = given(parts, forms, asks, values) if parts else ("data",)
     role = step.role.lower()
     addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
     answers_tool = bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls)
-    opens = left_open(parts, forms, gives) if parts else "data"
+    opens = left_open(parts, forms, asks, gives) if parts else "data"
+    switches = bool(_SWITCH.search(lowered))
     return Reading(
         step=step,
         role=role,
@@ -210,8 +213,8 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         addressees=addressees,
         opens_with_name=names_first,
         is_notice=bool(_NOTICE.match(text)) and not answers_tool,
-        switches=bool(_SWITCH.search(lowered)),
-        breaks_off=bool(_BREAK.search(lowered)),
+        switches=switches,
+        breaks_off=switches and bool(_BREAK.search(lowered)),
         returns=bool(_RETURN.search(lowered)),
         closes=bool(_CLOSING.search(lowered)) or SentenceForm.FAREWELL in forms,
         anaphoric=bool(all_words) and (all_words[0] in _ANAPHORA or " ".join(all_words[:2]) == "the one"),
