@@ -23,7 +23,10 @@ Every error says in one line what happened and where; `hint` names the next comm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
+
+_NAMES_SHOWN = 5
 
 
 class StitchError(Exception):
@@ -115,3 +118,20 @@ class ReplyError(ModelError):
 
 class BudgetSpentError(ModelError):
     """The configured limit of tokens or money is reached; everything accepted so far is kept."""
+
+
+def no_trajectory(name: str, known: Sequence[str]) -> InputError:
+    """What is raised where a trajectory is named that is not there; it names what there is.
+
+    Args:
+        name: What was asked for.
+        known: The trajectories of the tenant.
+    """
+    there = f"there are {some_of(known)}; `stitch show` draws them" if known else "nothing is stored for the tenant yet"
+    return InputError(f"no trajectory {name!r} in this memory", hint=there)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(map(repr, names[:_NAMES_SHOWN])) + (f" and {more} more" if more > 0 else "")

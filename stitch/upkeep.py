@@ -90,6 +90,9 @@ def export_memory(
         trajectory: Only this one.
         config: A YAML file of settings.
         settings: Any other of `stitch.config.Settings` by name.
+
+    Raises:
+        InputError: There is no memory, nothing of a tenant that is named, or no such trajectory.
     """
     from stitch.ingest import Journal
     from stitch.ingest.backup import copy_running
@@ -104,6 +107,8 @@ def export_memory(
             copy_running(journal, to=copy)
             journal = Journal(copy)
             stack.callback(journal.close)
+        if tenant is not None and not journal.trajectories(tenant):
+            raise InputError(f"nothing in this memory is of the tenant {tenant!r}", hint="name another with --tenant")
         yield from export_lines(journal, tenant=loaded.tenant, trajectory=trajectory)
 
 

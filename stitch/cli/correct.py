@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.cli.options import json_option, memory_options, opened_memory, print_json, trajectory_of
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def command(
     given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
     with opened_memory(**arguments) as memory:
         labels = {name: value for name, value in given.items() if value}
-        trajectory = trajectory or _trajectory_of(step, memory)
+        trajectory = trajectory or trajectory_of(step, memory)
         references = _kept(undo, step, trajectory=trajectory, memory=memory) if undo else None
         memory.correct(step, trajectory=trajectory, text=text, labels=labels, references=references, by=by)
         revisions = memory.history(step, trajectory=trajectory)
@@ -56,20 +56,6 @@ def command(
         print_json({"step": step, "trajectory": trajectory, "revisions": len(revisions)})
     else:
         click.echo(f"step {step} of {trajectory} is corrected; {len(revisions)} earlier versions are kept")
-
-
-def _trajectory_of(step: str, memory: Memory) -> str:
-    """The only trajectory that has a step of this id.
-
-    Raises:
-        InputError: None has, or several have.
-    """
-    found = [receipt.trajectory for receipt in memory.receipts() if receipt.step == step]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise InputError(f"no trajectory has a step {step!r}", hint="`stitch show --steps` lists the steps")
-    raise InputError(f"{len(found)} trajectories have a step {step!r}", hint=f"add --trajectory, such as {found[0]!r}")
 
 
 def _kept(undone: Collection[str], step: str, *, trajectory: str, memory: Memory) -> list[ReferenceRewrite]:

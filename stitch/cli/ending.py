@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130
@@ -13,13 +15,19 @@ class Terminated(BaseException):
     """The process was asked to end. Like `KeyboardInterrupt`, what it passes through is put in order."""
 
 
-def heed_termination() -> None:
-    """From now on, let SIGTERM raise `Terminated`; only the first one, so that the orderly end is not interrupted.
+@contextmanager
+def termination_heeded() -> Iterator[None]:
+    """Meanwhile, let SIGTERM raise `Terminated`; only the first one, so that the orderly end is not interrupted.
 
     A process that was started to ignore it goes on to do so.
     """
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_IGN:
         signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def status_of(ended: BaseException) -> int:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from stitch.cli.correct import command as correct
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json
 from stitch.errors import InputError, StoreError
 
 if TYPE_CHECKING:
+    from stitch.ingest.forget import Selector
     from stitch.ingest.traces import Proof
+    from stitch.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -68,6 +70,7 @@ def retire(*, as_json: bool, dry_run: bool, reason: str, **arguments: Any) -> No
     """
     selector, settings = _selector(arguments)
     with opened_memory(**settings) as memory:
+        _check(selector, memory)
         steps = memory.count(selector) if dry_run else memory.retire(selector, reason=reason)
     if as_json:
         print_json({"steps": steps, "dry_run": dry_run})
@@ -94,6 +97,7 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **argument
     """
     selector, settings = _selector(arguments)
     with opened_memory(**settings) as memory:
+        _check(selector, memory)
         if dry_run:
             steps = memory.count(selector)
             if as_json:
@@ -165,7 +169,7 @@ def _print_proof(proof: Proof) -> None:
         click.echo(f"not searched: {place}")
 
 
-def _selector(arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _selector(arguments: dict[str, Any]) -> tuple[Selector, dict[str, Any]]:
     """The selector that the options describe, and the options that are left."""
     from stitch.ingest.forget import Selector
 
@@ -174,6 +178,17 @@ def _selector(arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     chosen = {name: arguments.pop(name) for name in names}
     before = None if age is None else time.time() - _age_s(age)
     return Selector(**chosen, accepted_before=before), arguments
+
+
+def _check(selector: Selector, memory: Memory) -> None:
+    """See that the trajectory and the step that are named are there.
+
+    Raises:
+        InputError: One is not.
+    """
+    name, step = known_trajectory(memory, selector.trajectory), selector.step
+    if name is not None and step is not None and all(entry.id != step for entry in memory.steps(name)):
+        raise InputError(f"no step {step!r} in trajectory {name!r}", hint="`stitch show --steps` lists the steps")
 
 
 def _age_s(age: str) -> float:

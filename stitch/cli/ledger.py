@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json
 from stitch.cli.spending import read_spending
 
 
@@ -24,8 +24,9 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
       stitch ledger --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        folder, tenant = memory.folder, memory.tenant
-    spent = read_spending(folder, tenant=tenant, trajectory=trajectory)
+        spent = read_spending(memory.folder, tenant=memory.tenant, trajectory=trajectory)
+        if not spent.total.calls:  # what is asked for by name may be gone, and its costs kept
+            known_trajectory(memory, trajectory)
     if as_json:
         positions = {str(position): dict(share) for position, share in spent.positions.items()}
         print_json({**spent.row(), **({} if trajectory is None else {"positions": positions})})

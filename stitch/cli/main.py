@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import click
 
 from stitch import __version__
-from stitch.cli.ending import Terminated, heed_termination, status_of
+from stitch.cli.ending import Terminated, status_of, termination_heeded
 from stitch.cli.lazy import LazyGroup
 from stitch.errors import StitchError
 
@@ -82,9 +82,15 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command and end the process."""
-    heed_termination()
+    with termination_heeded():
+        status = _run()
+    sys.exit(status)
+
+
+def _run() -> int:
+    """Run the command; return the exit status, after one line about whatever went wrong."""
     try:
-        status = cli.main(prog_name="stitch", standalone_mode=False)
+        status: int = cli.main(prog_name="stitch", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         status = error.exit_code
@@ -107,4 +113,4 @@ def main() -> None:
         if error.errno == errno.ENOSPC:
             click.echo("  next: free some disk space and run the command again; nothing accepted is lost", err=True)
         status = 1
-    sys.exit(status)
+    return status

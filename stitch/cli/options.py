@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
-from stitch.errors import InputError
+from stitch.errors import InputError, no_trajectory, some_of
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -81,8 +81,27 @@ def known_trajectory(memory: Memory, trajectory: str | None) -> str | None:
         InputError: The memory has none of this name: what comes back would be nothing, and look like an answer.
     """
     if trajectory is not None and trajectory not in memory.trajectories():
-        raise InputError(f"no trajectory {trajectory!r} in this memory", hint="`stitch show` lists them")
+        raise no_trajectory(trajectory, memory.trajectories())
     return trajectory
+
+
+def trajectory_of(step: str, memory: Memory) -> str:
+    """The only trajectory that has a step of this id.
+
+    Raises:
+        InputError: None has, or several have.
+    """
+    found = [receipt.trajectory for receipt in memory.receipts() if receipt.step == step]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InputError(
+            f"no trajectory has a step {step!r}: it was never accepted, or it was erased",
+            hint="`stitch show --steps` lists the steps",
+        )
+    raise InputError(
+        f"{len(found)} trajectories have a step {step!r}", hint=f"name one with --trajectory: {some_of(found)}"
+    )
 
 
 def print_json(value: Any) -> None:

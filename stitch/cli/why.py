@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json, trajectory_of
 from stitch.core import matched_by_kind
 from stitch.retrieve import WhyNot
 
@@ -15,7 +15,9 @@ from stitch.retrieve import WhyNot
 @click.argument("query")
 @click.argument("step")
 @memory_options
-@click.option("--trajectory", metavar="ID", help="The trajectory of the step; may be left out if there is only one.")
+@click.option(
+    "--trajectory", metavar="ID", help="The trajectory of the step; may be left out if only one has the step."
+)
 @click.option("-k", type=click.IntRange(min=1), help="How many steps count as hits.  [default: 40]")
 @click.option("--min-trust", type=click.Choice(["high", "medium", "low"]), help="As in `stitch query`.")
 @click.option("--as-of", metavar="STEP|TIME", help="As in `stitch query`.")
@@ -32,17 +34,15 @@ def command(
       stitch why "What did the hotel for day 1 cost?" 12 --trajectory trip-1 --memory trip.memory
     """
     with opened_memory(**settings) as memory:
-        names = [trajectory] if trajectory is not None else memory.trajectories()
-        if len(names) != 1:
-            raise click.UsageError(f"name the trajectory of the step: there are {len(names)} (--trajectory ID)")
-        why = memory.why(query, step=step, trajectory=names[0], min_trust=min_trust, as_of=as_of, asked_at=asked_at)
+        where = known_trajectory(memory, trajectory) or trajectory_of(step, memory)
+        why = memory.why(query, step=step, trajectory=where, min_trust=min_trust, as_of=as_of, asked_at=asked_at)
     if not as_json:
         click.echo(str(why))
         return
     print_json(
         {
             "step": step,
-            "trajectory": names[0],
+            "trajectory": where,
             "found": why.found,
             "in_context": why.in_context,
             "state": why.state.value,

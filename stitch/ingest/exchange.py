@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from stitch.core import SCHEMA_VERSION, Redaction, Rejection, Step, StepLabels, StepState
-from stitch.errors import InputError
+from stitch.errors import InputError, no_trajectory
 from stitch.ingest.entries import Checkpoint, encode_labels, encode_step
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.journal import Journal
@@ -56,8 +56,14 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
         journal: Of the memory.
         tenant: Whose; nothing of another is read.
         trajectory: Only this one.
+
+    Raises:
+        InputError: There is no such trajectory.
     """
-    names = [name for name in journal.trajectories(tenant) if trajectory in (None, name)]
+    known = journal.trajectories(tenant)
+    names = [name for name in known if trajectory in (None, name)]
+    if trajectory is not None and not names:
+        raise no_trajectory(trajectory, known)
     yield dump_line("memory", schema_version=SCHEMA_VERSION, tenant=tenant)
     for name in names:
         yield dump_line("trajectory", trajectory=name)

@@ -1,4 +1,4 @@
-"""`stitch ingest --follow`, as a process: what is appended is stored, Ctrl-C or SIGTERM ends it, the same command goes on."""
+"""`stitch ingest --follow`, as a process: what is appended is stored, a signal ends it, the same command goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stitch.pipelines.follow import OFFSETS_FILE, Offsets, follow
 from stitch.pipelines.ingest import ingest
 
 from stitch import open_memory
-from stitch.cli.ending import Terminated, heed_termination, status_of
+from stitch.cli.ending import Terminated, status_of, termination_heeded
 from stitch.core import Rejection
 from stitch.errors import InputError
 
@@ -133,13 +133,14 @@ def test_only_the_first_sigterm_is_heeded_and_none_where_it_is_ignored():
     before = signal.getsignal(signal.SIGTERM)
     try:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        heed_termination()
-        signal.raise_signal(signal.SIGTERM)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        heed_termination()
-        with pytest.raises(Terminated) as ended:
+        with termination_heeded():
             signal.raise_signal(signal.SIGTERM)
-        signal.raise_signal(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with termination_heeded():
+            with pytest.raises(Terminated) as ended:
+                signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         assert (status_of(ended.value), status_of(KeyboardInterrupt())) == (143, 130)
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -107,10 +107,10 @@ def test_forgetting_counts_first_then_erases_and_prints_the_proof(run, memory):
 
 def test_forgetting_what_is_not_there_says_so_and_proves_nothing(run, memory):
     for verb, done in (("erase", "0 steps of 0 trajectories are erased"), ("retire", "0 steps are retired")):
-        code, out, err = run("forget", verb, "--trajectory", "trp-1", "--memory", memory)
+        code, out, err = run("forget", verb, "--scope", "no such scope", "--memory", memory)
         assert (code, out.strip()) == (0, done)
         assert "no step is what was named" in err
-        code, out, err = run("forget", verb, "--trajectory", "trp-1", "--dry-run", "--memory", memory)
+        code, out, err = run("forget", verb, "--scope", "no such scope", "--dry-run", "--memory", memory)
         assert (code, out.startswith("0 steps would be")) == (0, True)
         assert "no step is what was named" in err
 

@@ -237,8 +237,8 @@ def test_of_several_trajectories_the_one_has_to_be_named(memory: Memory) -> None
     folder = str(memory.folder)
     memory.close()
     told = CliRunner().invoke(cli, ["why", "x", "a", "--memory", folder])
-    assert told.exit_code == 2
-    assert "there are 2" in told.output
+    assert isinstance(told.exception, InputError)
+    assert "2 trajectories have a step 'a'" in str(told.exception)
 
 
 def test_the_store_of_the_past_holds_what_was_there_as_it_was_and_cannot_be_written() -> None:

@@ -1,0 +1,75 @@
+"""A trajectory, step or tenant that is not there is an error that names what is, and never an empty success."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stitch import Step, open_memory
+from stitch.errors import InputError, some_of
+
+
+@pytest.fixture
+def memory():
+    with open_memory("m") as opened:
+        opened.add_many([Step(role="user", content=f"Breakfast on day {n}") for n in range(3)], trajectory="trip-1")
+    return "m"
+
+
+def write(file, step):
+    Path(file).write_text(json.dumps({"role": "user", "content": "Hello", "id": step}) + "\n")
+
+
+@pytest.mark.parametrize("verb", ["erase", "retire"])
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_forgetting_by_a_name_that_is_not_there_is_a_wrong_call(run, memory, verb, dry):
+    code, out, err = run("forget", verb, "--trajectory", "trp-1", *dry, "--memory", memory)
+    assert (code, out) == (2, "")
+    assert "no trajectory 'trp-1'" in err
+    assert "there are 'trip-1'" in err
+    code, out, err = run("forget", verb, "--trajectory", "trip-1", "--step", "99", *dry, "--memory", memory)
+    assert (code, out) == (2, "")
+    assert "no step '99' in trajectory 'trip-1'" in err
+
+
+@pytest.mark.parametrize(
+    "command", [("export",), ("ledger",), ("why", "breakfast", "1"), ("correct", "1", "--scope", "x")]
+)
+def test_a_trajectory_that_is_not_there_is_an_error_that_names_those_that_are(run, memory, command):
+    code, out, err = run(*command, "--trajectory", "trp-1", "--memory", memory)
+    assert (code, out) == (2, "")
+    assert "trajectory 'trp-1'" in err
+    if command[0] != "correct":
+        assert "there are 'trip-1'" in err
+
+
+def test_copies_of_a_tenant_of_whom_nothing_is_there_are_errors(run, memory, tmp_path):
+    for command in (("export", "--out", "none.jsonl"), ("backup", "--to", "none")):
+        code, out, err = run(*command, "--tenant", "nobody", "--memory", memory)
+        assert (code, out) == (2, "")
+        assert "nothing in this memory is of the tenant 'nobody'" in err
+        assert not (tmp_path / command[2]).exists()
+    with open_memory("new") as empty:
+        assert len(list(empty.export())) == 2
+        with pytest.raises(InputError) as told:
+            list(empty.export(trajectory="x"))
+    assert told.value.hint == "nothing is stored for the tenant yet"
+
+
+def test_why_takes_the_only_trajectory_that_has_such_a_step(run, memory):
+    write("other.jsonl", "other")
+    assert run("ingest", "other.jsonl", "--memory", memory)[0] == 0
+    code, out, _ = run("why", "hello", "other", "--memory", memory, "--json")
+    assert (code, json.loads(out)["trajectory"]) == (0, "other")
+    code, _, err = run("why", "hello", "nowhere", "--memory", memory)
+    assert (code, "no trajectory has a step 'nowhere'" in err) == (2, True)
+    write("more.jsonl", "other")
+    assert run("ingest", "more.jsonl", "--memory", memory)[0] == 0
+    code, _, err = run("why", "hello", "other", "--memory", memory)
+    assert (code, "name one with --trajectory: 'other', 'more'" in err) == (2, True)
+
+
+def test_of_many_names_the_first_are_shown():
+    assert some_of(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"
