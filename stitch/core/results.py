@@ -45,6 +45,9 @@ class Selection(NamedTuple):
     """What of the question is left for similarity to find, where the filter says the rest; all of it if None."""
     weighed: bool = False
     """Whether the labels are only likely: they are weighed beside similarity, and density decides nothing."""
+    lists_names: bool = False
+    """Whether all names of a kind of thing are asked for: then classes of names are chosen that stand for one another,
+    density counts kinds, and the context holds of each hit what bears a name."""
 
 
 class RetrievalResult(NamedTuple):

@@ -13,10 +13,8 @@ from itertools import groupby
 from stitch.core import ScoredSnippet
 from stitch.label.local.language import sentence_spans
 from stitch.label.local.mentions import find_mentions
-from stitch.retrieve.question import Question
+from stitch.retrieve.question import NAMES, Question
 
-_ASKS_FOR_NAMES = re.compile(r"\bname(?:s|d)?\b|\[[^\]]+\][^\[]*\[", re.IGNORECASE)
-_NAMES = frozenset(("name", "organization", "person", "place"))
 _BY_FORM = frozenset(("citation", "price", "rating", "phone", "email", "url"))
 """Classes of which every value is known by its form; with one of them, no other name is asked for."""
 _WITH_DIGITS = frozenset(("citation", "price", "rating", "phone"))
@@ -26,13 +24,20 @@ _WITHOUT_NAMES = re.compile(r"\s*[A-Z\u00c0-\u00de]?(?:[^A-Z\u00c0-\u00de]|(?<= 
 _GAP = " … "
 
 
-def excerpt_hits(hits: Iterable[ScoredSnippet], question: Question) -> Iterator[ScoredSnippet]:
+def excerpt_hits(
+    hits: Iterable[ScoredSnippet], question: Question, *, lists_names: bool = False
+) -> Iterator[ScoredSnippet]:
     """The hits with as much of their texts as the question asks for: all of it, unless it asks for a list of names.
 
     Of a list, the hits of a tier come first that name what none before them named, then those that repeat it; texts of
     which no sentence bears what is asked for stay whole, and come last of all.
+
+    Args:
+        hits: Best first.
+        question: What is asked.
+        lists_names: Whether the choice of labels took it for such a list, whatever its words (`Selection.lists_names`).
     """
-    wanted = _wanted(question)
+    wanted = NAMES if lists_names else _wanted(question)
     if not wanted:
         yield from hits
         return
@@ -63,7 +68,7 @@ def _wanted(question: Question) -> frozenset[str]:
         return frozenset()
     if by_form := _BY_FORM.intersection(question.classes):
         return by_form
-    return _NAMES if _ASKS_FOR_NAMES.search(question.text) else frozenset()
+    return NAMES if question.asks_for_names else frozenset()
 
 
 @lru_cache(maxsize=512)  # who asks for one list asks for another
@@ -80,6 +85,6 @@ def _bearing(text: str, wanted: frozenset[str]) -> tuple[tuple[str, frozenset[st
 
 def _may_bear(sentence: str, wanted: frozenset[str]) -> bool:
     """False only if no value of a wanted class is in a sentence; to look for values takes a hundred times as long."""
-    if wanted == _NAMES:
+    if wanted == NAMES:
         return _WITHOUT_NAMES.fullmatch(sentence) is None
     return not wanted <= _WITH_DIGITS or not sentence.isascii() or _DIGIT.search(sentence) is not None

@@ -118,7 +118,7 @@ class IntentRetriever:
             frozenset() if selection.weighed else labels,
             k=request.k,
             vocabulary=vocabulary,
-            count=self._density,
+            count=self._count(selection),
             weights=self._weights(labels | own, inventory),
         )
 
@@ -142,7 +142,7 @@ class IntentRetriever:
                 text=selection.remainder,
                 asked=asked,
                 labels={label: vocabulary.aliases(label) for label in sorted(labels)},
-                count=self._density,
+                count=self._count(selection),
                 weights=self._weights(labels, inventory),
                 k=k,
             )
@@ -157,6 +157,9 @@ class IntentRetriever:
                 return hits
             hits = first(max(k, POOL))
         return lean(leanings, hits)[:k]
+
+    def _count(self, selection: Selection) -> DensityCount:
+        return DensityCount.KINDS if selection.lists_names else self._density
 
     def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
         return {label: informativeness(label, inventory) for label in labels} if self._informative else None

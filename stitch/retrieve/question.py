@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stitch.embed.lexical import stem, words
-from stitch.label.local.language import content_stems, cue, is_verb, noun_phrases
+from stitch.label.local.language import NounPhrase, content_stems, cue, is_verb, noun_phrases, singular
 from stitch.label.local.mentions import find_mentions
 from stitch.retrieve.moments import find_moments
 
@@ -35,6 +35,7 @@ _ASKS_FOR_ALL = re.compile(
     re.IGNORECASE,
 )
 """Ways to say, after the question, that its answer has many parts; a form with several gaps is one."""
+_ASKS_FOR_NAMES = re.compile(r"\bname(?:s|d)?\b|\[[^\]]+\][^\[]*\[", re.IGNORECASE)
 _CAPITALIZED = re.compile(r"(?<!\w)[A-Z\d][\w'’.-]*(?: [A-Z\d][\w'’.-]*)+")
 _NAME = r"(?P<name>(?-i:[A-Z])[\w'’&.-]*(?: (?:of |the |de |and |& )*(?-i:[A-Z\d])[\w'’&.-]*)*)"
 _FACTS = tuple(
@@ -111,6 +112,8 @@ _KINDS_OF_NOUNS = {
 """Which neutral class a thing belongs to by the noun it is asked for with."""
 
 _NUMBER = stem("number")
+NAMES = frozenset(("name", "organization", "person", "place"))
+"""Classes of names, of which one is often taken for another."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,10 @@ class Question:
     """Classes of things for which its form asks."""
     lists: bool
     """Whether it asks for all things of a class ("List the sources ...", "Which ...? List every name.")."""
+    several: bool
+    """Whether the thing it asks for stands in the plural ("Which hotels ...?")."""
+    asks_for_names: bool
+    """Whether what it asks for is to be answered by names, or by filling the gaps of a form."""
     operations: frozenset[str]
     """Operations that it asks for in so many words."""
     acts: frozenset[str]
@@ -159,7 +166,7 @@ def read_question(text: str) -> Question:
     rest = text[len(context) :]
     lists = _LISTS.match(rest)
     asking = _ASKED.search(rest)
-    asked = rest[lists.end() :] if lists else rest[asking.start() :] if asking else rest
+    asked = f"the {rest[lists.end() :]}" if lists else rest[asking.start() :] if asking else rest
     phrases = noun_phrases(asked) if lists or _ASKS_FOR_A_THING.match(asked) else []
     asked_stems = tuple(stem(word) for word in phrases[0].text.split()) if phrases else ()
     other_stems = frozenset(content_stems(rest))
@@ -179,6 +186,8 @@ def read_question(text: str) -> Question:
         other_stems=other_stems,
         classes=tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds)),
         lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
+        several=bool(phrases) and not lists and _plural(asked, phrases[0]),
+        asks_for_names=_ASKS_FOR_NAMES.search(text) is not None,
         operations=frozenset(act for way, act in _OPERATIONS if way.search(rest)),
         acts=frozenset(act for way, act in _ACTS_OF_ARGUING if way.search(rest) and _ARGUING.search(rest)),
         verbs=frozenset(map(stem, _done(rest))),
@@ -194,6 +203,11 @@ def _done(text: str) -> Iterator[str]:
         if word.endswith("ed") or (did and is_verb(word, base=True)):
             yield word
         did = did or word in ("did", "do", "does")
+
+
+def _plural(asked: str, thing: NounPhrase) -> bool:
+    marked = asked.startswith("(s)", thing.start + len(thing.text))
+    return not asked.lower().startswith("how many") and (marked or singular(thing.head) != thing.head)
 
 
 def _kind(asked: tuple[str, ...]) -> str:

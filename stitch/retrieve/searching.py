@@ -149,7 +149,7 @@ def result(
     started: float,
 ) -> RetrievalResult:
     """The answer made of `hits`, its context inside the budget; `started` is a reading of `time.perf_counter`."""
-    shown = excerpt_hits(hits, read_question(request.query))
+    shown = excerpt_hits(hits, read_question(request.query), lists_names=selection.lists_names)
     context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
     return RetrievalResult(
         request=request,

@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from threading import Lock
 
-from stitch.core import EntityTypeSummary, IntentFilter, LabelInventory, LabelKind, Moment, SearchRequest, Selection
+from stitch.core import (
+    EntityTypeSummary,
+    IntentFilter,
+    LabelInventory,
+    LabelKind,
+    Moment,
+    SearchRequest,
+    Selection,
+)
 from stitch.embed.lexical import stem, words
 from stitch.label.local.entities import NEUTRAL
-from stitch.label.local.language import FUNCTION_WORDS
+from stitch.label.local.language import FUNCTION_WORDS, is_verb
 from stitch.retrieve.leanings import read_leanings
 from stitch.retrieve.moments import COUNTS
-from stitch.retrieve.question import Question, read_question
+from stitch.retrieve.question import NAMES, Question, read_question
 from stitch.retrieve.spaces import LabelSpace
 
 _NAME_WEIGHT = 5.0
@@ -42,7 +50,7 @@ _MOST_ENTITY_TYPES = 2
 _LONGEST_VALUE = 8
 """In words."""
 _RARE_IN = 20
-"""Rare is an act of arguing that one step in so many has; it is chosen without a scope too."""
+"""Rare is an act of arguing that one step in so many has; it is chosen where nothing else narrows the search, too."""
 _REMEMBERED = 16
 """Of how many tenants and trajectories, those asked for last, the label space is kept."""
 
@@ -53,21 +61,14 @@ _NUMBER = stem("number")
 _QUANTITY = "quantity"
 _COUNTED = frozenset((_QUANTITY, "phone"))
 """Kinds of numbers that are told apart from any number."""
-_NAMES = frozenset(("name", "organization", "person", "place"))
 _TAKEN_FOR = {
-    **dict.fromkeys(_NAMES, _NAMES),
-    "place": _NAMES | {"address"},
+    **dict.fromkeys(NAMES, NAMES),
+    "place": NAMES | {"address"},
     "date": frozenset(("date", "day")),
 }
 """The classes under which a step may carry what is asked for, by its kind."""
 _COUNT = re.compile(rf"(?:\d{{1,2}}|an?|{'|'.join(COUNTS)}) ")
 """How values begin that are so many of something ("2 stops")."""
-_NAMED = frozenset(("name", "organization", "person", "place"))
-"""Classes of names, of which one may be taken for another."""
-_MISTAKEN = {
-    **dict.fromkeys(_NAMED, _NAMED), "": _NAMED, "place": _NAMED | {"address"}, "date": frozenset(("date", "day")),
-}  # fmt: skip
-"""The classes that a step may carry in place of the kind asked for; what is asked for by no known noun is a name."""
 
 
 class LocalFilterSelector:
@@ -104,14 +105,22 @@ class LocalFilterSelector:
         # Who revises a choice seldom says what is chosen: inside the scope, the last decision is found by its words.
         revised = bool(named) and read_leanings(request).decision
         searched = (bool(scopes) or weighed) and not revised
+        lists = question.lists or (bool(named) and question.several)
+        entity_types = dict(_entity_types(question, index)) if searched or lists else _facts(question, index)
+        # An act tells much where it is rare, and inside of what is asked for: "evidence used against the pro side".
+        listed = lists and bool(entity_types)
         event_types = {
             name: reason
             for name, reason in _event_types(question, index)
-            if searched or (name in question.acts and inventory.event_types[name] * _RARE_IN <= inventory.steps)
+            if searched
+            or (name in question.acts and (listed or inventory.event_types[name] * _RARE_IN <= inventory.steps))
         }
-        entity_types = dict(_entity_types(question, index)) if searched or question.lists else _facts(question, index)
+        names: dict[str, str] = {}
         if weighed:
             entity_types = dict(_likely_entity_types(question, index, certain=bool(entity_types))) | entity_types
+        elif named and lists:
+            names = dict(_names_of_members(question, index, classes=entity_types))
+            entity_types = names | entity_types
         return Selection(
             IntentFilter(scopes=tuple(scopes), event_types=tuple(event_types), entity_types=tuple(entity_types)),
             tuple(
@@ -121,6 +130,7 @@ class LocalFilterSelector:
             ),
             remainder,
             weighed,
+            bool(names),
         )
 
     def _space(self, request: SearchRequest) -> LabelSpace:
@@ -249,9 +259,19 @@ def _likely_entity_types(question: Question, index: LabelSpace, *, certain: bool
     if question.kind == _QUANTITY:
         likely = index.counted
     elif not (question.kind or certain) and question.asked_stems:
-        likely = _NAMES
+        likely = NAMES
     for name in sorted(likely.intersection(index.entity_types)):
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), "what the question asks for may be of this class"
+
+
+def _names_of_members(question: Question, index: LabelSpace, *, classes: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Classes of names, for a list of things of a class under which hardly a value is known: they go by their names."""
+    of_names = question.kind in ("", *NAMES) and NAMES.issuperset(question.classes)
+    things = bool(question.asked_stems) and not is_verb(question.asked_stems[-1])  # not "all changes"
+    if not of_names or not (things or question.asks_for_names) or not index.valued.isdisjoint(classes):
+        return
+    for name in sorted(NAMES.intersection(index.entity_types)):
+        yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), "what is listed goes by names"
 
 
 def _facts(question: Question, index: LabelSpace) -> dict[str, str]:

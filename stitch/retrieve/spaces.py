@@ -68,6 +68,8 @@ class LabelSpace:
         self.entity_types: dict[str, tuple[str, ...]] = {}
         self.event_types: dict[str, tuple[str, ...]] = {}
         self.counted: frozenset[str] = frozenset()
+        self.valued: frozenset[str] = frozenset()
+        """Entity types under which values are known for one step in four at least, and not only the word for them."""
         self.vocabulary = LabelVocabulary()
 
     def update(self, inventory: LabelInventory) -> None:
@@ -99,6 +101,9 @@ class LabelSpace:
         self.longest_name = max((len(name.split()) for name in self.by_name), default=0)
         self.entity_types = {name: tuple(map(stem, words(name))) for name in inventory.entity_types}
         self.counted = frozenset(name for name, known in inventory.entity_types.items() if self._counts(name, known))
+        self.valued = frozenset(
+            n for n, known in inventory.entity_types.items() if 4 * len(known.values) >= known.steps
+        )
         self.event_types = {
             name: self.event_types.get(name) or tuple(content_stems(name)) for name in inventory.event_types
         }

@@ -13,11 +13,12 @@ from stitch.retrieve.question import read_question
 SPEECH = "This is a long opening. Read Miller (2009) and you will see. The winter was cold. Later came Lindley (2002)."
 
 
-def shown(query: str, text: str) -> str:
+def shown(query: str, text: str, *, lists_names: bool = False) -> str:
     snippet = MemorySnippet(
         tenant="a", trajectory="t", step="1", position=1, role="pro", text=text, resolved=text, recorded=0.0
     )
-    (hit,) = excerpt_hits([ScoredSnippet(snippet, 1.0, frozenset(), 0.5)], read_question(query))
+    hits = [ScoredSnippet(snippet, 1.0, frozenset(), 0.5)]
+    (hit,) = excerpt_hits(hits, read_question(query), lists_names=lists_names)
     assert hit.snippet.id == snippet.id
     return hit.snippet.resolved
 
@@ -32,6 +33,12 @@ def test_who_asks_for_names_gets_the_sentences_that_name() -> None:
     text = "It rained all day. We had lunch at the Blue Door Inn. It was fine."
     assert shown("Name all places that came up. List every name.", text) == "We had lunch at the Blue Door Inn."
     assert shown("What is the plan? Stay at [hotel]; Lunch at [lunch]", text) == "We had lunch at the Blue Door Inn."
+
+
+def test_who_lists_what_goes_by_names_gets_the_sentences_that_name_whatever_the_words() -> None:
+    text = "It rained all day. We had lunch at the Blue Door Inn. It was fine."
+    assert shown("Which places came up on day 1?", text) == text
+    assert shown("Which places came up on day 1?", text, lists_names=True) == "We had lunch at the Blue Door Inn."
 
 
 WORDS = st.sampled_from(

@@ -240,6 +240,23 @@ def test_what_a_named_speaker_said_is_looked_for_beyond_the_first_hits() -> None
     assert similarity(retriever) > similarity(plain)
 
 
+def test_in_a_list_of_names_the_classes_of_names_count_once() -> None:
+    known = INVENTORY.model_copy(
+        update={"entity_types": {name: EntityTypeSummary(steps=2) for name in ("name", "place", "person")}}
+    )
+    kinds = (("name", "place", "person"), ("name",), ())
+    kept = [
+        snippet(f"The Blue Inn, {n}", step=str(n), intent=ContextualIntent(scope="day 1 itinerary", entity_types=own))
+        for n, own in enumerate(kinds)
+    ]
+    retriever = intent_retriever(stored(kept), inventory=known)
+    request = SearchRequest(query="Which inns came up for day 1?", tenant="a")
+    assert [hit.density for hit in retriever.search(request).hits] == [2.0, 2.0, 1.0]
+    trajectory = kept[0].trajectory
+    why = retriever.why_not(request.model_copy(update={"k": 1}), step="2", trajectory=trajectory)
+    assert why.lost_by == "density"
+
+
 def test_likely_labels_help_and_do_not_decide() -> None:
     intent = ContextualIntent(scope="day 1 itinerary")
     texts = ("Something for Oslo.", "It is $7.", "It is $7.", "In the order the city: what was the price, what was it?")

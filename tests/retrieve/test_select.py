@@ -263,6 +263,57 @@ def test_a_rare_act_of_arguing_is_chosen_without_a_scope_and_a_frequent_one_only
     assert beside.intent_filter.event_types == ("attack",)
 
 
+def test_a_frequent_act_of_arguing_is_chosen_where_the_class_of_a_list_narrows_the_search() -> None:
+    debate = inventory(entity_types=("citation",)).model_copy(update={"event_types": {"attack": 40}})
+    listed = select("Which evidence was brought up against the first claim? Separate names by semicolons.", debate)
+    assert listed.intent_filter.event_types == ("attack",)
+    unknown = select("List the objections that were raised against the first claim.", debate)
+    assert unknown.intent_filter.event_types == ()
+
+
+DAYS = inventory(
+    scope("day 1 plan", "Oslo"), scope("day 2 plan", "Bergen"), entity_types=("name", "person", "inn", "price", "song")
+).model_copy(
+    update={
+        "entity_types": {
+            "name": EntityTypeSummary(steps=9), "person": EntityTypeSummary(steps=3), "inn": EntityTypeSummary(steps=5),
+            "price": EntityTypeSummary(steps=2), "song": EntityTypeSummary(steps=2, values=("my way",)),
+        }
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "chosen"),
+    [
+        ("List all inns that came up for day 1.", {"inn", "name", "person"}),
+        ("Which inns came up for day 1?", {"inn", "name", "person"}),
+        ("Which inn(s) did we book for day 1?", {"inn", "name", "person"}),
+        ("Which taverns came up for day 1?", {"name", "person"}),
+        ("What is the plan for day 1? Stay at [inn]; Lunch at [lunch]", {"name", "person"}),
+        ("Which cities did we see on day 1?", {"name", "person"}),
+        ("Which inn came up for day 1?", {"inn"}),
+        ("Which songs were played on day 1?", {"song"}),
+        ("List the prices for day 1.", {"price"}),
+        ("List all changes for day 1.", set()),
+        ("How many inns came up for day 1?", {"inn"}),
+    ],
+)
+def test_in_a_scope_things_of_a_class_without_known_values_are_listed_by_their_names(
+    query: str, chosen: set[str]
+) -> None:
+    selection = select(query, DAYS)
+    assert selection.intent_filter.scopes == ("day 1 plan",)
+    assert set(selection.intent_filter.entity_types) == chosen
+    assert selection.lists_names == ("name" in chosen)
+
+
+def test_without_a_scope_a_list_is_of_its_class_alone() -> None:
+    selection = select("List all inns that came up.", DAYS)
+    assert (selection.intent_filter.entity_types, selection.lists_names) == (("inn",), False)
+    assert not select("Which inns came up?", DAYS).intent_filter
+
+
 def test_a_few_words_that_scopes_have_in_common_license_none_of_them() -> None:
     kitchen = inventory(
         scope("new coffee recipe", "French press", terms=("coffe", "recip")),
