@@ -126,9 +126,12 @@ def argued(text: str) -> str | None:
     weights = {}
     for act, pattern in _ACTS.items():
         opens = pattern.search(opening)
+        takes_up = act in _SIDES and _SIDES[act].search(opening)
+        if not opens and not takes_up:
+            continue  # what follows is not enough by itself
         weight = (_OPENS if opens else 0) + _FOLLOWS * min(2, len(pattern.findall(rest)))
-        if act in _SIDES and _SIDES[act].search(opening):
+        if takes_up:
             weight += _FOLLOWS if len(text) < MIN_LONG_CHARS else _TAKES_UP
         weights[act] = weight
-    best = max(weights, key=lambda act: weights[act])
-    return best if weights[best] >= _ENOUGH else None
+    best = max(weights, key=lambda act: weights[act], default=None)
+    return best if best is not None and weights[best] >= _ENOUGH else None

@@ -29,6 +29,7 @@ _MONTHS = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     "|nov(?:ember)?|dec(?:ember)?"
 )
+_MONTHS_BEGIN = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _DAYS = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a dozen"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
@@ -158,8 +159,13 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
 _TRACES: Mapping[str, re.Pattern[str]] = {
     "price": re.compile("[$]|usd|eur|gbp|dollar|buck|pound|cent|credit|yen|yuan|rupee"),
     "rating": re.compile("/|out of|star|rated|rating|score"),
-    "date": re.compile(r"\d(?:st|nd|rd|th|[/.]\d|\d-\d)|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"),
-    "time": re.compile(r"\d(?::\d| ?[ap]\.?m| o)|half past|quarter|noon|midnight|morning|evening"),
+    "date": re.compile(
+        rf"\d(?:st|nd|rd|th|[/.]\d|\d-\d| (?:{_MONTHS_BEGIN}))|(?:{_MONTHS_BEGIN})[a-z]*\.? (?:the )?\d"
+    ),
+    "time": re.compile(r"\d(?::\d| ?[ap]\.?m| o'?c)|half past|quarter|noon|midnight|morning|evening"),
+    "identifier": re.compile(
+        r"\d(?:(?<=[a-z#-]\d)|(?<=no\.\d)|(?<=[# ] \d)|(?<=(?:id|er|o\.|et|ue|pr|se|ef|ce) \d)|(?=[a-z-]|\d{6}))"
+    ),
     "phone": re.compile(r"\d{3}[ -]\d{3}|\d{10}"),
     "percentage": re.compile("%|percent"),
     "file": re.compile(r"/|\.[a-z]"),
@@ -409,8 +415,8 @@ def _ordinal(number: int) -> str:
 _CANONICAL: Mapping[str, Callable[[str], Iterator[str]]] = {"time": _times, "date": _dates, "price": _prices}
 _CLOCK_TIME = re.compile(r"(\d{1,2})(?::(\d\d))?(?::\d\d)? ?(?:([ap])\.?m)?\b")
 _ISO_DATE = re.compile(r"\d{4}-(\d\d)-(\d\d)$")
-_MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH_NAME = re.compile(rf"\b({'|'.join(_MONTH_STARTS)})")
+_MONTH_STARTS = _MONTHS_BEGIN.split("|")
+_MONTH_NAME = re.compile(rf"\b({_MONTHS_BEGIN})")
 _DAY_NUMBER = re.compile(r"\b([12]?\d|3[01])(?:st|nd|rd|th)?\b")
 _AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
