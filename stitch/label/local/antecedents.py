@@ -1,4 +1,7 @@
-"""What has been spoken of: names as they are raised, how much each is in mind, and how phrases count them."""
+"""What has been spoken of: names as they are raised, how much each is in mind, and how phrases count them.
+
+More than 400 lines because all of it is one state, bounded and saved together.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
+from stitch.label.local.callings import nouns_for, purpose, same_purpose, told_kinds
 from stitch.label.local.language import FUNCTION_WORDS
 from stitch.label.local.names import NameMention, fold_words, last_unit, name_key
 
@@ -20,6 +24,7 @@ _MAX_REFERENTS = 64
 _MAX_RAISED = 400
 _MAX_RAISED_PER_SCOPE = 60
 _MAX_WORDS = 60
+_MAX_TOLD = 12
 
 # How much a mention brings a thing to mind, and how that fades with every step. None of these matters much:
 # halving or doubling any of them moves no development set by more than 0.3 BLEU.
@@ -39,11 +44,10 @@ _MAX_TOGETHER_CHARS = 100
 _AND = re.compile(r",? ?(?:and|or|&|vs\.?|,)? ?(?:the |an? )?", re.IGNORECASE)
 _JOINED = re.compile(r" (?:and|or|&|vs\.?) ")
 _LATELY = 12
+_MAX_TOPIC_AGE = 6
+_MAX_TOPICS = 2
 _ITEM = re.compile(r"(?:(?:^|[\s(])\d{1,2}[.)]|(?:^|\n) *[-*\u2022])\s+\**([^:.;,*\n(]{2,60})")
 _PRICE = re.compile(r"[$\u20ac\u00a3] ?(\d[\d,]*(?:\.\d+)?)")
-_SLOT = re.compile(
-    r"\b(?:for|as) (?:the |our |my |an? )?([a-z]{3,})(?= (?:is|are|could|would|might|may|can)\b|[.,;?!]|$)"
-)
 _OF_UNIT = re.compile(r"(?:\b(?:of|in|on|for) +)?(?:the +)?\b[A-Za-z]+ ?#? ?\d+(?: ?'s +\w+)?")
 
 
@@ -77,6 +81,8 @@ class Referent:
     """It was named only as where something is."""
     since: int = 0
     """When it was first named, in steps."""
+    named: int = 0
+    """When it was last named or counted, in steps."""
     proposed: bool = False
     """Somebody put it forward in so many words: "one idea is X", "X is a bistro"."""
     sure: bool = False
@@ -85,6 +91,8 @@ class Referent:
     """How often it did something: "X left"."""
     titled: bool = False
     """It stood in quotation marks."""
+    told: list[str] = field(default_factory=list)
+    """What it was said to be ("bistro") and to be for ("dinner")."""
     stands: dict[str, int] = field(default_factory=dict)
     """How often each kind of pronoun stood for it: `person` (and `he` or `she`), `thing`, `group`."""
     price: float | None = None
@@ -125,6 +133,10 @@ class Antecedents:
     """When that was, in steps."""
     together: str = ""
     """The words of that step that name them in one breath ("Da Vinci and Royal Spice"); empty if none do."""
+    topics: list[str] = field(default_factory=list)
+    """The one thing that is spoken of, or the two; empty if there are more, or none."""
+    topic_at: int = -1
+    """When they were last named or pointed at, in steps."""
     unbound: dict[str, int] = field(default_factory=dict)
     """When `he` and `she` first stood for somebody whom nothing had named, in steps."""
 
@@ -168,6 +180,7 @@ class Antecedents:
             self.referents.pop(name_key(referent.name), None)
             referent.name = found.text
             self.referents[name_key(found.text)] = referent
+        referent.named = self.clock
         referent.presented |= found.presented or (alone and not found.placed and " " in found.text)
         referent.placed &= found.placed
         referent.acted += found.acts
@@ -189,6 +202,37 @@ class Antecedents:
         referent.stands[kind] = referent.stands.get(kind, 0) + 1
         self._strengthen(referent, _STOOD_FOR)
 
+    def settle(self, names: Sequence[str], *, passing: bool) -> None:
+        """Take in what a step is about: one thing or two become the topic, more end it, none leave it as it is.
+
+        Args:
+            names: What it leads with, counts or points at.
+            passing: Whether it names more in passing: then it is about one thing at most.
+        """
+        most = 1 if passing else _MAX_TOPICS
+        if names or passing:
+            self.topics, self.topic_at = (list(names) if len(names) <= most else []), self.clock
+
+    def current(self) -> Referent | None:
+        """Return the one thing that has been spoken of since it was named, if that is not long ago."""
+        recent = len(self.topics) == 1 and self.clock - self.topic_at <= _MAX_TOPIC_AGE
+        return self.find(self.topics[0]) if recent else None
+
+    def is_placelike(self) -> bool:
+        """Whether the one thing that is spoken of is a place where people go: somebody is there, too ("they")."""
+        topic = self.current()
+        return topic is not None and "place" in self.called(topic)
+
+    def pair(self) -> list[Referent]:
+        """Return the two things that are being spoken of together; empty if there is one, or more, or none lately."""
+        recent = len(self.topics) == _MAX_TOPICS and self.clock - self.topic_at <= _MAX_TOPIC_AGE
+        return [found for found in map(self.find, self.topics) if found is not None] if recent else []
+
+    def called(self, referent: Referent) -> frozenset[str]:
+        """Return the nouns that may stand for the thing, as its name and what was said of it show."""
+        key = name_key(referent.name)
+        return nouns_for(referent.told, last_word=fold_words(key)[-1] if " " in key else "")
+
     def _strengthen(self, referent: Referent, weight: float) -> None:
         faded = referent.salience * _FADE ** (self.clock - referent.last)
         referent.salience = max(weight, min(faded + _MORE * weight, _MOST))
@@ -206,21 +250,26 @@ class Antecedents:
         ranked = [(self.strength(referent), referent) for referent in self.referents.values()]
         return sorted(ranked, key=lambda pair: (-pair[0], pair[1].name))
 
-    def raise_names(self, names: Sequence[tuple[str, Sequence[str]]], *, by: str, scope: str, step: str | None) -> None:
+    def raise_names(
+        self, names: Sequence[tuple[str, Sequence[str], bool]], *, by: str, scope: str, step: str | None
+    ) -> None:
         """Record that `by` brought names up; one they brought up before for the same goal and slot keeps its place.
 
         Args:
-            names: Each with the sentences around it, the telling ones first.
+            names: Each with the sentences around it, the telling ones first, and whether it is only where something is.
             by: The speaker.
             scope: The scope of the step.
             step: The id of the step.
         """
         same = [item for item in self.raised if item.scope == scope]
-        for name, sentences in names:
+        for name, sentences, placed in names:
             key = name_key(name)
             unit = last_unit(" ".join(sentences)) or self.unit
-            slots = [match.group(1).lower() for match in map(_SLOT.search, sentences) if match is not None]
-            slot = slots[0] if slots else ""
+            slot = purpose(sentences)
+            referent = self.find(name)
+            if referent is not None:
+                kinds = () if placed else told_kinds(name, sentences[0])
+                referent.told = sorted({*referent.told, *kinds, *filter(None, (slot,))})[:_MAX_TOLD]
             before = [item for item in same if item.by == by and item.unit == unit and name_key(item.name) == key]
             if before and (not slot or any(item.slot in ("", slot) for item in before)):
                 continue
@@ -285,7 +334,8 @@ class Antecedents:
         elif any(item.scope == scope for item in items):
             items = [item for item in items if item.scope == scope]
         said = [word for word in fold_words(frame) if word not in FUNCTION_WORDS]
-        slots = {item.slot for item in items if item.slot in said}
+        meant = set(map(same_purpose, said))
+        slots = {item.slot for item in items if item.slot in meant}
         if slots:
             fitting = [item for item in items if item.slot in slots or (not item.slot and slots & set(item.words))]
             return _extend(_claim(fitting, min(slots)), items, count)
@@ -315,6 +365,8 @@ class Antecedents:
             listed=list(data["listed"]),
             listed_at=data["listed_at"],
             together=data["together"],
+            topics=list(data.get("topics", ())),
+            topic_at=data.get("topic_at", -1),
             unbound=data.get("unbound", {}),
         )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from stitch.label.local.language import FUNCTION_WORDS, is_verb
 from stitch.label.local.names import ORDINAL, ordinal
 
 _I = re.IGNORECASE
@@ -25,6 +26,7 @@ _FRAME = (
     r"(?P<frame>(?: +(?:as|for|of|in|on|when)\b[^,.?!;\n]{0,70}?"
     r"(?=\b(?:and|or|but|against|with|to|than|versus|vs\.?) (?:the|my|your|our)\b|[,.?!;\n]|$))?)"
 )
+_NO_TIME = r"(?! [a-z]+day\b| (?:night|week|month|year|time)\b)"
 _RAISED_PHRASES = tuple(
     re.compile(rf"{core}{_FRAME}", _I)
     for core in (
@@ -33,19 +35,24 @@ _RAISED_PHRASES = tuple(
         rf"\b{_OURS} {_N} (?P<head>(?:[a-z]+ ){{0,2}}?){_THINGS}\b",
         rf"\bthe {_N} (?P<head>[a-z]+) (?:on|in|of|among|from) {_OURS} (?:own )?{_THINGS}\b",
         rf"\bthe (?P<head>[a-z]+) that came {_N} (?:on|in|of|among) {_OURS} {_THINGS}\b",
+        rf"\b(?:the )(?P<head>[a-z]+) {_RAISED} (?P<ordinal>first|second|third|last|most recently)\b{_NO_TIME}",
     )
 )
 _LISTED = re.compile(
     rf"\b(?:the )+(?:{_N} "
     r"(?:one|option|choice|step|item|point|suggestion|idea|method|result|of the two|of these|of them)\b|"
-    r"(?P<side>latter|former)\b)",
+    r"(?P<side>latter|former)\b)(?! of the\b)",
     _I,
 )
+_AS_ADJECTIVE = re.compile(r" (?P<noun>[a-z][\w-]+)")
+_SAYS_OF = re.compile(r"\b(?:is|was|be|been|being|are|were|'s|not|n't|become|became) $", _I)
+"""Before a phrase that says what something is: "it would not have been my first idea" points at no idea."""
 _BY_PRICE = re.compile(
     r"\bthe (?:cheaper|cheapest|less expensive|least expensive|(?P<high>more expensive|most expensive|priciest))"
     r"(?: (?:one|option|choice)\b|(?=\s*(?:[.,?!;]|$)))",
     _I,
 )
+_OWNED = _RAISED_PHRASES[2]
 _COUNTS = re.compile(rf"\b(?:{ORDINAL})\b|cheap|expensive|priciest")
 _MINE = frozenset({"i", "my"})
 _ANYBODY = frozenset({"we", "our"})
@@ -84,6 +91,8 @@ def find_counting(text: str) -> Iterator[Counting]:
 def _find(text: str) -> Iterator[Counting]:
     for pattern in _RAISED_PHRASES:
         for match in pattern.finditer(text):
+            if pattern is _OWNED and _SAYS_OF.search(text, max(0, match.start() - 12), match.start()):
+                continue
             who = match["who"].lower()
             head = (match["head"] or "").strip()
             yield Counting(
@@ -92,15 +101,23 @@ def _find(text: str) -> Iterator[Counting]:
                 _number(match["ordinal"]),
                 None if who in _ANYBODY else who in _MINE,
                 head,
-                f"{head} {match['frame']}" if pattern is _RAISED_PHRASES[2] else match["frame"],
+                f"{head} {match['frame']}" if pattern is _OWNED else match["frame"],
                 False,
             )
     for match in _LISTED.finditer(text):
         side = (match["side"] or "").lower()
+        following = _AS_ADJECTIVE.match(text, match.end()) if side else None
+        if following is not None and not _follows(following["noun"]):
+            continue
         number = {"former": 1, "latter": 2}.get(side) or _number(match["ordinal"])
         yield Counting(match.start(), match.end(), number, None, "", "", True)
     for match in _BY_PRICE.finditer(text):
         yield Counting(match.start(), match.end(), 1, None, "", "", True, match["high"] is not None)
+
+
+def _follows(word: str) -> bool:
+    """Whether the word may follow "the former" where that stands alone: a verb or a small word, no noun."""
+    return word in FUNCTION_WORDS or is_verb(word)
 
 
 def _number(word: str) -> int:

@@ -99,7 +99,7 @@ _SEEKS = re.compile(
 _PREPOSITIONS = listed("in on at of about from near to")
 _ANYTHING = re.compile(
     r"\b(?:is|are) there (?P<any>anything|something|anywhere)"
-    r"(?= else(?! (?:i|we|you|that (?:i|we|you))\b)| (?:in|on|with|serving)\b|\s*\?)|"
+    r"(?= else(?! (?:i|we|you|on|that (?:i|we|you))\b)| (?:in|on|with|serving)\b|\s*\?)|"
     r"\b(?:are there|do you have) (?P<bare>any)(?= (?:in|on|that|with|serving)\b)",
     _I,
 )
@@ -311,7 +311,7 @@ def _places(text: str, said: Sequence[Said]) -> Iterator[ReferenceRewrite]:
         places = [
             place
             for place in _WITH.findall(earlier.text)
-            if place[0].islower() and _SPATIAL.search(" " + place.split()[-1])
+            if place[0].islower() and " one " not in place and _SPATIAL.search(" " + place.split()[-1])
         ]
         if places:
             yield _rewrite(*match.span("there"), places[-1], 0.6)

@@ -19,7 +19,7 @@ from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.references import ReferenceResolver
 from stitch.label.local.scopes import ScopeTracker
 
-NAME = "local-3"
+NAME = "local-4"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160

@@ -91,7 +91,7 @@ _AFTER_OF = re.compile(r"\b(?:with|of|by|for|from|to|at|about)(?: the)?$", re.IG
 _KIND_BEFORE = re.compile(r"\b(?:titled|entitled|album|song|single|film|movie|book|novel|series|show|game|play)$")
 _NOT_DOING = listed("located situated based called named titled entitled dated related titled need red bed shed")
 
-_UNIT = re.compile(r"\b([A-Za-z]{3,12}) ?#? ?(\d{1,4})\b")
+_UNIT = re.compile(r"\b([A-Za-z]{3,12}) ?#? ?(\d{1,4})\b(?![.,:]\d|[%/]| out of\b)")
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z\d]+")
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
@@ -265,7 +265,7 @@ def _typed_names(text: str) -> list[NameMention]:
 def ordinal(word: str) -> int | None:
     """Return the number of "second", "2nd", "2th"; -1 for "last"; None if it is no ordinal."""
     word = word.lower()
-    if word in ("last", "latest", "most recent"):
+    if word in ("last", "latest", "most recent", "most recently"):
         return -1
     digits = _ORDINAL_DIGITS.fullmatch(word)
     return int(digits.group(1)) if digits else _ORDINAL_NUMBERS.get(word)
@@ -292,6 +292,7 @@ def last_unit(text: str) -> str:
         return found
     for word, number in _UNIT.findall(text):
         folded = word.lower()
-        if folded not in FUNCTION_WORDS and folded not in _CALENDAR:
+        acts = folded.endswith("s") and is_verb(folded)
+        if folded not in FUNCTION_WORDS and folded not in _CALENDAR and not acts:
             found = f"{folded} {number}"
     return found

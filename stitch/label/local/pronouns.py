@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from stitch.label.local.antecedents import Antecedents, Referent
-from stitch.label.local.language import FUNCTION_WORDS, listed, noun_phrases
+from stitch.label.local.language import FUNCTION_WORDS, is_verb, listed, noun_phrases
 from stitch.label.local.mentions import ORGANIZATION_SUFFIX, PLACE_SUFFIX
 from stitch.label.local.names import RELATIONAL_NOUN, NameMention, name_key
 
 _MIN_CONFIDENCE = 0.51
 _MAX_AGE_STEPS = 4
 """How long ago something that no heading names may have been spoken of."""
+_MAX_UNNAMED_STEPS = 6
+"""How long ago a thing that no heading names may have been named, however often pronouns stood for it since."""
 _MAX_OBSERVED_CHARS = 300
 _MAX_AGE_CENTRAL = 10
 """How long ago something that was told of again and again may have been spoken of."""
@@ -31,7 +33,7 @@ _EMPTY_IT = re.compile(
     r"[Ii]t(?:'s| is| was| would be| will be| might be| may be|'d be)?(?: \w+ly| also| often| always| best| not| so)? "
     r"(?:worth|important|possible|impossible|necessary|recommended|essential|clear|true|hard|easy|difficult|likely|time|"
     r"raining|snowing|depends|turns out|takes|been|just)\b|"
-    r"[Ii]t (?:depends|rains|snows|says|matters|does(?:n't| not) matter|"
+    r"[Ii]t is(?=\s*[.,!])|[Ii]t (?:depends|rains|snows|says|matters|does(?:n't| not) matter|"
     r"(?:seems|appears|looks|sounds) (?:that|as|like (?:i|you|we|they|he|she|it|there)))\b|"
     r"[Ii]t(?:'s| is| was| would be|'d be) (?:(?:so |very |really |too |pretty |just |also )?\w+ |"
     r"an? (?:\w+ )?(?:idea|pleasure|shame|thing) )(?:to|that|if|when|how|of you|of him|of her)\b|"
@@ -54,6 +56,23 @@ _PERSON_NAME = re.compile(
 _HAPPENINGS = listed(
     """award awards bowl championship championships cup festival games league prize records series show tour war"""
 )
+_OPENS = re.compile(
+    r"(?P<which>the|an?|one|this|that|these|those|my|our|your|his|her|their|another|every|each) (?P<noun>[a-z']+)",
+    re.IGNORECASE,
+)
+_NEW_THING = re.compile(
+    r"(?<!\bis )(?<!'s )(?<!\bwas )(?<!\bbe )(?<!\blike )(?<!\bas )"
+    r"\b(?:an?|another|my|our|your|his|her) [a-z]",
+    re.IGNORECASE,
+)
+_ELSEWHEN = re.compile(r"\b(?:last|next) (?:time|night|week|month|year|summer|winter)\b|\bago\b", re.IGNORECASE)
+_ASKED_ABOUT = re.compile(
+    r"(?:^|[.?!] |\b(?:[Ww]hen|[Ww]here|[Hh]ow|[Ww]hy) )"
+    r"(?:[Ii]s|[Ww]as|[Aa]re|[Ww]ere|[Dd]o|[Dd]oes|[Dd]id|[Ww]ill|[Hh]as|[Hh]ave|[Cc]an) "
+    r"(?:the|my|your|our) (?P<noun>[a-z]{3,})\b[^?.]*\?"
+)
+"""What a question is about, where it is no name."""
+_PLURALS = listed("people folks children kids men women guys everyone everybody somebody someone nobody anybody anyone")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _TOLD = re.compile(
     r"(?<!\bis )(?<!'s )(?<!\bwas )(?<!\bbe )(?<!\blike )(?<!\bas )(?<!\bfor )(?<!\bwith )(?<!\bof )(?<!\bsuch )"
@@ -102,11 +121,15 @@ def resolve_pronouns(
     """
     ranked: list[tuple[float, Referent]] | None = None
     done: set[str] = set()
+    resolved: set[str] = set()
     for match in _PRONOUN.finditer(text):
         word = match.group().lower()
         kind = _KINDS[word]
-        if match.start() > until or kind in done:
+        later = kind in done
+        if match.start() > until or (later and (kind == "person" or kind in resolved)):
             return
+        if later and (not match.group()[0].isupper() or not known.is_placelike()):
+            continue
         if any(start <= match.start() < end for start, end in skip):
             continue
         # Where a name was blanked out, "It" has a capital inside the sentence: it is not empty, and nothing competes.
@@ -122,6 +145,12 @@ def resolve_pronouns(
         if not ranked:
             known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
             return
+        pair = known.pair() if kind == "group" else []
+        if len(pair) > 1 and not any(referent.heading for _, referent in ranked[:1]) and _may_be_two(pair):
+            if _free(text, match, kind, pair[0], known, before):
+                replacement = f"{pair[0].name} and {pair[1].name}" + ("'s" if word in _OWNING else "")
+                yield Stood(match.start(), match.end(), replacement, "several", pair[0], 0.6)
+            continue
         if kind == "group" and known.together and known.clock - known.listed_at == 1 and not ranked[0][1].heading:
             first = known.find(known.listed[0])
             if first is not None and _free(text, match, kind, first, known, before):
@@ -136,6 +165,7 @@ def resolve_pronouns(
         if confidence < _MIN_CONFIDENCE or not (blanked or _free(text, match, kind, referent, known, before)):
             continue
         done.add(kind)
+        resolved.add(kind)
         owns = word in _OWNING or (word == "her" and _owns(text, match.end()))
         ending = "'s" if owns and not referent.name.endswith("'s") else ""
         name = referent.name[0].upper() + referent.name[1:] if match.group()[0].isupper() else referent.name
@@ -191,7 +221,9 @@ def choose(
         old = not referent.heading and age > (
             _MAX_AGE_STEPS if referent.acted + referent.stands.get("person", 0) < 2 else _MAX_AGE_CENTRAL
         )
-        if strength <= 0 or old or name_key(referent.name) in speakers or not _may_be(referent, kind):
+        # A pronoun that was read wrongly would draw the next ones after it.
+        old = old or (kind != "person" and not referent.heading and known.clock - referent.named > _MAX_UNNAMED_STEPS)
+        if strength <= 0 or old or name_key(referent.name) in speakers or not _may_be(referent, kind, known):
             continue
         if gender and not referent.heading:
             late = referent.since > known.unbound.get(gender, known.clock)
@@ -200,6 +232,11 @@ def choose(
         if not fitting and not _is_sure(referent, kind):
             return None
         fitting.append((strength, referent))
+    if fitting and kind != "person" and not fitting[0][1].heading:
+        topic = known.current()
+        nearer = topic is not None and topic is not fitting[0][1] and topic.last >= fitting[0][1].last
+        if known.pair() or (nearer and topic is not None and (kind == "thing" or known.called(topic))):
+            return None
     if fitting and kind == "group" and not fitting[0][1].heading:
         others = (other for _, other in ranked if other.last == fitting[0][1].last and other is not fitting[0][1])
         if any(other.acted and not other.placed for other in others):
@@ -210,7 +247,12 @@ def choose(
     return fitting[0][1], fitting[0][0] / (fitting[0][0] + rest)
 
 
-def _may_be(referent: Referent, kind: str) -> bool:
+def _may_be_two(pair: Sequence[Referent]) -> bool:
+    """Whether "they" may be these two: both put forward, or both known to act."""
+    return all(not referent.placed and not referent.titled for referent in pair)
+
+
+def _may_be(referent: Referent, kind: str, known: Antecedents) -> bool:
     """Whether nothing speaks against the pronoun standing for it."""
     if referent.heading:
         return kind != "thing" or not referent.stands.get("person")
@@ -218,6 +260,8 @@ def _may_be(referent: Referent, kind: str) -> bool:
         if referent.placed or referent.titled or referent.stands.get("thing") or not _is_person(referent):
             return False
         return _PERSON_NAME.fullmatch(referent.name) is not None
+    if kind == "group" and referent is known.current() and known.is_placelike():
+        return True
     if kind == "group" and (
         referent.titled or not (referent.acted or referent.proposed or referent.stands.get("group"))
     ):
@@ -251,12 +295,28 @@ def _free(text: str, match: re.Match[str], kind: str, referent: Referent, known:
         if not referent.heading and _INDEFINITE.search(ahead):
             return False
         return _PERSON_NOUN.search(ahead) is None and (referent.heading or _PERSON_NOUN.search(before) is None)
-    if (
-        kind == "thing"
-        and not (referent.heading or (referent.proposed and known.clock - referent.last < 4))
-        and _outdone(referent.name, before, near=bool(referent.stands.get("thing")))
-    ):
+    own, last = _last_sentences(ahead)
+    placelike = referent is known.current() and known.is_placelike()
+    safe = kind != "thing" or referent.heading or (referent.proposed and known.clock - referent.last < 4)
+    if not safe and placelike:
+        if last == "" and any(map(_is_told, _TOLD.finditer(_last_sentences(f"{before} ")[1] or before))):
+            return False
+    elif not safe and _outdone(referent.name, before, near=bool(referent.stands.get("thing"))):
         return False
+    if kind != "person" and not referent.heading:
+        asked = _ASKED_ABOUT.search(before)
+        if (
+            asked is not None
+            and not RELATIONAL_NOUN.match(asked["noun"])
+            and asked["noun"] not in known.called(referent)
+        ):
+            return False
+        if kind == "group" and not _PLURALS.isdisjoint(ahead.lower().replace(",", " ").split()):
+            return False
+    if placelike:
+        if _ELSEWHEN.search(own) or (_opens(last) or (kind == "thing" and _NEW_THING.search(last))):
+            return False
+        ahead = own
     for phrase in noun_phrases(ahead):
         if RELATIONAL_NOUN.match(phrase.head):
             continue
@@ -267,6 +327,22 @@ def _free(text: str, match: re.Match[str], kind: str, referent: Referent, known:
     return True
 
 
+def _opens(sentence: str) -> bool:
+    """Whether a sentence opens with a thing of its own: the next one most likely goes on about that."""
+    match = _OPENS.match(sentence)
+    if match is None or match["noun"] in FUNCTION_WORDS or is_verb(match["noun"]):
+        return False
+    return not (match["which"].lower() in ("this", "that") and match["noun"].endswith("s"))  # "that sounds good"
+
+
+def _last_sentences(ahead: str) -> tuple[str, str]:
+    """The sentence that the text breaks off in, and the one before it."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(ahead)]
+    if not ends:
+        return ahead, ""
+    return ahead[ends[-1] :], ahead[ends[-2] if len(ends) > 1 else 0 : ends[-1]].strip()
+
+
 def _outdone(name: str, before: str, *, near: bool) -> bool:
     """Whether the step before went on to something else after it named the thing, or did not name it."""
     place = before.lower().rfind(name.lower())
@@ -275,8 +351,11 @@ def _outdone(name: str, before: str, *, near: bool) -> bool:
         return False
     if place < 0 and not near:
         return True
-    told = _TOLD.finditer(before, end.end() if end is not None else 0)
-    return any(RELATIONAL_NOUN.match(match["noun"]) is None for match in told)
+    return any(map(_is_told, _TOLD.finditer(before, end.end() if end is not None else 0)))
+
+
+def _is_told(match: re.Match[str]) -> bool:
+    return RELATIONAL_NOUN.match(match["noun"]) is None
 
 
 def _owns(text: str, end: int) -> bool:

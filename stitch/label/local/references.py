@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
 from stitch.label.local.antecedents import Antecedents, distinct
 from stitch.label.local.counting import find_counting
+from stitch.label.local.definites import Pointed, resolve_definites
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
 from stitch.label.local.names import NameMention, find_names, last_unit, name_key, plain
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
@@ -25,6 +26,8 @@ _MAX_SPEAKERS = 64
 _MAX_LISTED_AGO = 6
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+_SET_BESIDE = re.compile(r" (?:and|or|with|to|against|than|versus|vs\.?) (?:the )?")
+_MAX_COMPARED = 2
 _HEADING_ROLES = frozenset({"system", "title", "topic", "heading"})
 
 
@@ -45,6 +48,7 @@ class _Named(NamedTuple):
     name: str
     antecedent: str | None
     confidence: float
+    listed: bool
 
 
 class ReferenceResolver:
@@ -82,19 +86,26 @@ class ReferenceResolver:
         names = [mention for mention in found if not self._is_common(mention)]
         counted = sorted(self._count(step, text, scope))
         answers = answer(text, ask) if short and not counted else []
+        until = min([mention.start for mention in found] + [phrase.start for phrase in counted], default=len(text))
         stood = list(
             resolve_pronouns(
                 text,
                 known,
-                until=min(
-                    [mention.start for mention in found] + [phrase.start for phrase in counted], default=len(text)
-                ),
+                until=until,
                 skip=[(rewrite.start, rewrite.end) for rewrite in answers],
                 speakers=self._speakers,
                 before=self._said[-1].text if self._said else "",
             )
         )
         rewrites = [*map(_of_count, counted), *map(_of_pronoun, stood), *answers]
+        pointed = resolve_definites(
+            text,
+            known,
+            until=until,
+            skip=[(rewrite.start, rewrite.end) for rewrite in rewrites],
+            since=self._since(known.topic_at),
+        )
+        rewrites += map(_of_pointed, pointed)
         if short:
             best = choose(known.rank(), known, kind="thing", speakers=self._speakers)
             focus = best[0] if best is not None and best[1] >= 0.5 else None
@@ -102,7 +113,9 @@ class ReferenceResolver:
         references = tuple(sorted(rewrites, key=lambda rewrite: rewrite.start))
         resolved = apply_rewrites(text, references)
         context = self._context(step, ask, resolved)
-        self._remember(step, text, scope=scope, names=names, counted=counted, stood=stood, resolved=resolved)
+        self._remember(
+            step, text, scope=scope, names=names, counted=counted, stood=stood, pointed=pointed, resolved=resolved
+        )
         return Resolution(references, context)
 
     def save(self) -> dict[str, JsonValue]:
@@ -125,6 +138,11 @@ class ReferenceResolver:
         resolver._said = [Said(*said) for said in data["said"]]
         resolver._speakers = list(data["speakers"])
         return resolver
+
+    def _since(self, clock: int) -> str:
+        """What the steps after this one said."""
+        missing = min(self._known.clock - 1 - clock, len(self._said))
+        return " ".join(said.text for said in self._said[len(self._said) - missing :]) if missing > 0 else ""
 
     def _is_common(self, mention: NameMention) -> bool:
         """Whether it opens its sentence and is a word that was just used without its capital."""
@@ -157,7 +175,8 @@ class ReferenceResolver:
                 item = _nth(items, phrase.number)
                 name, antecedent = (item.name, item.step) if item is not None else (None, None)
             if name is not None:
-                yield _Named(phrase.start, phrase.end, name, antecedent, 0.8 if phrase.listed else 0.9)
+                confidence = 0.8 if phrase.listed else 0.9
+                yield _Named(phrase.start, phrase.end, name, antecedent, confidence, phrase.listed)
 
     def _context(self, step: Step, ask: Ask | None, resolved: str) -> str:
         """What is spoken of where the step does not name it, the question it answers, and how the step before ended."""
@@ -179,6 +198,7 @@ class ReferenceResolver:
         names: Sequence[NameMention],
         counted: Sequence[_Named],
         stood: Sequence[Stood],
+        pointed: Sequence[Pointed],
         resolved: str,
     ) -> None:
         known = self._known
@@ -192,6 +212,9 @@ class ReferenceResolver:
             referent = known.find(phrase.name)
             if referent is not None:
                 known.stand_for(referent, kind="thing")
+                referent.presented, referent.placed, referent.named = True, False, known.clock
+        for point in pointed:
+            known.stand_for(point.referent, kind="thing")
         alone = len({mention.text for mention in names}) == 1
         beside = bool(stood or counted)
         raising = text[:_MAX_RAISING_CHARS]
@@ -203,7 +226,7 @@ class ReferenceResolver:
             told.append((mention, referent))
         observe(text, told, asked=self._said[-1].text if self._said and self._said[-1].role != step.role else "")
         raised = [
-            (name, _around(text, mention))
+            (name, _around(text, mention), mention.placed)
             for (_, name), mention in zip(spoken, names, strict=True)
             if mention.leads or alone
         ]
@@ -212,7 +235,22 @@ class ReferenceResolver:
         known.follow(raising, by=step.role, raised_alone=raised_alone)
         about = [(phrase.start, phrase.name) for phrase in counted]
         about += [(found.start, found.referent.name) for found in stood]
-        known.offer(text, sorted([*about, *spoken]))
+        if not spoken and any(phrase.listed for phrase in counted):
+            known.listed_at = known.clock
+        else:
+            known.offer(text, sorted([*about, *spoken]))
+        goes_on = bool(self._said) and self._said[-1].role == step.role
+        led = [
+            name
+            for (_, name), mention in zip(spoken, names, strict=True)
+            if (mention.leads or alone) and not mention.titled and (mention.presented or not goes_on or " " in name)
+        ]
+        pointed_at = [phrase.referent.name for phrase in pointed]
+        if not led:
+            led = _compared(text, names, spoken)
+        known.settle(
+            distinct([*led, *(name for _, name in about), *pointed_at]), passing=len(spoken) > len(led) and not goes_on
+        )
         about += [place for place, mention in zip(spoken, names, strict=True) if mention.leads or alone]
         self._topics = distinct(name for _, name in sorted(about))[:_MAX_TOPICS] or self._topics
         ask = read_ask(resolved, role=step.role)
@@ -239,6 +277,15 @@ def _is_heading(step: Step, text: str) -> bool:
     return len(text) < 200 and "\n" not in text.strip() and not text.rstrip().endswith((".", "?", "!"))
 
 
+def _compared(text: str, names: Sequence[NameMention], spoken: Sequence[tuple[int, str]]) -> list[str]:
+    """The two things that are set side by side, and nothing else is named: "compare X with Y", "X or Y"."""
+    if len(names) != _MAX_COMPARED:
+        return []
+    one, other = names
+    joined = _SET_BESIDE.search(text, one.end, other.start)
+    return [name for _, name in spoken] if joined is not None and joined.end() == other.start else []
+
+
 def _around(text: str, mention: NameMention) -> list[str]:
     """The sentence that has the name, the next one, and the one before."""
     first = max(0, mention.start - _MAX_RAISING_CHARS)
@@ -263,6 +310,16 @@ def _of_count(found: _Named) -> ReferenceRewrite:
         end=found.end,
         replacement=found.name,
         antecedent=found.antecedent,
+        confidence=found.confidence,
+    )
+
+
+def _of_pointed(found: Pointed) -> ReferenceRewrite:
+    return ReferenceRewrite(
+        start=found.start,
+        end=found.end,
+        replacement=found.replacement,
+        antecedent=found.referent.step,
         confidence=found.confidence,
     )
 

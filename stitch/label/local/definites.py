@@ -1,0 +1,153 @@
+"""Which phrases stand for the thing that is spoken of without naming it: "the place", "that hotel", "there", "both"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from stitch.label.local.antecedents import Antecedents, Referent
+from stitch.label.local.language import FUNCTION_WORDS, is_verb, listed
+from stitch.label.local.names import RELATIONAL_NOUN, last_unit
+
+_I = re.IGNORECASE
+_DEFINITE = re.compile(
+    r"\b(?P<which>the|that|this) (?P<noun>[a-z]{3,14})\b"
+    r"(?! (?:of|that|which|where|who|whose|i|we|you|he|she|they|to)\b|-| [a-z]+(?:ed|ing) (?:in|on|at|by|near)\b)",
+    _I,
+)
+_NARROWED = re.compile(r" (?:in|on|at|near|with|from|by|across|behind|next|opposite)\b", _I)
+_IS_ONE = re.compile(
+    r"(?:^|[.!?;,] |\b(?:and|but|that|since|because|so|if) )(?P<it>it|this|that)"
+    r"(?:'s(?: not)?| is(?: not|n't)?| was| sounds like| seems like)"
+    r"(?: \w+ly| indeed| truly| really)? (?:an?|the) (?P<phrase>(?:[\w-]+,? ){0,3}[a-z]{3,14})\b",
+    _I,
+)
+_NEXT_WORDS = re.compile(r" ([A-Za-z][\w'-]*)(?: ([a-z]+))?")
+_IDIOM = re.compile(r"\b(?:over|on|take|takes|took|taking|in|around|out of) $", _I)
+_THERE = re.compile(
+    r"\b(?:(?:i|we|you|he|she|they|people|everybody|everyone|nobody) "
+    r"(?:was|were|am|are|have been|had been|will be|'ve been|'ll be)) (?P<there>there)\b(?! (?:is|are|was|were)\b|'s)|"
+    r"\b(?:been|go|goes|going|went|gone|eat|ate|stay|stayed|staying|live|lives|lived|work|works|worked|visit|"
+    r"meet|met|sit|sat|arrive|arrived|get|getting|sent|them|him|her|us|people|guests|visitors|friends) "
+    r"(?P<after>there)\b(?! (?:is|are|was|were)\b|'s)|"
+    r"\b(?!(?:still|is|are|was|were|in|out|up|over|back|hi|hey|hello|being|from|and|but|so|yes|no)\b)[a-z]+ "
+    r"(?P<last>there)(?=\s*[.,?!;]|$)",
+    _I,
+)
+_PLACED = re.compile(
+    r"\b(?:in|at|near|across|down|up|through|to|from) (?:the |an? |my |our |their |some )?[A-Za-z]", _I
+)
+_SEEKS_IN = re.compile(r"\b(?:(?:how|what) about|an?|any|some|other|others|another|more)\b[^.!?]*$", _I)
+"""What is sought "there" is sought in the area, not at the thing."""
+_BOTH = re.compile(
+    r"(?:^|[.!?;:,] |\b(?:because|since|that|and|but|if|as|tried|like|liked|love|loved|know|keep|take|visit|do) )"
+    r"(?P<both>both|neither)(?= [a-z]|[.,;?!]|$)"
+    r"(?! (?:my|your|our|his|her|their|the|these|those|a|an|in|of|on|at|for|with)\b)"
+    r"(?! (?:sides|ways|times|cases|hands|days)\b)",
+    _I,
+)
+_PLURAL_VERBS = listed("are were have do can could will would should may might must")
+_MAX_READ_CHARS = 1_200
+
+
+class Pointed(NamedTuple):
+    """A phrase that points at what is spoken of."""
+
+    start: int
+    end: int
+    replacement: str
+    referent: Referent
+    confidence: float
+
+
+def resolve_definites(
+    text: str, known: Antecedents, *, until: int, skip: Sequence[tuple[int, int]], since: str
+) -> list[Pointed]:
+    """Return the phrases that stand for the one thing, or the two, that is spoken of; the first of each kind.
+
+    Args:
+        text: What was said, as `plain` reads it.
+        known: What was named before.
+        until: Where the first name of the text begins; behind it, the antecedent most likely stands in the text itself.
+        skip: Spans that something else replaces.
+        since: What was said after the topic was last named or pointed at.
+    """
+    text = text[: min(until, _MAX_READ_CHARS)]
+    topic = known.current()
+    if topic is None:
+        return _together(text, known, skip)
+    if topic.titled or topic.stands.get("person", 0) > topic.stands.get("thing", 0):
+        return []
+    nouns = known.called(topic)
+    found = [*_is_one(text, topic, nouns, skip), *_definite(text, topic, nouns, skip, since)]
+    return [*found, *_there(text, topic, nouns, skip)]
+
+
+def _is_one(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]]) -> list[Pointed]:
+    for match in _IS_ONE.finditer(text):
+        kinds = nouns.intersection(match["phrase"].lower().split())
+        if kinds and not _within(match.span("it"), skip):
+            return [Pointed(*match.span("it"), topic.name, topic, 0.7)]
+    return []
+
+
+def _definite(
+    text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]], since: str
+) -> list[Pointed]:
+    for match in _DEFINITE.finditer(text):
+        noun = match["noun"].lower()
+        ahead = text[: match.start()]
+        if noun not in nouns or _within(match.span(), skip) or _IDIOM.search(ahead[-12:]):
+            continue
+        following = _NEXT_WORDS.match(text, match.end())
+        if following is not None and not _may_follow(following[1], following[2] or ""):
+            continue
+        if match["which"].lower() == "the" and _NARROWED.match(text, match.end()):
+            continue
+        other = re.compile(rf"\b(?:an?|another|other|some|any|each|every) (?:[\w-]+ ){{0,2}}(?:{noun}|one)\b", _I)
+        if other.search(ahead) or other.search(since):
+            return []
+        return [Pointed(match.start(), match.end(), topic.name, topic, 0.7)]
+    return []
+
+
+def _there(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]]) -> list[Pointed]:
+    match = _THERE.search(text)
+    if match is None or "place" not in nouns:
+        return []
+    start, end = match.span("there" if match["there"] else "after" if match["after"] else "last")
+    ahead = text[:start]
+    if _within((start, end), skip) or _PLACED.search(ahead) or last_unit(ahead) or _SEEKS_IN.search(ahead):
+        return []
+    return [Pointed(start, end, f"at {topic.name}", topic, 0.6)]
+
+
+def _together(text: str, known: Antecedents, skip: Sequence[tuple[int, int]]) -> list[Pointed]:
+    pair = known.pair()
+    if len(pair) < 2:
+        return []
+    one, other = pair
+    for match in _BOTH.finditer(text):
+        start, end = match.span("both")
+        if _within((start, end), skip):
+            continue
+        words = ("Neither", "nor") if match["both"].lower() == "neither" else ("Both", "and")
+        opening = words[0] if match["both"][0].isupper() else words[0].lower()
+        return [Pointed(start, end, f"{opening} {one.name} {words[1]} {other.name}", one, 0.7)]
+    return []
+
+
+def _may_follow(word: str, then: str) -> bool:
+    """Whether the noun before these words is not the modifier of another one, unless that is an attribute of it."""
+    if word in FUNCTION_WORDS or RELATIONAL_NOUN.match(word):
+        return True
+    if word.islower() and word.endswith("s"):
+        return (
+            then != "" and then not in _PLURAL_VERBS and not is_verb(then)
+        )  # "the hotel boasts a pool", not "the hotel rooms are"
+    return is_verb(word) or (word.islower() and word.endswith(("ly", "ed")))
+
+
+def _within(span: tuple[int, int], skip: Sequence[tuple[int, int]]) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in skip)
