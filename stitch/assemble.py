@@ -171,6 +171,7 @@ def _build(
     from stitch.ingest import Ingestor, Journal
     from stitch.ingest.forget import finish_purge
     from stitch.ingest.repair import finish_move
+    from stitch.ingest.rewriting import finish_rewriting, remove_drafts
     from stitch.lm import Ledger
     from stitch.memory import Memory, SearchDefaults
     from stitch.observe import LogObserver, Observers
@@ -203,6 +204,8 @@ def _build(
         owner = Ownership(folder / OWNER_FILE, what=f"the journal of {location!r}")
         stack.callback(owner.release)
         resources.callback(owner.release)
+    remove_drafts(folder)
+    finish_rewriting(folder)
     journal = Journal(folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
     stack.callback(journal.close)
     ingestor = Ingestor(

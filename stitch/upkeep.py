@@ -62,8 +62,8 @@ def backup_memory(
         settings: Any other of `stitch.config.Settings` by name.
 
     Raises:
-        InputError: There is no memory, or something at `to`; or this very process has the memory open, see
-            `Memory.backup` and `Tenants.backup`.
+        InputError: There is no memory, nothing of a tenant that is named, or something at `to`; or this very process
+            has the memory open, see `Memory.backup` and `Tenants.backup`.
         JournalError: It is damaged, or the backup cannot be written.
     """
     from stitch.ingest.backup import back_up
@@ -71,7 +71,11 @@ def backup_memory(
     loaded, location = _loaded(memory, config, settings)
     folder = folder_for(loaded, location, must_exist=True)
     with _readable(loaded, location, folder) as journal:
-        return back_up(journal, to=to, beside=folder, at=time.time(), tenant=tenant)
+        made = back_up(journal, to=to, beside=folder, at=time.time(), tenant=tenant)
+    if tenant is not None and not made.tenants:  # it would look like a backup
+        shutil.rmtree(made.folder)
+        raise _nothing_of(tenant)
+    return made
 
 
 def export_memory(
@@ -108,7 +112,7 @@ def export_memory(
             journal = Journal(copy)
             stack.callback(journal.close)
         if tenant is not None and not journal.trajectories(tenant):
-            raise InputError(f"nothing in this memory is of the tenant {tenant!r}", hint="name another with --tenant")
+            raise _nothing_of(tenant)
         yield from export_lines(journal, tenant=loaded.tenant, trajectory=trajectory)
 
 
@@ -163,6 +167,10 @@ def restore_memory(
             hint=f"repeat it: stitch restore {os.fspath(backup)} --memory {location}",
         ) from error
     return found._replace(folder=folder)
+
+
+def _nothing_of(tenant: str) -> InputError:
+    return InputError(f"nothing in this memory is of the tenant {tenant!r}", hint="name another with --tenant")
 
 
 def _loaded(memory: str | Path | None, config: str | Path | None, settings: dict[str, Any]) -> tuple[Settings, str]:

@@ -61,7 +61,7 @@ def back_up(
         tenant: Copy what is this tenant's and nothing else; everybody's if None.
 
     Raises:
-        InputError: There is something at `to`, or nothing is of the tenant.
+        InputError: There is something at `to`.
         JournalError: The journal is damaged, or the backup cannot be written; nothing is left at `to`.
     """
     folder = Path(to)
@@ -76,8 +76,6 @@ def back_up(
         else:
             copy_running(journal, to=copy)
         tenants, steps = _settle(copy, tenant=tenant)
-        if tenant is not None and not tenants:  # it would look like a backup
-            raise InputError(f"nothing in this memory is of the tenant {tenant!r}", hint="name another with --tenant")
         for lines in sorted(beside.glob("*.jsonl")):
             _copy_lines(lines, to=making / lines.name, tenant=tenant)
         files = {path.name: _described(path) for path in sorted(making.iterdir())}

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import snippet_id
-from stitch.errors import JournalError
 from stitch.ingest.entries import Entry
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.needles import LEAST_BYTES, Needles
+from stitch.ingest.rewriting import finish_rewriting, rewrite
 
 _FRAGMENT_BYTES = 24
 _PIECE_BYTES = 1 << 22
@@ -86,7 +86,11 @@ def remove_lines(
 
     Those are its rejects and traces. Lines that name another tenant stay as they are; a line that says what a call for
     one of the `whole` trajectories cost stays, without its name.
+
+    Raises:
+        JournalError: A file cannot be written.
     """
+    finish_rewriting(folder)
     ids = {(entry.trajectory, entry.id) for entry in entries}
     removed = 0
     for path in sorted(folder.glob("*.jsonl")) if ids else ():
@@ -94,12 +98,7 @@ def remove_lines(
         charges = (_without_name(line, whole, tenant) for line in lines)
         kept = [line for line in charges if not _speaks_of(line, ids, traces, tenant)]
         if kept != lines:
-            try:
-                with path.open("r+b") as file:  # in place: an observer may have it open
-                    file.write(b"".join(kept))
-                    file.truncate()
-            except OSError as error:
-                raise JournalError(f"{str(path)!r} cannot be rewritten: {(error.strerror or '').lower()}") from error
+            rewrite(path, kept)
         removed += len(lines) - len(kept)
     return removed
 

@@ -147,7 +147,7 @@ class RecallLog:
             left[recall.tenant] += 1
             if left[recall.tenant] <= self._most:
                 kept.append(orjson.dumps(recall.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE))
-        fresh = self.path.with_suffix(".new")
+        fresh = self.path.with_name(f"{self.path.name}.new")
         fresh.write_bytes(b"".join(reversed(kept)))
         fresh.replace(self.path)
         self._counts = Counter({tenant: min(count, self._most) for tenant, count in left.items()})

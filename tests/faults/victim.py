@@ -30,6 +30,7 @@ from stitch.ingest.rebuild import rebuild
 from stitch.ingest.relabel import relabel
 from stitch.ingest.repair import finish_move, verify
 from stitch.ingest.retention import expire
+from stitch.ingest.rewriting import finish_rewriting, remove_drafts
 from stitch.observe import Observers, TraceObserver
 from stitch.store import EdgeStore
 from stitch.testing.labeling import ScriptedLabeler
@@ -142,6 +143,7 @@ def watch_everything(plan: Plan) -> None:
     watch(Journal, plan, *JOURNAL_METHODS)
     watch(Path, plan, "rename")
     watch(shutil, plan, "copyfile")
+    watch(os, plan, "ftruncate")  # where a file that is rewritten in place is half old
     watch(backup, plan, "_settle")
     watch(forget, plan, "remove_lines", "search_files")
     begin = Journal.transaction
@@ -160,6 +162,8 @@ def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:
     embedder = HashingEmbedder(16)
     finish_move(folder)
     store = EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
+    remove_drafts(folder)
+    finish_rewriting(folder)
     ingestor = Ingestor(
         journal=Journal(folder / "journal.sqlite"), store=store, embedder=embedder,
         labeler=ScriptedLabeler(merges=MERGES, name=labeler), clock=lambda: 1000.0, checkpoint_steps=10, flush_steps=30,
@@ -204,8 +208,9 @@ def perform(ingestor: Ingestor, operation: Operation, *, folder: Path, number: i
         ingestor.save()
     elif kind == "import":
         ingestor.save()
-        lines = list(export_lines(ingestor.journal, tenant=tenant, trajectory=trajectory))
-        import_lines(ingestor, lines, tenant=f"{tenant}-{number}")
+        if trajectory in ingestor.journal.trajectories(tenant):
+            lines = list(export_lines(ingestor.journal, tenant=tenant, trajectory=trajectory))
+            import_lines(ingestor, lines, tenant=f"{tenant}-{number}")
     elif kind == "backup":
         to = folder.parent / f"backup-{number}"
         if not to.exists():
@@ -281,6 +286,9 @@ def wrong(ingestor: Ingestor, todo: list[Operation], *, folder: Path, done: int)
     for tenant in journal.tenants():
         for trajectory, name, what in verify(ingestor, tenant=tenant).disagreements:
             yield f"{tenant} {trajectory} {name}: {what}"
+    for line in (folder / "trace.jsonl").read_text().splitlines():
+        if not line.startswith('{"event":') or not line.endswith("}"):
+            yield f"a line of the trace is no event: {line[:80]}"
     again = {(each.tenant, each.trajectory) for each in todo[:done] if each.kind == "import"}
     # What an earlier import has under another tenant was not erased there.
     gone = {word.encode(): key for key in erased if key[:2] not in again

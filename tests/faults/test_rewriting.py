@@ -1,0 +1,120 @@
+"""A file of JSON lines that is rewritten when the process is killed is whole after the next opening."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stitch import Step, open_memory
+from stitch.errors import JournalError
+from stitch.ingest.forget import Selector
+from stitch.ingest.rewriting import finish_rewriting, remove_drafts, rewrite
+from stitch.lm import Charge, Ledger, read_ledger
+from stitch.observe import TraceObserver
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kill -9 is a matter of POSIX")
+
+SECRET = "Quetzalina Archaeopteryx lives at the Halcyon Observatory."
+
+ERASER = """
+import os, pathlib, signal, sys
+from stitch import open_memory
+from stitch.ingest.forget import Selector
+calls = 0
+def kill(*arguments, real={where}):
+    global calls
+    calls += 1
+    if calls == {call}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*arguments)
+with open_memory(sys.argv[1]) as memory:
+    {where} = kill
+    memory.erase(Selector(trajectory="t", step="0"))
+"""
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Path:
+    """A memory with a trace, a ledger and a recall log that all speak of what will be erased, first or between."""
+    folder = tmp_path / "m"
+    folder.mkdir()
+    with TraceObserver(folder / "trace.jsonl") as trace, open_memory(folder, recall_log=99, observers=[trace]) as made:
+        for number, text in enumerate([SECRET, *(f"The hotel for day {n} has a pool." for n in range(5))]):
+            made.add(Step(role="user", content=text, id=str(number)), trajectory="t")
+            made.search(text[:20], k=1)
+    ledger = Ledger(folder / "ledger.jsonl")
+    for number in range(6):
+        ledger.charge(charge(number, trajectory=SECRET if number == 2 else "t"))
+    return folder
+
+
+def charge(number: int, *, trajectory: str = "t") -> Charge:
+    return Charge(
+        tenant="default", trajectory=trajectory, stage="label", model="m", prompt_tokens=number, reply_tokens=1
+    )
+
+
+def lines_of(folder: Path) -> dict[str, list[bytes]]:
+    return {path.name: path.read_bytes().splitlines(keepends=True) for path in sorted(folder.glob("*.jsonl"))}
+
+
+@pytest.mark.parametrize("where", ["os.ftruncate", "pathlib.Path.replace", "pathlib.Path.unlink", "os.fsync"])
+@pytest.mark.parametrize("call", [1, 2])
+def test_killed_while_lines_are_removed_every_other_line_stands_whole_and_once(
+    memory: Path, where: str, call: int
+) -> None:
+    before = lines_of(memory)
+    killed = subprocess.run([sys.executable, "-c", ERASER.format(where=where, call=call), str(memory)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    open_memory(memory).close()
+    assert not [path.name for path in memory.iterdir() if path.suffix in (".kept", ".new")]
+    for name, lines in lines_of(memory).items():
+        left = iter(before[name])
+        assert all(line in left for line in lines), f"{name} has the lines that it had, in order, or fewer"
+        for line in lines:
+            json.loads(line)
+        assert [line for line in before[name] if b"hotel" in line and b"Quetz" not in line] == [
+            line for line in lines if b"hotel" in line and b"Quetz" not in line
+        ]
+    with open_memory(memory) as opened:
+        assert opened.erase(Selector(trajectory="t", step="0")).proof.found == ()
+    assert not [
+        path.name for path in memory.rglob("*") if path.is_file() and b"quetzalina" in path.read_bytes().lower()
+    ]
+    assert [each.prompt_tokens for each in read_ledger(memory / "ledger.jsonl")] == [0, 1, 3, 4, 5]
+
+
+def test_whoever_has_a_file_open_goes_on_appending_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"1\n2\n3\n")
+    with path.open("ab") as file:
+        rewrite(path, [b"1\n", b"3\n"])
+        file.write(b"4\n")
+    assert path.read_bytes() == b"1\n3\n4\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_what_is_left_beside_a_file_is_finished_or_removed(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"1\n3\n3\n")
+    (tmp_path / "a.jsonl.kept").write_bytes(b"1\n3\n")
+    (tmp_path / "b.jsonl.kept").write_bytes(b"moved\n")
+    (tmp_path / "c.jsonl.new").write_bytes(b"half")
+    remove_drafts(tmp_path)
+    finish_rewriting(tmp_path)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
+        "a.jsonl": b"1\n3\n",
+        "b.jsonl": b"moved\n",
+    }
+
+
+def test_a_file_that_cannot_be_rewritten_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").mkdir()
+    with pytest.raises(JournalError, match=r"a\.jsonl' cannot be rewritten: is a directory"):
+        rewrite(tmp_path / "a.jsonl", [b"1\n"])
+    with pytest.raises(JournalError, match=r"a\.jsonl' cannot be rewritten: is a directory"):
+        finish_rewriting(tmp_path)
