@@ -1,6 +1,7 @@
 """Search by contextual intent: label density first, similarity inside a tier (§2.3).
 
-Where a selection says that its labels are only likely, they are weighed beside similarity instead (`weigh`).
+Where a selection says that its labels are only likely, they are weighed beside similarity instead (`weigh`). Where a
+question asks a fact of something it names, an exchange that names it counts as one step (`join_exchanges`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from stitch.core import (
 )
 from stitch.errors import InputError
 from stitch.retrieve.budget import TokenCounter
+from stitch.retrieve.exchanges import join_exchanges
 from stitch.retrieve.explain import WhyNot, explain_rank
 from stitch.retrieve.leanings import POOL, lean, named_speakers, read_leanings
 from stitch.retrieve.question import read_question
@@ -148,9 +150,11 @@ class IntentRetriever:
             )
             return scored(self._store.rank(query), labels, vocabulary)
 
-        leanings = read_leanings(request)
+        leanings, question = read_leanings(request), read_question(request.query)
         if selection.weighed:
-            return lean(leanings, weigh(read_question(request.query), first(max(k, POOL)), vocabulary))[:k]
+            return lean(leanings, weigh(question, first(max(k, POOL)), vocabulary))[:k]
+        if question.subjects:
+            return join_exchanges(question, lean(leanings, first(max(k, POOL))))[:k]
         hits = first(max(k, POOL) if leanings else k)
         if not leanings:
             if not named_speakers(leanings.text, {hit.snippet.role for hit in hits}):

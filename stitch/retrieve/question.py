@@ -155,6 +155,8 @@ class Question:
     """The neutral class of the thing it asks for, by the noun; empty if the noun tells none."""
     facts: frozenset[str]
     """Classes of which it asks for the one value that belongs to something it names."""
+    subjects: frozenset[str]
+    """What it names so, folded, words joined by one blank."""
 
 
 @lru_cache(maxsize=256)
@@ -170,6 +172,7 @@ def read_question(text: str) -> Question:
     phrases = noun_phrases(asked) if lists or _ASKS_FOR_A_THING.match(asked) else []
     asked_stems = tuple(stem(word) for word in phrases[0].text.split()) if phrases else ()
     other_stems = frozenset(content_stems(rest))
+    told = [(match["name"], kind) for form, kind in _FACTS if (match := form.search(text))]
     return Question(
         text=text,
         words=tuple(words(text)),
@@ -192,7 +195,8 @@ def read_question(text: str) -> Question:
         acts=frozenset(act for way, act in _ACTS_OF_ARGUING if way.search(rest) and _ARGUING.search(rest)),
         verbs=frozenset(map(stem, _done(rest))),
         kind=_kind(asked_stems),
-        facts=frozenset(kind for form, kind in _FACTS if form.search(text)),
+        facts=frozenset(kind for _, kind in told),
+        subjects=frozenset(" ".join(words(name)) for name, _ in told),
     )
 
 

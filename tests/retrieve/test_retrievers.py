@@ -280,3 +280,14 @@ def test_likely_labels_help_and_do_not_decide() -> None:
     assert {hit.snippet.step for hit in counted[:2]} == {"2", "90"}
     why = likely.why_not(request.model_copy(update={"k": 1}), step="90", trajectory=hits[0].snippet.trajectory)
     assert (why.lost_by, why.lacking) == ("similarity", ())
+
+
+def test_a_fact_is_found_in_the_answer_to_the_question_that_names_the_thing() -> None:
+    kept = [
+        snippet("Is the Blue Door Inn well reviewed?", step="1").model_copy(update={"role": "user"}),
+        snippet("Most people leave it four of five.", step="2").model_copy(update={"role": "agent"}),
+        *(snippet(f"How rated is inn {n}?", step=str(n)).model_copy(update={"role": "user"}) for n in range(3, 9)),
+    ]
+    retriever = intent_retriever(stored(kept), choosing=IntentFilter())
+    asked = SearchRequest(query="How is Blue Door Inn rated?", tenant="a", k=2)
+    assert steps(retriever, asked) == ["1", "2"]

@@ -1,0 +1,87 @@
+"""A question and its answer, taken as one where a fact is asked of something that is named."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import Label, LabelKind, MemorySnippet, ScoredSnippet
+from stitch.core.ranking import ranking_key
+from stitch.retrieve.exchanges import join_exchanges
+from stitch.retrieve.question import read_question
+
+RATED = read_question("How is Blue Door Inn rated, as told in the conversation?")
+PRICE, RATING = (Label(LabelKind.ENTITY_TYPE, name) for name in ("price", "rating"))
+
+
+def hit(
+    position: int, role: str, text: str, *, density: float = 0.0, similarity: float = 0.1, session: str | None = None,
+    trajectory: str = "t", tools: tuple[str, ...] = (), matched: frozenset[Label] = frozenset(),
+) -> ScoredSnippet:  # fmt: skip
+    snippet = MemorySnippet(
+        tenant="a", trajectory=trajectory, step=str(position), position=position, role=role, text=text, resolved=text,
+        session=session, tools=tools, recorded=0.0,
+    )  # fmt: skip
+    return ScoredSnippet(snippet, density, matched, similarity)
+
+
+def order(*hits: ScoredSnippet, asked: str = RATED.text) -> list[str]:
+    return [own.snippet.step for own in join_exchanges(read_question(asked), sorted(hits, key=ranking_key))]
+
+
+ASKED = hit(4, "user", "And is the Blue Door Inn well reviewed?", similarity=0.5)
+TOLD = hit(5, "agent", "Reviewers have settled at 4.0.")
+OTHER = hit(9, "agent", "The Red Door is rated 2.0.", density=1.0, similarity=0.4, matched=frozenset([RATING]))
+
+
+def test_the_answer_to_a_question_that_names_the_thing_stands_beside_it() -> None:
+    assert order(OTHER, ASKED, TOLD) == ["4", "5", "9"]
+    named = hit(5, "agent", "The Blue Door Inn has 4.0.", similarity=0.5)
+    assert order(OTHER, named, hit(4, "user", "How is it rated?")) == ["4", "5", "9"]
+
+
+def test_an_exchange_has_the_labels_of_both_and_one_more_for_the_name() -> None:
+    asked = ASKED._replace(density=1.0, matched=frozenset([PRICE]))
+    told = TOLD._replace(density=1.0, matched=frozenset([RATING]), similarity=0.6)
+    both = join_exchanges(RATED, [told, asked])
+    assert {(own.density, own.similarity, own.matched) for own in both} == {(2.0, 0.6, frozenset([PRICE, RATING]))}
+
+
+def test_a_call_and_its_result_belong_together() -> None:
+    call = hit(4, "agent", "look_up(name='Blue Door Inn')", tools=("look_up",), similarity=0.5)
+    result = hit(5, "tool", '{"rating": 4.0}', tools=("look_up",))
+    assert order(OTHER, call, result) == ["4", "5", "9"]
+    assert order(OTHER, call, hit(5, "tool", '{"rating": 4.0}', tools=("pay",))) == ["9", "4", "5"]
+
+
+def test_what_is_no_exchange_about_the_thing_stays_where_it_is() -> None:
+    apart = ["9", "4", "5"]
+    assert order(OTHER, hit(4, "user", "We saw the Blue Door Inn.", similarity=0.5), TOLD) == apart
+    assert order(OTHER, hit(4, "user", "Is the Green Door Inn good?", similarity=0.5), TOLD) == apart
+    assert order(OTHER, hit(4, "user", "Is the Inn of the Blue Door good?", similarity=0.5), TOLD) == apart
+    assert order(OTHER, ASKED, hit(5, "user", "Reviewers have settled at 4.0.")) == apart
+    assert order(OTHER, ASKED, hit(5, "agent", "It has 4.0.", session="later")) == apart
+    assert order(OTHER, ASKED, hit(5, "agent", "It has 4.0.", trajectory="u")) == apart
+    assert order(OTHER, ASKED, hit(6, "agent", "It has 4.0.")) == ["9", "4", "6"]
+
+
+def test_other_questions_are_left_alone() -> None:
+    for asked in ("Where did we sleep, at the Blue Door Inn?", "What does it cost?"):
+        assert order(OTHER, ASKED, TOLD, asked=asked) == ["9", "4", "5"]
+
+
+TEXTS = st.sampled_from(["Is the Blue Door Inn good?", "It is.", "The Blue Door Inn has 4.0.", "Why?"])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from("ab"), TEXTS, st.floats(0, 1), st.integers(0, 2)), max_size=8))
+def test_nothing_is_lost_nothing_falls_and_the_result_is_ranked(
+    said: list[tuple[str, str, float, int]],
+) -> None:
+    hits = [hit(n, role, text, similarity=near, density=dense) for n, (role, text, near, dense) in enumerate(said)]
+    joined = join_exchanges(RATED, sorted(hits, key=ranking_key))
+    assert joined == sorted(joined, key=ranking_key)
+    assert sorted(own.snippet.position for own in joined) == list(range(len(hits)))
+    for own in joined:
+        before = hits[own.snippet.position]
+        assert own.density >= before.density
+        assert own.similarity >= before.similarity
+        assert own.matched >= before.matched
