@@ -14,11 +14,13 @@ import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.exchanges import is_system
-from stitch.sources.messages import GOLD_FIELDS, MessageReader, Row, is_message, system_of
-from stitch.sources.parts import text_of
+from stitch.sources.fields import GOLD_FIELDS, Row, is_message, oldest_first, system_of
+from stitch.sources.messages import MessageReader
+from stitch.sources.parts import arguments_of, text_of
 
 Reading = Iterator["Row | StepRejectedError"]
 
+_WORDS = ("content", "message", "text", "instructions", "transcript", "result", "prompt", "summary", "description")
 _CALL_CHARS, _CALLS = 20_000, 200
 """The longest text that is parsed for calls: a parser of Python can be made to break by what is nested deeper."""
 
@@ -33,6 +35,7 @@ def conversation(
     """
     system = None if messages and is_system(messages[0]) else system_of(record)
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
+    messages = oldest_first(list(messages))
     for message in [system[1], *messages] if system else messages:
         try:
             for row in _rows_or_event(message, reader, speaker=speaker):
@@ -58,9 +61,7 @@ def _rows_or_event(message: Any, reader: MessageReader, *, speaker: bool) -> Ite
 def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
     """What is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
     kind = str(record.get("type") or record.get("event") or "event")
-    words = next(
-        (key for key in ("content", "message", "text", "instructions") if isinstance(record.get(key), str)), ""
-    )
+    words = next((key for key in _WORDS if isinstance(record.get(key), str)), "")
     said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
     metadata = {key: value for key, value in rest.items() if key != words and value is not None}
     return {"role": kind, "content": said, "metadata": metadata}
@@ -85,6 +86,7 @@ def swe_agent(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     entries = iter(record.get("trajectory") or ())
     history = record.get("history") or ()
     tool: str | None = None
+    observed: Any = None
     # The last actions of a run may stand in `trajectory` alone.
     for message in chain(history, (said for entry in entries for said in _swe_messages(entry))):
         action = message.get("action") if isinstance(message, Mapping) else None
@@ -94,7 +96,7 @@ def swe_agent(record: Mapping[str, Any], reader: MessageReader) -> Reading:
                     row["metadata"]["trajectory"], about = about, None
                 if isinstance(action, str) and row["role"] == "assistant":
                     entry: Mapping[str, Any] = next(entries, {}) if message.get("agent") else message
-                    tool = (action.split() or ["submit"])[0]
+                    tool, observed = (action.split() or ["submit"])[0], entry.get("observation")
                     row["metadata"].update(_only_in(entry, said=row["content"]))
                     if not row["tool_calls"]:
                         row["tool_calls"] = (_tool_call(tool, {"input": action}),)
@@ -105,11 +107,17 @@ def swe_agent(record: Mapping[str, Any], reader: MessageReader) -> Reading:
                 yield row
         except StepRejectedError as error:
             yield error
+    if tool is not None and history and observed:
+        yield {"role": "tool", "tool_name": tool, "content": text_of(observed), "metadata": {}}
+
+
+_SWE_TOLD = ("action", "observation", "response", "thought", "query", "messages")
+"""What of an entry stands in the messages of the history."""
 
 
 def _only_in(entry: Mapping[str, Any], *, said: str) -> dict[str, Any]:
     """What an entry knows and its message does not say: its state, its time, and a thought in other words."""
-    known = {key: entry[key] for key in ("state", "execution_time") if key in entry}
+    known = {key: value for key, value in entry.items() if key not in _SWE_TOLD and value}
     thoughts = (text_of(entry.get(key)).strip() for key in ("response", "thought"))
     other = next((thought for thought in thoughts if thought not in said), None)
     return {**known, "entry_thought": other} if other else known
@@ -117,7 +125,7 @@ def _only_in(entry: Mapping[str, Any], *, said: str) -> dict[str, Any]:
 
 def _swe_messages(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     thought = entry.get("thought") or entry.get("response")
-    rest = {key: entry[key] for key in ("state", "execution_time") if key in entry}
+    rest = {key: value for key, value in entry.items() if key not in _SWE_TOLD and value}
     yield {"role": "assistant", "content": thought, "action": entry.get("action"), **rest}
     yield {"role": "user", "content": entry.get("observation")}
 
@@ -129,6 +137,9 @@ def open_hands(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     row: Row = {"timestamp": record.get("timestamp"), "metadata": rest}
     if record.get("id") is not None:
         row["id"] = str(record["id"])
+    for name in ("cause", "action_id"):
+        if rest.get(name) is not None:
+            row["parent"] = str(rest.pop(name))
     said_so = str(record.get("source") or ("environment" if "observation" in record else "agent"))
     source = {"agent": "assistant", "environment": "tool"}.get(said_so, said_so)
     message = record.get("message")
@@ -154,6 +165,10 @@ def open_hands(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     action = record["action"]
     about = action if isinstance(action, Mapping) else {}
     arguments: dict[str, Any] = dict(record["args"] if isinstance(record.get("args"), Mapping) else about)
+    made = record.get("tool_call")
+    if about and isinstance(made, Mapping) and made.get("arguments"):  # the call as the model made it
+        rest["action"], arguments = rest.get("action", dict(about)), dict(arguments_of(made["arguments"]))
+        rest.pop("tool_call", None)
     if action in ("message", "system") or (not action and message):
         key = "content" if arguments.get("content") else None
         spoken: Any = arguments.pop(key) if key else message

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from stitch.sources.messages import is_message, system_of
+from stitch.sources.fields import is_message, system_of, time_in
+from stitch.sources.parts import calls_in, text_of
 
-_ASKED = ("messages", "contents", "input", "prompt", "chat_history")
+_ASKED = ("messages", "contents", "input", "prompt", "chat_history", "query", "question")
 _REPLIED = ("outputs", "output", "response", "response_body", "body", "result", "message", "preferred_output",
-            "completion", "generations")  # fmt: skip
-_TOLD = (*_ASKED, "completion", "choices", "candidates", "output", "preferred_output")
+            "completion", "generations", "outputBodyJson", "chosen")  # fmt: skip
+_TOLD = (*_ASKED, "completion", "choices", "candidates", "output", "preferred_output", "chosen", "answers")
 _ENVELOPES = ("request", "response", "body", "params", "result", "input", "inputs", "request_body", "response_body",
-              "output", "outputs", "message")  # fmt: skip
+              "output", "outputs", "message", "inputBodyJson", "outputBodyJson")  # fmt: skip
 _MARKS = ("choices", "candidates", "request", "response", "body", "params", "completion", "output", "outputs", "result",
-          "request_body", "preferred_output", "custom_id")  # fmt: skip
+          "request_body", "preferred_output", "custom_id", "chosen", "answers", "answer", "chat_history")  # fmt: skip
 _REQUESTS = ("request", "body", "params", "kwargs", "inputs", "input", "request_body")
 _MAX_DEPTH = 5
+_HUMANS = {"Human": "user", "Assistant": "assistant", "System": "system"}
+_HUMAN = re.compile(r"\n\n(Human|Assistant|System):")
+_INST = re.compile(r"\[/?INST\]")
 
 
 def messages_of(record: Any) -> list[Any]:
@@ -24,13 +29,50 @@ def messages_of(record: Any) -> list[Any]:
     asked: list[Any] = []
     for name in _REQUESTS:
         inner = record.get(name)
-        inner = inner.get("body", inner) if isinstance(inner, Mapping) else None
+        if isinstance(inner, Mapping):
+            inner = next((inner[name] for name in ("body", "inputBodyJson") if name in inner), inner)
         if isinstance(inner, Mapping):
             system = system_of(inner)
             said = _asked_in(inner)
             asked += [system[1], *said] if system and said and not is_system(said[0]) else said
     asked += _asked_in(record)
-    return [*asked, *_replies_in(record, asked=bool(asked))]
+    replies = _replies_in(record, asked=bool(asked))
+    if not asked and not replies and isinstance(record.get("inputs"), Mapping) and record.get("outputs"):
+        # An example of a data set: what is given and what is expected, under names of its own.
+        return [{"role": "user", "content": _only(record["inputs"])},
+                {"role": "assistant", "content": _only(record["outputs"])}]  # fmt: skip
+    return [*asked, *replies]
+
+
+def dated(record: Mapping[str, Any], messages: list[Any]) -> list[Any]:
+    """The messages; what is asked last in a record and what is replied was said when the record says."""
+    inner = [record, *(record[name] for name in (*_REPLIED, *_REQUESTS) if isinstance(record.get(name), Mapping))]
+    when = next((at for at in map(time_in, inner) if at is not None), None)
+    if when is None:
+        return messages
+    last = max((at for at, said in enumerate(messages) if isinstance(said, Mapping) and said.get("role") == "user"),
+               default=0)  # fmt: skip
+    return [{"timestamp": when, **said} if at >= last and isinstance(said, Mapping) and time_in(said) is None else said
+            for at, said in enumerate(messages)]  # fmt: skip
+
+
+def turns_in(text: str) -> list[dict[str, Any]]:
+    """The turns of a conversation that is written into one text with the marks of older models; none if it is not."""
+    if "[INST]" in text:
+        pieces = (
+            (at, piece.replace("</s>", "").replace("<s>", "").strip()) for at, piece in enumerate(_INST.split(text))
+        )
+        return [{"role": "user" if at % 2 else "assistant", "content": said} for at, said in pieces if said]
+    parts = _HUMAN.split(text)
+    if len(parts) < 3 or parts[0].strip():
+        return []
+    said = [(parts[at], parts[at + 1].strip()) for at in range(1, len(parts) - 1, 2)]
+    return [{"role": _HUMANS[who], "content": words} for who, words in said if words]
+
+
+def _only(given: Any) -> str:
+    """A text that stands alone in an object, or the JSON of it."""
+    return text_of(next(iter(given.values())) if isinstance(given, Mapping) and len(given) == 1 else given)
 
 
 def is_system(message: Any) -> bool:
@@ -48,17 +90,22 @@ def _asked_in(record: Mapping[str, Any]) -> list[Any]:
         if isinstance(record.get(name), list):
             asked += record[name]
         elif isinstance(said := record.get(name), str) and said:
-            asked.append({"role": "user", "content": said})
+            asked += turns_in(said) or [{"role": "user", "content": said}]
     return asked
 
 
 def _replies_in(reply: Any, *, asked: bool, depth: int = 0) -> list[Any]:
     """The messages of a reply, in whatever envelope it is; a text is one if something was `asked`."""
     if isinstance(reply, str):
+        if turns := turns_in(reply):
+            return turns
         return [{"role": "assistant", "content": reply}] if asked and reply and depth else []
     if isinstance(reply, list):
         texts = [{"role": "assistant", "content": said} for said in reply if isinstance(said, str) and said]
-        return texts if asked and len(texts) == len(reply) else [said for said in reply if is_message(said)]
+        if asked and len(texts) == len(reply):
+            return texts
+        # What is no message among messages is an event of its kind.
+        return [said for said in reply if isinstance(said, Mapping)] if any(map(is_message, reply)) else []
     if not isinstance(reply, Mapping) or depth > _MAX_DEPTH:
         return []
     if isinstance(reply.get("choices"), list):
@@ -71,6 +118,15 @@ def _replies_in(reply: Any, *, asked: bool, depth: int = 0) -> list[Any]:
         inner = reply.get(name)
         if inner and (said := _replies_in(inner, asked=asked, depth=depth + 1)):
             return said
+    if asked and isinstance(reply.get("answers"), str):
+        calls, said = calls_in(reply["answers"])
+        return [{"role": "assistant", "content": said, "tool_calls": calls}]
+    own = reply.get("answer") if "query" in reply else reply.get("text") if "chat_history" in reply else None
+    if isinstance(own, str) and own:
+        return [{"role": "assistant", "content": own}]
+    if "custom_id" in reply and isinstance(ended := reply.get("result"), Mapping) and isinstance(
+            kind := ended.get("type"), str) and len(ended) == 1:  # fmt: skip
+        return [{"role": "error", "content": kind}]
     error = reply.get("error")
     if isinstance(error, Mapping) and (depth or "custom_id" in reply):
         text = error.get("message") or (error.get("error") or {}).get("message") or str(dict(error))

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+import orjson
+
 from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources import agents, frameworks, sessions
-from stitch.sources.exchanges import beside, is_exchange, is_system, messages_of
-from stitch.sources.messages import MessageReader, Row, is_message, make_step, system_of
+from stitch.sources.exchanges import beside, dated, is_exchange, is_system, messages_of
+from stitch.sources.fields import Row, is_message, oldest_first, system_of
+from stitch.sources.messages import MessageReader, make_step
 from stitch.sources.runs import run_of
 from stitch.sources.spans import TraceReader, is_span
 
@@ -40,16 +43,19 @@ class FileReading:
         self.folder = folders[-1] if folders else default
         self.messages = MessageReader()
         self.traces = TraceReader(self.messages)
+        self.any = False
+        """Whether a record of the file was known."""
         self._default = default
         self._whole: dict[str, int] = {}
 
     def save(self) -> dict[str, Any]:
         """What is remembered, as JSON."""
         shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
-        return {"whole": self._whole, "tools": self.messages.tool_names, "shown": shown}
+        return {"any": self.any, "whole": self._whole, "tools": self.messages.tool_names, "shown": shown}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where `save` was called."""
+        self.any = bool(saved.get("any"))
         self._whole = dict(saved["whole"])
         self.messages.tool_names = dict(saved["tools"])
         self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
@@ -90,20 +96,56 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     Raises:
         StepRejectedError: No format recognizes it.
     """
+    record = _unpacked(record)
     for known in FORMATS:
         if known.recognizes(record):
             break
     else:
+        if reading.any and _is_event(record):
+            # Between records that are known: nothing of a log is dropped.
+            for row in sessions.session_event(record):
+                yield reading.name(None, whole=False), row if isinstance(row, StepRejectedError) else make_step(row)
+            return
         names = ", ".join(known.name for known in FORMATS)
         raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
+    reading.any = True
     named: dict[str | None, str] = {}
+    kept: dict[str, Any] = {}
     for trajectory, row in _safely(known, record, reading):
         if trajectory not in named:
             named[trajectory] = reading.name(trajectory, whole=known.whole)
         try:
+            if kept and not isinstance(row, StepRejectedError):
+                row, kept = {**row, "metadata": {**kept, **row.get("metadata", {})}}, {}
             yield named[trajectory], row if isinstance(row, StepRejectedError) else make_step(row)
         except StepRejectedError as error:
+            # What the record knows of the whole trajectory stands in its first step, also if this is another one.
+            about = row.get("metadata", {}) if not isinstance(row, StepRejectedError) else {}
+            kept = {key: about[key] for key in ("trajectory", "within") if isinstance(about.get(key), Mapping)}
             yield named[trajectory], error
+
+
+def _unpacked(record: Any) -> Any:
+    """A record; the lists that it holds as the text of their JSON, as tables do, are lists again."""
+    if not isinstance(record, Mapping):
+        return record
+    packed = {key: parse_list(value) for key, value in record.items() if key in _LISTS and isinstance(value, str)}
+    return {**record, **{key: value for key, value in packed.items() if value is not None}}
+
+
+def parse_list(text: str) -> list[Any] | None:
+    """The list of objects that a text is the JSON of; None if it is no such list."""
+    try:
+        value = orjson.loads(text) if text.lstrip()[:1] == "[" else None
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value) else None
+
+
+def _is_event(record: Any) -> bool:
+    """Whether a record that is not known says at least what kind of event it is."""
+    return isinstance(record, Mapping) and any(
+        isinstance(record.get(name), str) and record[name].strip() for name in ("type", "event", "kind"))  # fmt: skip
 
 
 def _safely(known: Format, record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -153,10 +195,25 @@ def _conversation(field: str, *ids: str, parts: int = 1, speaker: bool = False) 
 
     def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         named = [str(record[name]) for name in ids if record.get(name) is not None][:parts]
-        for row in agents.conversation(record, record[field], reading.messages, field=field, speaker=speaker):
+        entries = record[field]
+        first = entries[0] if entries else None
+        if not is_message(first) and any(known.recognizes(first) for known in FORMATS[:-_HOLDERS]):
+            if isinstance(first, Mapping) and "action" in first and (asked := _task_of(record)):
+                entries = [{"role": "user", "content": asked}, *entries]
+            yield from _within(record, field, entries, reading)
+            return
+        for row in agents.conversation(record, entries, reading.messages, field=field, speaker=speaker):
             yield "-".join(named) or None, row
 
     return rows
+
+
+def _task_of(record: Mapping[str, Any]) -> str | None:
+    """What the user asks for, in a record whose entries are what an agent does."""
+    return next((record[name] for name in _TASKS if isinstance(record.get(name), str) and record[name].strip()), None)
+
+
+_TASKS = ("task", "question", "instruction", "goal", "intent", "query", "confirmed_task", "problem")
 
 
 def _one(read: Callable[..., agents.Reading], *ids: str, plain: bool = False) -> RowReader:
@@ -251,7 +308,8 @@ def _is_session_event(record: Any) -> bool:
     """Whether it is a line of a coding agent's session that is no message."""
     kind = record.get("type") if isinstance(record, Mapping) else None
     return isinstance(kind, str) and not is_message(record) and any(
-        name in record for name in ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid"))  # fmt: skip
+        name in record for name in ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id",
+                                    "event_id", "thread_id", "sequence_number"))  # fmt: skip
 
 
 def _is_session_head(record: Any) -> bool:
@@ -269,13 +327,17 @@ def _head(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 
 
 def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    first = next((known for known in FORMATS if known.recognizes(record[0])), None)
+    if first is not None and first.name not in ("step", "chat messages") and not first.whole:
+        yield from _within({}, "", record, reading)
+        return
     for row in agents.conversation({}, record, reading.messages, field=""):
         yield None, row
 
 
 def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     named = next((str(record[name]) for name in (*_IDS, "custom_id") if record.get(name) is not None), None)
-    messages = messages_of(record)
+    messages = dated(record, messages_of(record))
     about = beside(record)
     for row in agents.conversation(about, messages, reading.messages, field="messages"):
         yield named, row
@@ -287,7 +349,8 @@ _LISTS = (
     "data", "rows", "results", "simulations", "trajectories", "runs", "spans", "sessions", "episodes", "records",
     "tasks", "samples", "examples", "child_runs", "threads",
 )  # fmt: skip
-_MAX_DEPTH = 4
+_MAX_DEPTH, _FIRST = 4, 3
+"""How deep, and among how many entries of a list, what is known is looked for."""
 
 
 def _part_of(record: Any) -> str | None:
@@ -296,14 +359,14 @@ def _part_of(record: Any) -> str | None:
         return None
     lists = [key for key, value in record.items() if isinstance(value, list) and value]
     ordered = sorted(lists, key=lambda key: _LISTS.index(key) if key in _LISTS else len(_LISTS))
-    return next((key for key in ordered if _known(_entry(record[key][0]), depth=1)), None)
+    return next((key for key in ordered if any(_known(_entry(one), depth=1) for one in record[key][:_FIRST])), None)
 
 
 def _known(record: Any, *, depth: int) -> bool:
     if depth >= _MAX_DEPTH:
         return False
     if isinstance(record, list):
-        return bool(record) and is_message(record[0])
+        return bool(record) and (is_message(record[0]) or any(f.recognizes(record[0]) for f in FORMATS[:-_HOLDERS]))
     return any(known.recognizes(record) for known in FORMATS[:-_HOLDERS]) or (
         isinstance(record, Mapping)
         and any(isinstance(v, list) and v and _known(_entry(v[0]), depth=depth + 1) for v in record.values())
@@ -318,9 +381,7 @@ def _entry(value: Any) -> Any:
 def _wrapped(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     field = _part_of(record)
     assert field is not None
-    entries = [_entry(value) for value in record[field]]
-    if record.get("object") == "list" and all(_with("created_at")(entry) for entry in entries):
-        entries.sort(key=lambda entry: float(entry["created_at"]))  # servers list what is newest first
+    entries = oldest_first([_entry(value) for value in record[field]])
     yield from _within(record, field, entries, reading)
 
 
@@ -339,9 +400,12 @@ def _is_memory_step(record: Any) -> bool:
 
 
 def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    field = _inside(record)
-    assert field is not None
-    yield from _within(record, field, [record[field]], reading)
+    first, *others = _inside(record)
+    rest = {key: value for key, value in record.items() if key not in others}
+    yield from _within(rest, first, [record[first]], reading)
+    for other in others:
+        named = next((str(record[name]) for name in _IDS if isinstance(record.get(name), str | int)), None)
+        yield from _within({} if named is None else {"id": named}, other, [record[other]], reading)
 
 
 def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -366,18 +430,20 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
             yield part or None, row
 
 
-def _inside(record: Any) -> str | None:
-    """The field under which a record keeps another one."""
+def _inside(record: Any) -> list[str]:
+    """The fields under which a record keeps others."""
     if not isinstance(record, Mapping):
-        return None
-    return next((key for key, value in record.items() if isinstance(value, Mapping) and _known(value, depth=1)), None)
+        return []
+    return [key for key, value in record.items() if isinstance(value, Mapping) and _known(value, depth=1)]
 
 
 def _is_by_name(record: Any) -> bool:
     return (
         isinstance(record, Mapping)
         and bool(record)
+        and (len(record) > 1 or not isinstance(next(iter(record.values())), list))
         and all(isinstance(value, Mapping | list) for value in record.values())
+        and not any(name in _LISTS for name in record)
         and all(_known(value, depth=1) for value in record.values())
     )
 
@@ -438,6 +504,8 @@ FORMATS: tuple[Format, ...] = (
     Format("InterCode log", _is_episodes, _episodes, whole=True),
     Format("browsing trajectory", lambda r: _with_list("trajectory")(r) and "intent" in r,
            _one(agents.web_trajectory, "task_id", plain=True), whole=True),
+    Format("run of another tracer", lambda r: run_of(r) is not None,
+           lambda r, reading: reading.traces.named_run(run_of(r) or {})),
     Format("exchange with a model", is_exchange, _exchange, whole=True),
     Format("chat messages", _with_list("messages"), _conversation("messages", *_IDS), whole=True),
     Format("chat export", lambda r: _with(mapping=dict)(r) and all(map(_with("message"), r["mapping"].values())),
@@ -453,16 +521,14 @@ FORMATS: tuple[Format, ...] = (
            lambda r, reading: reading.traces.export(r)),
     Format("OpenTelemetry span", is_span, lambda r, reading: reading.traces.named_span(r)),
     Format("LangSmith run", _with("inputs", run_type=str), lambda r, reading: reading.traces.named_run(r)),
-    Format("run of another tracer", lambda r: run_of(r) is not None,
-           lambda r, reading: reading.traces.named_run(run_of(r) or {})),
     Format("step", is_message, _step),
     Format("thought, action and observation", lambda r: _with("action")(r) and any(
-        name in r for name in ("observation", "thought", "action_input")), _step),
+        name in r for name in ("observation", "thought", "action_input", "obs")), _step),
     Format("coding-agent session event", _is_session_event, _one(sessions.session_line, "sessionId")),
     Format("coding-agent session head", _is_session_head, _head),
     Format("list of messages", lambda r: isinstance(r, list) and bool(r) and is_message(r[0]), _list, whole=True),
-    Format("list of such records", lambda r: _part_of(r) is not None, _wrapped),
     Format("such records by name", _is_by_name, _by_name),
-    Format("such a record inside another", lambda r: _inside(r) is not None, _holder),
+    Format("list of such records", lambda r: _part_of(r) is not None, _wrapped),
+    Format("such a record inside another", lambda r: bool(_inside(r)), _holder),
 )  # fmt: skip
 """All formats, in the order in which they are tried; the last three hold records of the others."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stitch.sources.agents import Reading, about_trajectory, event
-from stitch.sources.messages import MessageReader, Row
+from stitch.sources.fields import Row
+from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
 
 _PART_ROLES = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool", "retry-prompt": "tool"}

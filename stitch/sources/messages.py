@@ -5,7 +5,6 @@ More than 400 lines because all forms in which one message may be written stand 
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,6 +13,18 @@ from pydantic import ValidationError
 
 from stitch.core import Origin, Step, ToolCall
 from stitch.errors import StepRejectedError
+from stitch.sources.fields import (
+    ROLES,
+    TEXT_FIELDS,
+    Row,
+    metadata_of,
+    moment,
+    named_in,
+    role_in,
+    seconds_of,
+    taken,
+    unwrapped,
+)
 from stitch.sources.parts import (
     ANSWERS,
     CALL_ARGUMENTS,
@@ -37,44 +48,12 @@ from stitch.sources.parts import (
     words_of,
 )
 
-GOLD_FIELDS = frozenset(
-    {"gold", "evidence", "answer", "has_answer", "rewrite", "ground_truth", "groundtruth", "is_correct"}
-    | {"is_corrected", "mistake_agent", "mistake_step", "mistake_reason", "mistake_type"}
-)
-"""What benchmarks know of a step and a memory must not: dropped at the door."""
-
-ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
-    "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
-    "humanmessage": "user", "systemmessage": "system", "toolmessage": "tool", "functionmessage": "tool",
-    "aimessagechunk": "assistant", "function": "tool", "observation": "tool", "function_call": "assistant",
-    "prompter": "user", "chatbot": "assistant",
-}  # fmt: skip
-"""What other programs call the roles."""
-
-_KNOWN_ROLES = frozenset({*ROLES, "user", "assistant", "system", "developer", "tool", "chatmessage"})
-_ROLE_FIELDS = ("role", "from", "sender", "speaker", "author", "source", "user", "username", "participant", "agent")
-_NAMES = ("role", "displayName", "display_name", "nickname", "name", "username", "user", "login", "id")
-_TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "body", "msg",
-                "rawText")  # fmt: skip
-_ALIASES = {
-    "timestamp": ("created_at", "createdAt", "create_time", "created", "start_time", "ts", "time", "datetime", "date",
-                  "createdDateTime", "created_date", "started_at", "startTime", "sent_at"),
-    "parent": ("parent_id", "parentId", "parentUuid", "parent_uuid", "parent_message_id", "reply_to", "in_reply_to",
-               "parentID", "reply_to_message_id", "thread_ts"),
-    "id": ("uuid", "message_id", "messageId", "step_id", "dia_id"),
-    "session": ("session_id", "sessionId", "session_name", "sessionID"),
-}  # fmt: skip
-"""Under which other names what a step has a field for may stand."""
-
-_SYSTEM_FIELDS = ("system", "systemInstruction", "system_instruction", "instructions", "preamble", "system_prompt")
 _UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
-_COUNTED = re.compile(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
 _LAST = ""
 """Under this id stands the tool that was called last: an observation answers it and names none."""
+_CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("text", str))
+"""Where the words of a content stand that is an object."""
 _REMEMBERED = 32
-
-Row = dict[str, Any]
-"""The fields of a `Step`, not yet checked."""
 
 
 def make_step(row: Row) -> Step:
@@ -90,40 +69,6 @@ def make_step(row: Row) -> Step:
         where = ".".join(map(str, first["loc"]))
         reason = str(first["msg"]).removeprefix("Value error, ")
         raise StepRejectedError(f"step field {where!r}: {reason}" if where else f"step: {reason}") from None
-
-
-def seconds_of(stamp: Any) -> Any:
-    """A time in Unix seconds if it was counted in a smaller unit or is a number in a text; else as it is."""
-    if isinstance(stamp, str) and _COUNTED.fullmatch(stamp):
-        stamp = float(stamp)
-    if not isinstance(stamp, int | float) or isinstance(stamp, bool):
-        return stamp
-    return next((stamp / unit for least, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if stamp > least), stamp)
-
-
-def is_message(record: Any) -> bool:
-    """Whether a record says who speaks and what, calls a tool, or is a tool's result."""
-    if not isinstance(record, Mapping):
-        return False
-    if kind_of(record) is not None and record.get("type") != "message":
-        return True
-    if "role" in record or _role_in(record) is not None:
-        return True
-    if isinstance(record.get("kwargs"), Mapping) and isinstance(record.get("id"), list):
-        return "content" in record["kwargs"]
-    inner = record.get("message", record.get("data", record.get("kwargs")))
-    return isinstance(inner, Mapping) and (_role_in(inner) is not None or _role_in(record, typed=True) is not None)
-
-
-def system_of(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The instructions that stand beside the messages of a record: the field, and a message that says them."""
-    for name in _SYSTEM_FIELDS:
-        value = record.get(name)
-        if isinstance(value, Mapping) and isinstance(value.get("parts"), list):
-            value = value["parts"]
-        if (isinstance(value, str) and value.strip()) or (isinstance(value, list) and value and has_parts(value)):
-            return name, {"role": "system", "content": value}
-    return None
 
 
 class MessageReader:
@@ -152,7 +97,7 @@ class MessageReader:
         """
         if not isinstance(message, Mapping):
             raise StepRejectedError(f"step is not an object but {type(message).__name__}")
-        fields = _unwrapped(message)
+        fields = unwrapped(message)
         kind = kind_of(fields)
         if "role" in fields:
             kind = None
@@ -176,7 +121,7 @@ class MessageReader:
         return False
 
     def _spoken(self, fields: dict[str, Any], *, speaker: bool) -> Iterator[Row]:
-        field = _role_in(fields) or _role_in(fields, typed=True)
+        field = role_in(fields) or role_in(fields, typed=True)
         if field is None:
             if "action" in fields:
                 yield from self._acted(fields)
@@ -184,27 +129,34 @@ class MessageReader:
             raise StepRejectedError("step has no field 'role'")
         said = fields.pop(field)
         if isinstance(said, Mapping):  # the author of a message, as an object of its own
-            said = _named_in(fields.setdefault(field, said)) or ""
-        metadata = _metadata_of(fields)
+            author, said = said, named_in(said) or ""
+            if said == "tool" and isinstance(author.get("name"), str):
+                fields.setdefault("tool_name", author["name"])
+            fields.setdefault(field, author)
+        elif isinstance(said, int):
+            said = f"{field.split('_')[0]} {said}"
+        metadata = metadata_of(fields)
         row: Row = {"role": ROLES.get(said.lower(), "tool" if said.lower() == "tool" else said), "metadata": metadata}
         if row["role"] != said:
             metadata["role"] = said
         for name in ("id", "timestamp", "session", "parent", "tool_name"):
-            if (value := _taken(metadata, name)) is not None:
+            if (value := taken(metadata, name)) is not None:
                 row[name] = value
         if speaker and isinstance(metadata.get("name"), str):
             metadata["role"] = said
             row["role"] = metadata.pop("name")
         for several in several_in(metadata, row["role"]):
-            yield from self.rows({**_moment(row), **several})
+            yield from self.rows({**moment(row), **several})
         if row["role"] == "tool" and metadata.pop("several", False):
             return
-        named = [name for name in _TEXT_FIELDS if name in metadata]
-        field = next((name for name in named if metadata[name]), named[0] if named else None)
-        content = metadata.pop(field) if field else None
-        if isinstance(content, Mapping) and isinstance(content.get("parts"), list):
-            metadata.update({key: value for key, value in content.items() if key != "parts"})
-            content = content["parts"]
+        content = _content_in(metadata)
+        if isinstance(content, Mapping) and row["role"] != "tool":
+            inner = next((name for name, kind in _CONTENTS if isinstance(content.get(name), kind)), None)
+            if inner:
+                metadata.update({key: value for key, value in content.items() if key != inner})
+                content = content[inner]
+                if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
+                    row["parent"] = answered
         written = calls_beside(metadata)
         if not written and said.lower() == "function_call":
             written, content = calls_in(content)
@@ -225,14 +177,14 @@ class MessageReader:
         if observed is not None and isinstance(observed.get("results"), list):
             for result in observed["results"]:
                 if isinstance(result, Mapping):
-                    yield {**_moment(row), **self.result(result)}
+                    yield {**moment(row), **self.result(result)}
 
     def _acted(self, fields: dict[str, Any]) -> Iterator[Row]:
         """An entry of thought, action and observation: what was done with which tool, and what came of it."""
-        metadata = _metadata_of(fields)
-        action, observed = metadata.pop("action"), metadata.pop("observation", None)
+        metadata = metadata_of(fields)
+        action, observed = metadata.pop("action"), metadata.pop("observation", metadata.pop("obs", None))
         row: Row = {"role": "assistant", "metadata": metadata}
-        row |= {name: value for name in ("id", "timestamp") if (value := _taken(metadata, name)) is not None}
+        row |= {name: value for name in ("id", "timestamp") if (value := taken(metadata, name)) is not None}
         row["content"] = text_of(metadata.pop("thought", None) or metadata.pop("response", None))
         if isinstance(action, Mapping):
             call = self.made({"name": "action", **action})
@@ -243,25 +195,25 @@ class MessageReader:
                             arguments={"input": said} if given is None else arguments_of(given))  # fmt: skip
         yield {**row, "tool_calls": (call,)}
         if observed is not None:
-            yield {**_moment(row), "role": "tool", "tool_name": call.name, "content": text_of(observed)}
+            yield {**moment(row), "role": "tool", "tool_name": call.name, "content": text_of(observed)}
 
     def _called(self, fields: dict[str, Any]) -> Iterator[Row]:
         """A call that stands as an item of its own, and what came of it, if it says so."""
         call = self.made(fields)
         given = next((name for name in CALL_ARGUMENTS if fields.get(name) is not None), None)
-        taken = (*CALL_NAMES, given, "call_id", "type", "function")
-        rest = {key: value for key, value in fields.items() if key not in taken}
+        known = (*CALL_NAMES, given, "call_id", "type", "function")
+        rest = {key: value for key, value in fields.items() if key not in known}
         if fields.get("call_id") is None:
             rest.pop("id", None)
         answer = answer_of(fields)
         rest = {key: value for key, value in rest.items() if value is not answer}
-        row: Row = {"role": "assistant", "content": "", "tool_calls": (call,), "metadata": _metadata_of(rest)}
-        row |= {name: value for name in ("timestamp", "parent") if (value := _taken(row["metadata"], name)) is not None}
+        row: Row = {"role": "assistant", "content": "", "tool_calls": (call,), "metadata": metadata_of(rest)}
+        row |= {name: value for name in ("timestamp", "parent") if (value := taken(row["metadata"], name)) is not None}
         if fields.get("type") not in ("function_call", "tool_use", "tool_call"):
             row["metadata"]["type"] = fields.get("type")
         yield row
         if answer is not None:
-            yield {**_moment(row), **self.result({"id": call.id, "name": call.name, "content": answer})}
+            yield {**moment(row), **self.result({"id": call.id, "name": call.name, "content": answer})}
 
     def result(self, fields: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None) -> Row:
         """A tool's result, with what stands `beside` it in its message."""
@@ -269,23 +221,27 @@ class MessageReader:
         reference = next((rest.pop(name) for name in RESULT_IDS if rest.get(name) is not None), None)
         field = next((name for name in ANSWERS if rest.get(name) is not None), None)
         answer = rest.pop(field) if field else None
-        metadata = _metadata_of({**(beside or {}), **rest})
+        run = rest.get("run")
+        if field is None and isinstance(run, Mapping) and run.get("result") is not None:
+            answer = run["result"]
+            rest["run"] = {key: value for key, value in run.items() if key != "result"}
+        metadata = metadata_of({**(beside or {}), **rest})
         if isinstance(answer, list) and (more := beyond_texts(answer)):
             metadata["parts"] = [*metadata.get("parts", ()), *more]
         named = next((metadata.pop(name) for name in CALL_NAMES if isinstance(metadata.get(name), str)), None)
         row: Row = {"role": "tool", "content": text_of(answer), "metadata": metadata}
-        row |= {name: value for name in ("timestamp", "parent") if (value := _taken(metadata, name)) is not None}
+        row |= {name: value for name in ("timestamp", "parent") if (value := taken(metadata, name)) is not None}
         if reference is not None:
             metadata["tool_call_id"] = str(reference)
         return {**row, "tool_name": named or self.tool_names.get(str(reference)) or "tool"}
 
     def _thought(self, fields: dict[str, Any]) -> Row:
         """A thought that stands as an item of its own; one without words is named by its kind."""
-        metadata = _metadata_of(fields)
+        metadata = metadata_of(fields)
         texts = [text_of(metadata.pop(name)) for name in ("summary", "content", "text", "thinking") if name in metadata]
         said = "\n".join(text for text in texts if text.strip() and text not in ("[]", "{}"))
         row: Row = {"role": "assistant", "content": said or str(fields["type"]), "metadata": metadata}
-        return row | {name: value for name in ("timestamp",) if (value := _taken(metadata, name)) is not None}
+        return row | {name: value for name in ("timestamp",) if (value := taken(metadata, name)) is not None}
 
     def _name_result(self, row: Row, *, observes: bool) -> None:
         """Name the tool whose result a message of the role `tool` is."""
@@ -341,6 +297,25 @@ class MessageReader:
         return made
 
 
+def _content_in(metadata: dict[str, Any]) -> Any:
+    """Take what a message says out of the metadata: its parts, where a text beside them only repeats these."""
+    named = [name for name in TEXT_FIELDS if name in metadata]
+    field = next((name for name in named if metadata[name]), named[0] if named else None)
+    if field is None:
+        return None
+    content, parts = metadata.pop(field), metadata.get("parts")
+    if isinstance(content, str) and isinstance(parts, list) and has_parts(parts) and content == _texts_of(parts):
+        for name in ("toolInvocations", "parts"):
+            metadata.pop(name, None)
+        return parts
+    return content
+
+
+def _texts_of(parts: list[Any]) -> str:
+    texts = (part for part in parts if isinstance(part, Mapping) and part.get("type") == "text")
+    return "".join(str(part.get("text", "")) for part in texts)
+
+
 class _Telling:
     """What a message tells, part by part: steps in the order of its parts."""
 
@@ -387,10 +362,10 @@ class _Telling:
                 self._answered(part)
             else:
                 result = self._reader.result(part, beside=self._first["metadata"])
-                self._before.append({**_moment(self._first), **result})
+                self._before.append({**moment(self._first), **result})
         elif (document := document_of(part)) is not None:
             rest = {key: value for key, value in part.items() if key not in ("type", "source")}
-            self._before.append({**_moment(self._first), "role": "document", "content": document,
+            self._before.append({**moment(self._first), "role": "document", "content": document,
                                  "origin": Origin.DOCUMENT, "metadata": {**metadata, **rest}})  # fmt: skip
         else:
             self._say(part, metadata, thought=kind == "thought" or part.get("thought") is True)
@@ -403,7 +378,7 @@ class _Telling:
                 result["tool_name"] = made.name
                 if made.id is not None:
                     result["metadata"]["tool_call_id"] = made.id
-                self._told.append({**_moment(self._first), **result})
+                self._told.append({**moment(self._first), **result})
         answers, self._told = self._told, []
         rows = [*self._before]
         if self._row is self._first:
@@ -421,8 +396,8 @@ class _Telling:
         if self._texts or self._calls:
             content = "\n".join(self._texts)
             self._told.append({**self._row, "content": content, "tool_calls": tuple(self._calls)})
-        self._told.append({**_moment(self._first), **self._reader.result(part)})
-        self._row = {**_moment(self._first), "role": self._first["role"], "metadata": {}}
+        self._told.append({**moment(self._first), **self._reader.result(part)})
+        self._row = {**moment(self._first), "role": self._first["role"], "metadata": {}}
         self._texts, self._calls = [], []
 
     def _made(self) -> list[ToolCall]:
@@ -463,80 +438,3 @@ def _identified(rows: list[Row], identity: Any) -> Iterator[Row]:
             number += 1
             row = {**row, "id": f"{identity}-{number}"}
         yield row if identity is None or row is not bearer else {**row, "id": identity}
-
-
-def _unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a message without gold and nulls; of one inside an envelope, with those of the envelope."""
-    fields = {key: value for key, value in message.items() if value is not None and key not in GOLD_FIELDS}
-    if _role_in(fields) is not None:
-        return fields
-    for name in ("message", "data", "kwargs"):
-        inner = fields.get(name)
-        if not isinstance(inner, Mapping):
-            continue
-        kept = {key: value for key, value in inner.items() if value is not None and key not in GOLD_FIELDS}
-        outer = {key: value for key, value in fields.items() if key != name}
-        if name == "kwargs" and isinstance(outer.get("id"), list) and outer["id"]:
-            kept.setdefault("role", str(outer.pop("id")[-1]))
-            return {**{k: v for k, v in outer.items() if k not in ("lc", "type")}, **kept}
-        if _role_in(kept) is not None or _role_in(outer, typed=True) is not None:
-            return {**outer, **kept}
-    return fields
-
-
-def _role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
-    """The field that says who speaks; with `typed`, the field `type` may."""
-    has_text = any(name in fields for name in _TEXT_FIELDS)
-    for name in _ROLE_FIELDS:
-        value = fields.get(name)
-        if isinstance(value, Mapping) and name in ("author", "from", "sender", "user") and _named_in(value):
-            if has_text or "role" in value:
-                return name
-            continue
-        if name not in ("role", "from", "sender", "speaker", "author") and not has_text:
-            continue
-        if name in ("user", "username", "participant", "agent") and not _says(fields):
-            continue
-        if isinstance(value, str) and value.strip():
-            return name
-    kind = fields.get("type")
-    return "type" if isinstance(kind, str) and kind.lower() in _KNOWN_ROLES and (typed or has_text) else None
-
-
-def _says(fields: Mapping[str, Any]) -> bool:
-    """Whether it holds a text, and not only a field of this name."""
-    return any(isinstance(fields.get(name), str) for name in _TEXT_FIELDS) and fields.get("type") not in _KNOWN_ROLES
-
-
-def _named_in(author: Mapping[str, Any]) -> str | None:
-    """How an author that is an object is called."""
-    for name in _NAMES:
-        value = author.get(name)
-        if isinstance(value, str) and value.strip():
-            return value
-        if name == "user" and isinstance(value, Mapping):
-            return _named_in({key: inner for key, inner in value.items() if key != "user"})
-    return None
-
-
-def _taken(metadata: dict[str, Any], name: str) -> Any:
-    """Take what a step has a field for out of the metadata, whatever it is called there."""
-    kinds = (str, int, float) if name == "timestamp" else (str, int)
-    for alias in (name, *_ALIASES.get(name, ())):
-        value = metadata.get(alias)
-        if isinstance(value, kinds) and not isinstance(value, bool) and value != "":
-            return metadata.pop(alias)
-        if alias == name and value is not None:
-            return metadata.pop(alias)  # of the wrong type: the step says so
-    return None
-
-
-def _moment(row: Row) -> Row:
-    return {key: row[key] for key in ("timestamp", "session", "parent") if key in row}
-
-
-def _metadata_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields as metadata, those that a row calls `metadata` among them."""
-    metadata = {key: value for key, value in fields.items() if value is not None and key != "trajectory"}
-    inner = metadata.pop("metadata", None)
-    return {**metadata, **inner} if isinstance(inner, Mapping) else metadata

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
-CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "tool", "server_tool")
+CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "tool", "server_tool")
 CALL_ARGUMENTS = ("arguments", "input", "args", "parameters", "kwargs", "action", "queries", "code")
 CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "callID", "callId", "source_call_id",
             "id")  # fmt: skip
 RESULT_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID", "callId",
               "source_call_id", "id")  # fmt: skip
-ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs")
+ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs", "tool_return")
 OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results")
 """Where a call holds what came of it, if whoever wrote it down waited for that."""
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought")
-_PART_MARKS = {"type", "text", "functionResponse", "function_response", "toolResult", "tool_call_result"}
+_WITH_DATA = ("text", "reasoning", "tool_call", "tool_result")
+_PART_MARKS = {
+    "type",
+    "content_type",
+    "$type",
+    "text",
+    "functionResponse",
+    "function_response",
+    "toolResult",
+    "tool_call_result",
+}
 _ONLY_FIELDS = (
     (("functionCall", "function_call", "toolInvocation", "toolUse", "tool_call"), "tool_call"),
     (("functionResponse", "function_response", "toolResult"), "tool_result"),
 )
+_SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
 _CALL_LISTS = ("tool_calls", "toolCalls", "toolInvocations")
 _ONE_CALL = ("function_call", "functionCall")
 _WORDS = ("refusal", "thinking", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
@@ -33,18 +45,37 @@ def kind_of(record: Mapping[str, Any]) -> str | None:
     kind = record.get("type")
     if not isinstance(kind, str):
         return None
-    plain = kind.lower().replace("_", "").replace("-", "")
-    if plain.endswith(("toolresult", "calloutput", "callresponse", "functionresponse", "toolresponse", "callresult")):
+    plain = re.sub(r"[_.-]", "", kind.lower())
+    if plain.endswith(
+        (
+            "toolresult",
+            "calloutput",
+            "callresponse",
+            "functionresponse",
+            "toolresponse",
+            "callresult",
+            "functionresult",
+            "toolreturn",
+            "functionresultcontent",
+        )
+    ):
         return "result"
     if kind.startswith("tool-") and "toolCallId" in record and plain not in ("toolerror", "toolapprovalresponse"):
         return "call"
-    if plain.endswith(("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool")):
+    if plain.endswith(
+        ("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool", "toolexecution", "functioncallcontent")
+    ):
         return "call"
     return "thought" if kind in _THOUGHTS else None
 
 
 def plain_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """A part in the form with a `type`, if it says in another way what it is, as by its only field."""
+    kind = part.get("type", part.get("content_type", part.get("$type")))
+    if isinstance(kind, str) and "type" not in part:
+        part = {**{key: value for key, value in part.items() if key not in ("content_type", "$type")}, "type": kind}
+    if isinstance(inner := part.get("data"), Mapping) and kind in _WITH_DATA:
+        part = {**{key: value for key, value in part.items() if key != "data"}, **inner}
     for names, kind in _ONLY_FIELDS:
         for name in names:
             if isinstance(inner := part.get(name), Mapping):
@@ -117,10 +148,17 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list) and content and all(isinstance(part, str | Mapping) for part in content):
-        texts = [part if isinstance(part, str) else part.get("text") for part in content]
+        texts = [part if isinstance(part, str) else part.get("text", _document_in(part)) for part in content]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(filter(None, texts))
     return orjson.dumps(content).decode()
+
+
+def _document_in(part: Mapping[str, Any]) -> str | None:
+    """The text of a document that a tool gave, where it stands in an object of its own."""
+    document = part.get("document")
+    said = document.get("data") if isinstance(document, Mapping) else None
+    return said if isinstance(said, str) else text_of(said) if said else None
 
 
 def beyond_texts(parts: list[Any]) -> list[dict[str, Any]]:
@@ -169,11 +207,11 @@ def arguments_of(arguments: Any) -> Mapping[str, Any]:
 
 def several_in(metadata: dict[str, Any], role: str) -> list[dict[str, Any]]:
     """The results that a message of a tool holds under a name of their own, as messages."""
-    results = metadata.get("tool_messages") or metadata.get("tool_results") or metadata.get("toolResults")
+    results = next((metadata[name] for name in _SEVERAL if metadata.get(name)), None)
     if role != "tool" or not isinstance(results, list):
         return []
     said = [result for result in results if isinstance(result, Mapping)]
-    for name in ("tool_messages", "tool_results", "toolResults"):
+    for name in _SEVERAL:
         metadata.pop(name, None)
     metadata["several"] = True
     made = []

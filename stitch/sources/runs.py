@@ -9,8 +9,10 @@ from typing import Any
 import orjson
 
 _KINDS = {"generation": "llm", "response": "llm", "llm": "llm", "chat_model": "llm", "function": "tool", "tool": "tool",
-          "mcp_tool": "tool", "retriever": "retriever", "embedding": "chain"}  # fmt: skip
+          "mcp_tool": "tool", "retriever": "retriever", "embedding": "chain", "span": "chain", "event": "chain",
+          "agent": "chain", "chain": "chain"}  # fmt: skip
 _LITERAL_CHARS = 20_000
+_OBSERVED = ("observations", "input", "output", "timestamp", "startTime", "type")
 
 
 def run_of(record: Any) -> dict[str, Any] | None:
@@ -29,6 +31,8 @@ def run_of(record: Any) -> dict[str, Any] | None:
                 "span_type": span.get("type"), "name": span.get("name") or span.get("type"),
                 "start_time": record.get("started_at"), "parent_run_id": record.get("parent_id"),
                 "inputs": _arguments(span.get("input")), "outputs": given}  # fmt: skip
+    if record.get("traceId") is not None and "startTime" in record and _KINDS.get(str(record.get("type")).lower()):
+        return {"trace_id": record["traceId"], **_observation(record, parent=record["traceId"])}
     if isinstance(record.get("op_name"), str) and "inputs" in record:
         name = record["op_name"].rsplit("/", 1)[-1].split(":")[0]
         rest = {key: value for key, value in record.items() if key not in ("output", "started_at", "parent_id")}
@@ -40,21 +44,24 @@ def run_of(record: Any) -> dict[str, Any] | None:
 
 def _trace(record: Mapping[str, Any]) -> dict[str, Any]:
     """A trace of Langfuse: its observations are the runs inside it, in the order in which they began."""
-    taken = ("observations", "input", "output", "timestamp", "startTime", "type")
     observations = [entry for entry in record["observations"] if isinstance(entry, Mapping)]
     trace = record.get("id") or record.get("traceId")
-    children = []
-    for entry in sorted(observations, key=lambda entry: str(entry.get("startTime") or "")):
-        rest = {key: value for key, value in entry.items() if key not in taken}
-        kind = _KINDS.get(str(entry.get("type")).lower(), "chain")
-        called = kind == "chain" and isinstance(entry.get("input"), Mapping) and entry.get("output") is not None
-        children.append({**rest, "run_type": "tool" if called else kind, "start_time": entry.get("startTime"),
-                         "parent_run_id": entry.get("parentObservationId") or trace,
-                         "inputs": _arguments(entry.get("input")) if called else entry.get("input"),
-                         "outputs": entry.get("output")})  # fmt: skip
-    rest = {key: value for key, value in record.items() if key not in taken}
+    begun = sorted(observations, key=lambda entry: str(entry.get("startTime") or ""))
+    children = [_observation(entry, parent=trace) for entry in begun]
+    rest = {key: value for key, value in record.items() if key not in _OBSERVED}
     return {**rest, "run_type": "chain", "trace_id": trace, "start_time": record.get("timestamp"),
             "inputs": record.get("input"), "outputs": record.get("output"), "child_runs": children}  # fmt: skip
+
+
+def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
+    """An observation of Langfuse as a run."""
+    rest = {key: value for key, value in entry.items() if key not in _OBSERVED}
+    kind = _KINDS.get(str(entry.get("type")).lower(), "chain")
+    called = kind == "chain" and isinstance(entry.get("input"), Mapping) and entry.get("output") is not None
+    return {**rest, "run_type": "tool" if called else kind, "start_time": entry.get("startTime"),
+            "observation_type": entry.get("type"), "parent_run_id": entry.get("parentObservationId") or parent,
+            "inputs": _arguments(entry.get("input")) if called else entry.get("input"),
+            "outputs": entry.get("output")}  # fmt: skip
 
 
 def _arguments(given: Any) -> Any:

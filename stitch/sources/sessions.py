@@ -9,7 +9,8 @@ from typing import Any
 from stitch.core import Origin
 from stitch.errors import StepRejectedError
 from stitch.sources.agents import Reading, about_trajectory, conversation, event
-from stitch.sources.messages import MessageReader, Row, is_message
+from stitch.sources.fields import Row, is_message
+from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
 
 _COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]{0,9}\n(?P<command>.*?)\n?```", re.DOTALL)

@@ -18,7 +18,8 @@ import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.agents import Reading
-from stitch.sources.messages import MessageReader, Row, is_message
+from stitch.sources.fields import Row, is_message
+from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
 from stitch.sources.runs import arguments_in
 

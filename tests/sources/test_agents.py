@@ -10,7 +10,7 @@ import pytest
 
 from stitch.core import Rejection, SourcedStep, clean_text
 from stitch.sources import FORMATS, FileSource
-from stitch.sources.messages import GOLD_FIELDS
+from stitch.sources.fields import GOLD_FIELDS
 
 DATA = Path(os.environ.get("STITCH_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 LOGS = sorted((DATA / "agent_trajectories").glob("*/*")) if (DATA / "agent_trajectories").is_dir() else []
@@ -110,7 +110,7 @@ def test_open_hands_events_are_read(tmp_path):
     ]  # fmt: skip
     assert items[0].step.timestamp == "2026-01-01T00:00:00"
     assert {item.trajectory for item in items} == {"events"}
-    assert items[2].step.metadata == {"cause": 1}
+    assert items[2].step.parent == "1"
 
 
 def test_sessions_of_coding_agents_keep_time_parent_and_tools(tmp_path):

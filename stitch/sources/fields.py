@@ -1,0 +1,228 @@
+"""What the fields of a message are called, whatever program wrote it: who speaks, what, when, and in answer to what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from stitch.sources.parts import has_parts, kind_of
+
+GOLD_FIELDS = frozenset(
+    {"gold", "evidence", "answer", "has_answer", "rewrite", "ground_truth", "groundtruth", "is_correct"}
+    | {"is_corrected", "mistake_agent", "mistake_step", "mistake_reason", "mistake_type"}
+)
+"""What benchmarks know of a step and a memory must not: dropped at the door."""
+
+ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
+    "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
+    "humanmessage": "user", "systemmessage": "system", "toolmessage": "tool", "functionmessage": "tool",
+    "aimessagechunk": "assistant", "function": "tool", "observation": "tool", "function_call": "assistant",
+    "prompter": "user", "chatbot": "assistant", "toolresult": "tool",
+}  # fmt: skip
+"""What other programs call the roles."""
+
+_KNOWN_ROLES = frozenset({*ROLES, "user", "assistant", "system", "developer", "tool", "chatmessage"})
+_SAYING = ("role", "from", "sender", "speaker", "author")
+_NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "speaker_name", "author_name",
+           "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id")  # fmt: skip
+_ROLE_FIELDS = (*_SAYING, "source", *_NAMING)
+_NAMES = ("role", "label", "displayName", "display_name", "nickname", "name", "username", "user", "login", "id")
+TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "items", "body",
+               "msg", "rawText", "transcript")  # fmt: skip
+_ALIASES = {
+    "timestamp": ("created_at", "createdAt", "create_time", "created", "start_time", "ts", "time", "datetime", "date",
+                  "createdDateTime", "created_date", "started_at", "startTime", "sent_at", "date_unixtime"),
+    "parent": ("parent_id", "parentId", "parentUuid", "parent_uuid", "parent_message_id", "reply_to", "in_reply_to",
+               "parentID", "reply_to_message_id", "replyToId", "thread_ts", "cause", "action_id"),
+    "id": ("uuid", "message_id", "messageId", "step_id", "dia_id"),
+    "session": ("session_id", "sessionId", "session_name", "sessionID"),
+    "tool_name": ("toolName",),
+}  # fmt: skip
+"""Under which other names what a step has a field for may stand."""
+_TIME = re.compile(
+    r"(?:^|.*_)(?:timestamp|time|ts|created|sent|logged)(?:_(?:at|ms|ts|utc|time|unix))?|.*_(?:created|sent|logged)_at"
+    r"|(?:sent|logged|created|event)(?:At|Time|Timestamp)"
+)
+_NO_TIME = re.compile(r"(?i)edit|updat|end|expire|complet|last|finish|modif|process|read|parent|thread|wait|duration")
+_WHEN = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\d{10,19}(?:\.\d+)?")
+_LEAST_TIME, _MOST_TIME = 3e8, 4e18
+"""What a number must be to be a time: seconds after 1979, or a smaller unit of them."""
+_DEEPEST = 6
+_ANSWERED = ("reference", "reply_to", "reply", "quoted", "m.relates_to", "m.in_reply_to")
+_ANSWERED_IDS = ("messageId", "message_id", "event_id", "id")
+
+_SYSTEM_FIELDS = ("system", "systemInstruction", "system_instruction", "instructions", "preamble", "system_prompt")
+_COUNTED = re.compile(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
+
+Row = dict[str, Any]
+"""The fields of a `Step`, not yet checked."""
+
+
+def seconds_of(stamp: Any) -> Any:
+    """A time in Unix seconds if it was counted in a smaller unit or is a number in a text; else as it is."""
+    if isinstance(stamp, str) and _COUNTED.fullmatch(stamp):
+        stamp = float(stamp)
+    if not isinstance(stamp, int | float) or isinstance(stamp, bool):
+        return stamp
+    return next((stamp / unit for least, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if stamp > least), stamp)
+
+
+def is_message(record: Any) -> bool:
+    """Whether a record says who speaks and what, calls a tool, or is a tool's result."""
+    if not isinstance(record, Mapping):
+        return False
+    if kind_of(record) is not None and record.get("type") != "message":
+        return True
+    if "role" in record or role_in(record) is not None:
+        return True
+    if isinstance(record.get("message_type"), str) or ("Role" in record and "Items" in record):
+        return True
+    if isinstance(record.get("kwargs"), Mapping) and isinstance(record.get("id"), list):
+        return "content" in record["kwargs"]
+    inner = record.get("message", record.get("data", record.get("kwargs")))
+    return isinstance(inner, Mapping) and (role_in(inner) is not None or role_in(record, typed=True) is not None)
+
+
+def system_of(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """The instructions that stand beside the messages of a record: the field, and a message that says them."""
+    for name in _SYSTEM_FIELDS:
+        value = record.get(name)
+        if isinstance(value, Mapping):
+            value = value.get("parts") or value.get("text")
+        if (isinstance(value, str) and value.strip()) or (isinstance(value, list) and value and has_parts(value)):
+            return name, {"role": "system", "content": value}
+    return None
+
+
+def unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a message without gold and nulls; of one inside an envelope, with those of the envelope."""
+    if "Role" in message:
+        message = _decapitalized(message)
+    if isinstance(kind := message.get("message_type"), str) and "type" not in message and "role" not in message:
+        message = {**message, "type": kind.removesuffix("_message")}
+    fields = {key: value for key, value in message.items() if value is not None and key not in GOLD_FIELDS}
+    if role_in(fields) is not None:
+        return fields
+    for name in ("message", "data", "kwargs"):
+        inner = fields.get(name)
+        if not isinstance(inner, Mapping):
+            continue
+        kept = {key: value for key, value in inner.items() if value is not None and key not in GOLD_FIELDS}
+        outer = {key: value for key, value in fields.items() if key != name}
+        if name == "kwargs" and isinstance(outer.get("id"), list) and outer["id"]:
+            kept.setdefault("role", str(outer.pop("id")[-1]))
+            return {**{k: v for k, v in outer.items() if k not in ("lc", "type")}, **kept}
+        if role_in(kept) is not None or role_in(outer, typed=True) is not None:
+            return {**outer, **kept}
+    return fields
+
+
+def _decapitalized(value: Any, *, depth: int = 0) -> Any:
+    """A value whose fields begin with a capital, as programs of .NET write them, with small ones."""
+    if isinstance(value, Mapping) and depth < _DEEPEST:
+        return {key[:1].lower() + key[1:]: _decapitalized(inner, depth=depth + 1) for key, inner in value.items()}
+    if isinstance(value, list) and depth < _DEEPEST:
+        return [_decapitalized(inner, depth=depth + 1) for inner in value]
+    return value
+
+
+def role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
+    """The field that says who speaks; with `typed`, the field `type` may."""
+    has_text = any(name in fields for name in TEXT_FIELDS)
+    for name in _ROLE_FIELDS:
+        value = fields.get(name)
+        if isinstance(value, Mapping) and name in ("role", "author", "from", "sender", "user") and named_in(value):
+            if has_text or "role" in value:
+                return name
+            continue
+        if name not in _SAYING and not has_text:
+            continue
+        if name in _NAMING and not _says(fields):
+            continue
+        if isinstance(value, str) and value.strip():
+            return name
+        if isinstance(value, int) and not isinstance(value, bool) and name not in ("role", "source", "from"):
+            return name if has_text and _says(fields) else None
+    return next((name for name in ("type", "event") if isinstance(kind := fields.get(name), str)
+                 and kind.lower() in _KNOWN_ROLES and (typed or has_text)), None)  # fmt: skip
+
+
+def _says(fields: Mapping[str, Any]) -> bool:
+    """Whether it holds a text, and not only a field of this name."""
+    return (
+        any(isinstance(fields.get(name), str) for name in TEXT_FIELDS) and str(fields.get("type")) not in _KNOWN_ROLES
+    )
+
+
+def named_in(author: Mapping[str, Any]) -> str | None:
+    """How an author that is an object is called."""
+    for name in _NAMES:
+        value = author.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+        if name == "user" and isinstance(value, Mapping):
+            return named_in({key: inner for key, inner in value.items() if key != "user"})
+    return None
+
+
+def taken(metadata: dict[str, Any], name: str) -> Any:
+    """Take what a step has a field for out of the metadata, whatever it is called there."""
+    kinds = (str, int, float) if name == "timestamp" else (str, int)
+    for alias in (name, *_ALIASES.get(name, ())):
+        value = metadata.get(alias)
+        if isinstance(value, kinds) and not isinstance(value, bool) and value != "":
+            return metadata.pop(alias)
+        if alias == name and value is not None:
+            return metadata.pop(alias)  # of the wrong type: the step says so
+    if name == "timestamp":
+        return next((metadata.pop(key) for key, value in list(metadata.items()) if is_time(key, value)), None)
+    return _answered_in(metadata) if name == "parent" else None
+
+
+def is_time(key: str, value: Any) -> bool:
+    """Whether a field says when something was said, by its name and by what stands there."""
+    if not _TIME.fullmatch(key) or _NO_TIME.search(key):
+        return False
+    if isinstance(value, str):
+        return bool(_WHEN.fullmatch(value))
+    return isinstance(value, int | float) and not isinstance(value, bool) and _LEAST_TIME < value < _MOST_TIME
+
+
+def time_in(record: Mapping[str, Any]) -> Any:
+    """When something was said, under any of the names in use; None if a record does not say."""
+    fields = {key: value for key, value in record.items() if isinstance(value, str | int | float)}
+    return taken(fields, "timestamp") if fields else None
+
+
+def oldest_first(entries: list[Any]) -> list[Any]:
+    """The entries of a list, turned round if their times say that the newest stands first."""
+    times = [seconds_of(time_in(entry)) for entry in entries if isinstance(entry, Mapping)]
+    if len(times) < 2 or len(times) < len(entries) or len({type(at) for at in times}) > 1 or times[0] is None:
+        return entries
+    pairs = list(pairwise(times))
+    newest_first = all(earlier >= later for earlier, later in pairs) and times[0] > times[-1]
+    return entries[::-1] if newest_first else entries
+
+
+def _answered_in(fields: Mapping[str, Any], *, depth: int = 0) -> Any:
+    """The id of the message that one answers, where it stands in an object of its own."""
+    for name in _ANSWERED:
+        inner = fields.get(name)
+        if isinstance(inner, Mapping) and depth < 2:
+            own = next((inner[key] for key in _ANSWERED_IDS if isinstance(inner.get(key), str | int)), None)
+            return own if own is not None else _answered_in(inner, depth=depth + 1)
+    return None
+
+
+def moment(row: Row) -> Row:
+    """When, in which session and in answer to what a row was said."""
+    return {key: row[key] for key in ("timestamp", "session", "parent") if key in row}
+
+
+def metadata_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as metadata, those that a row calls `metadata` among them."""
+    metadata = {key: value for key, value in fields.items() if value is not None and key != "trajectory"}
+    inner = metadata.pop("metadata", None)
+    return {**metadata, **inner} if isinstance(inner, Mapping) else metadata
