@@ -10,6 +10,7 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from stitch.config import Settings, load_settings
 from stitch.errors import InputError, JournalError, ScopeError, SettingsError, StoreError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
+    from stitch.ingest import Journal
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import LanguageModel, Ledger, Price
     from stitch.memory import Memory
@@ -112,7 +114,7 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
 
     In a folder, the new store is built beside the old one and takes its place when it is complete; until then the
     memory opens as before. An interrupted run is taken up where it was. On a server, what is missing is put into the
-    collection that the settings name.
+    collection that the settings name; one that was empty cannot be opened as the memory's before it holds everything.
 
     Args:
         memory: A folder, or the URL of a Qdrant server.
@@ -146,6 +148,9 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
         stack.callback(journal.close)
         store = _store(loaded, loaded.memory, folder=made, embedder=embedder)
         stack.callback(store.close)
+        building = _building(loaded, folder)
+        if made == folder and not any(map(store.count, journal.tenants())):
+            building.touch()
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         written = ingestor.reindex(store)
         for tenant in journal.tenants():
@@ -154,6 +159,7 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
         store.close()
         if made != folder:
             put_in_place(folder)
+        building.unlink(missing_ok=True)
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
     return result
 
@@ -208,6 +214,8 @@ def _build(
     finish_rewriting(folder)
     journal = Journal(folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
     stack.callback(journal.close)
+    if is_url(location):
+        _check_whole(settings, location, folder=folder, journal=journal, store=store)
     ingestor = Ingestor(
         journal=journal,
         store=store,
@@ -460,6 +468,27 @@ def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedde
     from stitch.store import EdgeStore
 
     return EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
+
+
+def _building(settings: Settings, folder: Path) -> Path:
+    """What says, beside the journal of a memory on a server, that a collection does not hold all of it yet."""
+    return folder / f"building-{quote(settings.collection, safe='')}"
+
+
+def _check_whole(settings: Settings, location: str, *, folder: Path, journal: Journal, store: SnippetStore) -> None:
+    """Refuse a collection that does not hold a memory yet: a search of it would find too little, and look like one.
+
+    Raises:
+        StoreError: It is empty and the memory is not, or it was being built.
+    """
+    begun = _building(settings, folder).exists()
+    stored = journal.rows("SELECT 1 FROM states WHERE state = 'stored' LIMIT 1")
+    if begun or (stored and not any(map(store.count, journal.tenants()))):
+        does = "does not hold all of" if begun else "holds nothing of"
+        raise StoreError(
+            f"the collection {settings.collection!r} of {location!r} {does} this memory",
+            hint=f"stitch reindex --memory {location} {'finishes' if begun else 'fills'} it; other collections serve",
+        )
 
 
 def _embedder(settings: Settings) -> Embedder:

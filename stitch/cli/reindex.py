@@ -17,7 +17,7 @@ def command(as_json: bool, embedder: str | None, **arguments: Any) -> None:
     """Build the store anew from the journal, for all tenants, also with another embedder.
 
     The old store serves until the new one is complete; an interrupted run is taken up where it was. No label is made
-    again.
+    again. On a server, another collection (STITCH_COLLECTION) is filled, and refused until it holds everything.
 
     \b
     Example:

@@ -1,0 +1,101 @@
+"""A collection of a server that does not hold a memory wholly is refused, and finished by the next reindexing."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import Step, open_memory
+from stitch.assemble import reindex_memory
+from stitch.errors import StoreError, StoreUnavailableError
+from stitch.store import ServerStore
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
+]
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    spec = importlib.util.spec_from_file_location("loopback_qdrant", Path(__file__).with_name("loopback_qdrant.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with module.LoopbackQdrant() as serving:
+        yield serving
+
+
+@pytest.fixture
+def settings(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Of a memory of two tenants in the collection `old`."""
+    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+    settings: dict[str, Any] = {"journal": str(tmp_path / "j")}
+    for tenant in ("ann", "bob"):
+        with open_memory(server.url, collection="old", tenant=tenant, **settings) as memory:
+            memory.add_many([Step(role="user", content=f"Word{n} costs {n} dollars") for n in range(3)], trajectory="t")
+    return settings
+
+
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, puts: int) -> None:
+    """Let the server go away at a put."""
+    put, done = ServerStore.put, []
+
+    def then_gone(self: ServerStore, records: Any) -> None:
+        done.append(1)
+        if len(done) > puts:
+            raise StoreUnavailableError("the server has gone")
+        put(self, records)
+
+    monkeypatch.setattr(ServerStore, "put", then_gone)
+
+
+@pytest.mark.parametrize("puts", [0, 1])
+def test_an_interrupted_reindexing_onto_a_new_collection_is_refused_until_it_is_finished(
+    server: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, puts: int
+) -> None:
+    with monkeypatch.context() as patched:
+        interrupt_after(patched, puts)
+        with pytest.raises(StoreUnavailableError):
+            reindex_memory(server.url, collection="new/one", **settings)
+    for tenant in ("ann", "bob"):
+        with pytest.raises(StoreError, match=r"'new/one' .* does not hold all of this memory") as refused:
+            open_memory(server.url, collection="new/one", tenant=tenant, **settings)
+        assert "stitch reindex" in refused.value.hint
+    with open_memory(server.url, collection="old", tenant="ann", **settings) as old:
+        assert len(old.search("What costs 2 dollars?").hits) == 3
+        old.add(Step(role="user", content="Word3 costs 3 dollars"), trajectory="t")
+    done = reindex_memory(server.url, collection="new/one", **settings)
+    assert (done.snippets, done.written) == (7, 7 - 3 * puts)
+    with open_memory(server.url, collection="new/one", tenant="ann", **settings) as new:
+        assert new.verify() == (4, 4, ())
+    assert not [path.name for path in Path(settings["journal"]).iterdir() if path.name.startswith("building")]
+
+
+def test_a_collection_that_holds_nothing_of_a_memory_is_refused(server: Any, settings: dict[str, Any]) -> None:
+    with pytest.raises(StoreError, match=r"'other' .* holds nothing of this memory") as refused:
+        open_memory(server.url, collection="other", tenant="ann", **settings)
+    assert "stitch reindex" in refused.value.hint
+    assert reindex_memory(server.url, collection="other", **settings).written == 6
+    with open_memory(server.url, collection="other", tenant="bob", **settings) as memory:
+        assert memory.status().snippets == 3
+
+
+def test_a_collection_that_serves_goes_on_to_serve_when_reindexing_it_is_interrupted(
+    server: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
+        first = next(memory._store.scroll("ann"))
+        memory._store.delete("ann", [first.id])
+    with monkeypatch.context() as patched:
+        interrupt_after(patched, 0)
+        with pytest.raises(StoreUnavailableError):
+            reindex_memory(server.url, collection="old", **settings)
+    with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
+        assert len(memory.search("What costs 2 dollars?").hits) == 2
+    assert reindex_memory(server.url, collection="old", **settings).written == 1
