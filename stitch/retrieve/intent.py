@@ -18,18 +18,20 @@ from stitch.core import (
     FilterSelector,
     Label,
     LabelInventory,
+    LabelKind,
     RetrievalResult,
     ScoredSnippet,
     SearchRequest,
     Selection,
     SnippetStore,
+    density,
     snippet_id,
 )
 from stitch.errors import InputError
 from stitch.retrieve.budget import TokenCounter
 from stitch.retrieve.exchanges import join_exchanges
 from stitch.retrieve.explain import WhyNot, explain_rank
-from stitch.retrieve.leanings import POOL, lean, named_speakers, read_leanings
+from stitch.retrieve.leanings import POOL, decides, lean, named_speakers, read_leanings
 from stitch.retrieve.question import read_question
 from stitch.retrieve.searching import Similarity, result, scored
 from stitch.retrieve.weighing import weigh
@@ -153,20 +155,36 @@ class IntentRetriever:
         leanings, question = read_leanings(request), read_question(request.query)
         if selection.weighed:
             return lean(leanings, weigh(question, first(max(k, POOL)), vocabulary))[:k]
-        if question.subjects:
-            return join_exchanges(question, lean(leanings, first(max(k, POOL))))[:k]
-        hits = first(max(k, POOL) if leanings else k)
-        if not leanings:
+        deciding = frozenset([vocabulary.canonical_label(_DECIDE)]) & labels if request.intent_filter is None else None
+        widely = bool(leanings or deciding or question.subjects)
+        hits = first(max(k, POOL) if widely else k)
+        if not widely:
             if not named_speakers(leanings.text, {hit.snippet.role for hit in hits}):
                 return hits
             hits = first(max(k, POOL))
-        return lean(leanings, hits)[:k]
+        if deciding:
+            weights = self._weights(labels, inventory)
+            hits = [_as_decision(hit, deciding, count=self._count(selection), weights=weights) for hit in hits]
+        return join_exchanges(question, lean(leanings, hits))[:k]
 
     def _count(self, selection: Selection) -> DensityCount:
         return DensityCount.KINDS if selection.lists_names else self._density
 
     def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
         return {label: informativeness(label, inventory) for label in labels} if self._informative else None
+
+
+_DECIDE = Label(LabelKind.EVENT_TYPE, "decide")
+
+
+def _as_decision(
+    hit: ScoredSnippet, deciding: frozenset[Label], *, count: DensityCount, weights: Mapping[Label, float] | None
+) -> ScoredSnippet:
+    """The hit, ranked as if it had the label if its words decide: few decisions are labeled so."""
+    if deciding <= hit.matched or not decides(hit.snippet):
+        return hit
+    matched = hit.matched | deciding
+    return hit._replace(density=density(matched, count=count, weights=weights), matched=matched)
 
 
 _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"

@@ -169,7 +169,7 @@ def _decisions(leanings: Leanings, hits: Sequence[ScoredSnippet]) -> list[tuple[
         # As it was said, too: "the third hotel" says what "Briareus Inn" does not.
         number: asked.intersection(content_stems(_said_of(hit.snippet)))
         for number, hit in enumerate(hits)
-        if _ACTS.intersection(hit.snippet.intent.event_types) or _DECIDES.search(hit.snippet.text[:_READ_CHARS])
+        if _ACTS.intersection(hit.snippet.intent.event_types) or decides(hit.snippet)
     }
     said = Counter(term for own in about.values() for term in own)
     told = {number: sum(math.log((len(about) + 1) / said[term]) for term in own) for number, own in about.items()}
@@ -177,6 +177,11 @@ def _decisions(leanings: Leanings, hits: Sequence[ScoredSnippet]) -> list[tuple[
     on_it = [number for number in _in_time(hits) if best and told.get(number, 0.0) >= _ON_THE_MATTER * best]
     stands = on_it[-1:] if leanings.order > 0 else on_it[:1]
     return [(_DECISION if number in stands else _DECISION / 2, number) for number in on_it]
+
+
+def decides(snippet: MemorySnippet) -> bool:
+    """Whether a step makes or revises a decision in so many words, whatever its labels."""
+    return _DECIDES.search(snippet.text[:_READ_CHARS]) is not None
 
 
 def _said_of(snippet: MemorySnippet) -> str:
