@@ -22,6 +22,8 @@ _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]+"
 )
 _BLANKS = re.compile(r"\s+")
+_CLEAN = re.compile(r"[a-zA-Z0-9,.'&-]+(?: [a-zA-Z0-9,.'&-]+)*")
+"""What most labels are, and nothing has to be taken out of."""
 
 
 class LabelKind(str, Enum):
@@ -52,6 +54,8 @@ def clean_label(value: str) -> str:
     Labels are made from untrusted text and go back into prompts, so markup, control characters, turned directions and
     signs that nobody sees are removed and the length is bounded. May return an empty string: then there is no label.
     """
+    if len(value) <= MAX_LABEL_CHARS and _CLEAN.fullmatch(value):
+        return value
     seen = value if value.isascii() else _INVISIBLE.sub("", value)
     cleaned = _BLANKS.sub(" ", _NOT_IN_LABELS.sub(" ", seen)).strip()
     if len(cleaned) > MAX_LABEL_CHARS:

@@ -60,8 +60,9 @@ class WordPieces:
 
     def _by_words(self, text: str) -> list[int]:
         found: list[int] = []
+        known = self._words.get
         for word in _WORD.findall(text.lower()):
-            tokens = self._words.get(word)
+            tokens = known(word)
             found += self._pieces(word) if tokens is None else tokens
         return found
 
@@ -90,5 +91,5 @@ class WordPieces:
             self._by_word
             and text.isascii()
             and _CONTROL.search(text) is None
-            and not any(token in text for token in self._special)
+            and not any(map(text.__contains__, self._special))
         )
