@@ -24,6 +24,10 @@ BATCH_STEPS = 512
 LIVE_STEPS = 50_000
 """How many steps the trajectories kept ready have at most, together: a labeling remembers a kilobyte a step or so."""
 
+_CHECKPOINT_BYTES = 4096
+"""A checkpoint waits for so many bytes of the last one a step: however much a trajectory remembers, saving it costs no
+more a step than storing it."""
+
 _LONG_STEPS = 10_000
 _UNKNOWN = -1
 
@@ -47,6 +51,8 @@ class IngestState:
     """How many steps are labeled, all of which the session has taken in; -1 if the journal has to be asked."""
     saved: int = 0
     """How many it had taken in at the last checkpoint."""
+    saved_bytes: int = 0
+    """The length of what the session remembered then."""
     inventory: LabelInventory = field(default_factory=LabelInventory)
     """The label space when it was last asked for."""
     inventoried: int = 0
@@ -101,7 +107,8 @@ class LiveStates:
                     before = state.position
                     try:
                         yield state
-                        if state.position - state.saved >= self._checkpoint_steps:
+                        wait = max(self._checkpoint_steps, state.saved_bytes // _CHECKPOINT_BYTES)
+                        if state.position - state.saved >= wait:
                             self._save(state)
                     except BaseException:
                         state.session, state.position = None, _UNKNOWN  # whatever it was, the journal knows better
@@ -117,6 +124,7 @@ class LiveStates:
             if checkpoint and checkpoint.labeler == self._labeler.name:
                 session: LabelSession = self._labeler.begin(state.trajectory, checkpoint.session)
                 state.saved, state.inventory = checkpoint.position, checkpoint.inventory
+                state.saved_bytes = len(checkpoint.session)
             else:
                 session = self._labeler.begin(state.trajectory)
                 state.saved, state.inventory = 0, LabelInventory()
@@ -231,7 +239,7 @@ class LiveStates:
             inventory = self._inventory_now(state)
             checkpoint = Checkpoint(self._labeler.name, state.position, state.session.save(), inventory)
             self._journal.save_checkpoint(state.tenant, state.trajectory, checkpoint)
-            state.saved = state.position
+            state.saved, state.saved_bytes = state.position, len(checkpoint.session)
 
 
 def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:

@@ -277,3 +277,21 @@ def test_a_union_that_is_brought_up_to_date_is_the_one_that_would_be_made_anew(
         whole = unite(parts[name] for name in sorted(parts))
         assert union.update(changed) == whole
         assert union.update({}).model_dump() == whole.model_dump()
+
+
+def test_what_remembers_much_is_saved_the_more_seldom(worlds: Make, steps: Make) -> None:
+    class Heavy(ScriptedLabeler):
+        def begin(self, trajectory: str, saved: bytes | None = None) -> Any:
+            session = super().begin(trajectory, saved)
+            save = session.save
+            session.save = lambda: save() + b" " * 10 * 4096  # type: ignore[method-assign]
+            return session
+
+    world = worlds(labeler=Heavy(), checkpoint_steps=2)
+    saved = []
+    for step in steps(15):
+        world.add(step)
+        checkpoint = world.journal.checkpoint("a", "t")
+        saved.append(checkpoint.position if checkpoint else 0)
+    assert sorted(set(saved)) == [0, 2, 12], "ten steps for ten times 4096 bytes"
+    assert world.inventory() == worlds(labeler=Heavy(), journal=world.journal).inventory()
