@@ -52,6 +52,16 @@ _FACTS = tuple(
 )
 """Ways to ask for one fact of a thing that is named, and the class of the fact; its values are known by their form."""
 
+_NAMES_OF_SEVERAL_WORDS = r"(?P<name>(?-i:[A-Z])[\w'’&.-]*(?: (?:of |the |de |and |& )*(?-i:[A-Z])[\w'’&.-]*)+)"
+_ASKS_OF_A_THING = tuple(
+    re.compile(form.replace("NAME", _NAMES_OF_SEVERAL_WORDS), re.IGNORECASE)
+    for form in (
+        r"\b(?:what|which)(?:['’]s| is| are| was| were) the (?:[\w-]+ ){1,3}(?:of|for|at) (?:the )?NAME",
+        r"\bhow [\w-]+ (?:is|are|was|were) (?:the )?NAME",
+    )
+)
+"""Ways to ask for any other fact of it; a name of one word may be that of a speaker."""
+
 _OPERATIONS = (
     (cue("chosen|chose|choose|picked|selected|settled|decided|final|finally|finished|in the end|went with"), "decide"),
     (cue("why|cause|caused|causes|reasons?"), "explain"),
@@ -156,7 +166,7 @@ class Question:
     facts: frozenset[str]
     """Classes of which it asks for the one value that belongs to something it names."""
     subjects: frozenset[str]
-    """What it names so, folded, words joined by one blank."""
+    """What it asks a fact of, known by its form or not: names, folded, words joined by one blank."""
 
 
 @lru_cache(maxsize=256)
@@ -173,6 +183,7 @@ def read_question(text: str) -> Question:
     asked_stems = tuple(stem(word) for word in phrases[0].text.split()) if phrases else ()
     other_stems = frozenset(content_stems(rest))
     told = [(match["name"], kind) for form, kind in _FACTS if (match := form.search(text))]
+    things = [match["name"] for form in _ASKS_OF_A_THING if (match := form.search(text))]
     return Question(
         text=text,
         words=tuple(words(text)),
@@ -196,7 +207,7 @@ def read_question(text: str) -> Question:
         verbs=frozenset(map(stem, _done(rest))),
         kind=_kind(asked_stems),
         facts=frozenset(kind for _, kind in told),
-        subjects=frozenset(" ".join(words(name)) for name, _ in told),
+        subjects=frozenset(" ".join(words(name)) for name in [*(name for name, _ in told), *things]),
     )
 
 

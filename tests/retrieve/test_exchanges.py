@@ -1,5 +1,6 @@
 """A question and its answer, taken as one where a fact is asked of something that is named."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,8 +64,14 @@ def test_what_is_no_exchange_about_the_thing_stays_where_it_is() -> None:
     assert order(OTHER, ASKED, hit(6, "agent", "It has 4.0.")) == ["9", "4", "6"]
 
 
+@pytest.mark.parametrize("asked", ["What was the check-in time of the Blue Door Inn?", "How old is Blue Door Inn?"])
+def test_so_it_is_for_facts_that_no_form_tells(asked: str) -> None:
+    assert order(OTHER, ASKED, TOLD, asked=asked)[:2] == ["4", "5"]
+
+
 def test_other_questions_are_left_alone() -> None:
-    for asked in ("Where did we sleep, at the Blue Door Inn?", "What does it cost?"):
+    asked_of_others = "What is the plan for Day 1?", "What is the name of Blue's dog?", "How old is Blue?"
+    for asked in ("Where did we sleep, at the Blue Door Inn?", "What does it cost?", *asked_of_others):
         assert order(OTHER, ASKED, TOLD, asked=asked) == ["9", "4", "5"]
 
 
