@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import SupportsIndex, overload
 
 from stitch.core import Step
 
@@ -62,7 +63,7 @@ class RightOfWay:
 
 
 class InTurns(list[Step]):
-    """Steps of which each is handed out when it is its turn.
+    """Steps of which each is handed out when it is its turn; so are those of a slice.
 
     Args:
         steps: The steps.
@@ -77,3 +78,12 @@ class InTurns(list[Step]):
         for step in super().__iter__():
             self._stand_back()
             yield step
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Step: ...
+    @overload
+    def __getitem__(self, place: slice) -> InTurns: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Step | InTurns:
+        if isinstance(place, slice):
+            return InTurns(super().__getitem__(place), self._stand_back)
+        return super().__getitem__(place)

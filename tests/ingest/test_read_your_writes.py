@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from stitch import open_memory
 from stitch.core import Receipt, Step, StepState
 from stitch.ingest.turns import InTurns, RightOfWay
+from stitch.label.local import LocalLabeler
 from stitch.memory import Memory
 
 
@@ -108,4 +109,16 @@ def test_steps_are_handed_out_in_turn() -> None:
     assert list(turns) == steps
     assert len(asked) == 3
     assert turns[1:] == steps[1:]
+    assert turns[1] == steps[1]
     assert len(turns) == 3
+    assert list(turns[1:]) == steps[1:]
+    assert len(asked) == 5
+
+
+def test_who_labels_locally_stands_back_before_each_step() -> None:
+    asked = list[int]()
+    turns = InTurns(
+        [Step(role="user", content=f"What does ticket {n} cost?") for n in range(5)], lambda: asked.append(1)
+    )
+    assert len(LocalLabeler().begin("t").label(turns)) == 5
+    assert len(asked) >= 5
