@@ -218,3 +218,29 @@ def test_a_person_who_was_told_of_again_and_again_is_remembered_longer() -> None
     for _ in range(3):
         history += [user("What else?"), agent("I don't know.")]
     assert rewritten(*history, last="Where did he go?") == "Where did Larson go?"
+
+
+def test_whom_a_question_asks_for_unnamed_is_found_where_the_answer_tells_of_somebody() -> None:
+    asked = user("What was his style?")
+    for answer in (
+        "Simon's plays are comedies.",
+        "Pauling sued the magazine.",
+        "Pearce was appointed manager of the club.",
+    ):
+        name = answer.split(" ")[0].removesuffix("'s")
+        assert rewritten(asked, agent(answer), last="When was he born?") == f"When was {name} born?"
+
+
+def test_a_person_is_not_the_title_that_holds_the_same_name() -> None:
+    steps = (
+        user("Was he honored?"),
+        agent('They named it "Fred Hampton Day in Chicago".'),
+        user("Why did he get a day?"),
+    )
+    answer = agent("Fred Hampton, who was only 21 years old, made his mark in the city.")
+    assert rewritten(*steps, answer, last="When did he die?") == "When did Fred Hampton die?"
+
+
+def test_the_subject_of_a_sentence_is_she_before_the_places_in_it() -> None:
+    steps = (user("Where was she from?"), agent("Heyer was born in Wimbledon, London. She was named after a king."))
+    assert rewritten(*steps, last="Did she write early?") == "Did Heyer write early?"

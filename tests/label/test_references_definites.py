@@ -131,6 +131,10 @@ def test_a_question_about_something_without_a_name_is_answered_about_that() -> N
     assert told(STAY, user("When does the concert begin?"), agent("It begins at five.")) == "It begins at five."
 
 
+def test_a_name_of_single_letters_is_called_nothing() -> None:
+    assert told(user("I saw X Y today."), agent("The place is full.")) == "The place is full."
+
+
 def test_every_replacement_names_its_antecedent_step() -> None:
     resolver = ReferenceResolver()
     resolver.resolve(STAY.model_copy(update={"id": "first"}), scope="trip")

@@ -149,7 +149,7 @@ class Antecedents:
         parts = set(key.split())
         best: Referent | None = None
         for other, referent in self.referents.items():
-            if key in other or other in key:
+            if (key in other and not referent.titled) or other in key:
                 others = set(other.split())
                 related = parts <= others or (len(others) > 1 and others <= parts)
                 if related and (best is None or referent.salience > best.salience):
@@ -230,8 +230,8 @@ class Antecedents:
 
     def called(self, referent: Referent) -> frozenset[str]:
         """Return the nouns that may stand for the thing, as its name and what was said of it show."""
-        key = name_key(referent.name)
-        return nouns_for(referent.told, last_word=fold_words(key)[-1] if " " in key else "")
+        words = fold_words(name_key(referent.name))
+        return nouns_for(referent.told, last_word=words[-1] if len(words) > 1 else "")
 
     def _strengthen(self, referent: Referent, weight: float) -> None:
         faded = referent.salience * _FADE ** (self.clock - referent.last)

@@ -73,7 +73,12 @@ _ASKED_OF = re.compile(
     r"(?:was|is|were|are|has|had|have|can|could|will|would|should)(?: the)?$",
     re.IGNORECASE,
 )
-_BORN = re.compile(r" (?:is|was) (?:an?|the|one|also|best|well|known|born|named|raised|married|elected)\b")
+_BORN = re.compile(
+    r" (?:is|was) (?:an?|the|one|also|best|well|known|born|named|raised|married|elected)\b|"
+    r" was (?:then |later |also |first |soon )?"
+    r"(?:appointed|accused|arrested|awarded|chosen|convicted|described|educated|engaged|fired|hired|hospitalized|"
+    r"inducted|injured|invited|killed|nominated|offered|promoted|referred|released from|replaced|selected|sentenced|signed|traded|voted)\b"
+)
 _PAST = listed(
     """beat became began bet bit blew bore bought broke brought built came caught chose dealt did drank drew drove dug
     fell fled flew forgot fought found froze gave got grew had heard held hid kept knew laid led left lent let lost
@@ -191,6 +196,7 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
         return None
     if all(word == "of" or _PEOPLE.search(word) for word in words):
         return None
+    before = text[max(0, start - 40) : start].rstrip()
     following = _NEXT_WORD.match(text, end)
     next_word = following.group(1) if following else ""
     says_what = _SAYS_WHAT_AFTER.match(text, end) is not None and _AFTER_OF.search(before) is None
@@ -201,7 +207,8 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
         if _NUMBERED.match(text, end):
             return None
         if opens and (not says_what or name.endswith("ing") or is_verb(name.lower())):
-            common = name.endswith(("ing", "ly")) or (name.endswith("s") and not name.endswith("ss"))
+            ending = name.endswith("ly") or (name.endswith("ing") and (is_verb(name.lower()) or not _moves(text, end)))
+            common = ending or (name.endswith("s") and not name.endswith("ss"))
             if len(name) < 4 or common or is_verb(name.lower()) or not _acts_plainly(text, end):
                 return None
             sure = False
@@ -211,7 +218,7 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
         if next_word and not acts and next_word not in NOT_NAMES and not next_word.endswith(("ed", "ly")):
             return None
     presented = says_what or _PRESENTS.search(before) is not None
-    placed = _PLACED.search(before) is not None or _PLACE.search(name) is not None
+    placed = (_PLACED.search(before) is not None and not text.startswith("'s ", end)) or _PLACE.search(name) is not None
     modifies = len(words) > 1 and (words[0] == "The" or _DETERMINED.search(before) is not None)
     if modifies and next_word and next_word not in NOT_NAMES and not _acts(text, end) and not next_word.endswith("ly"):
         return None
@@ -239,8 +246,11 @@ def _acts(text: str, end: int) -> bool:
 
 def _acts_plainly(text: str, end: int) -> bool:
     """As `_acts`, where a thing would hardly do so: it "grew up", it "was born"."""
-    if _BORN.match(text, end) or _HAS.match(text, end):
-        return True
+    return _BORN.match(text, end) is not None or _HAS.match(text, end) is not None or _moves(text, end)
+
+
+def _moves(text: str, end: int) -> bool:
+    """As `_acts`, by a verb of its own: "sued", not "was"."""
     does = _DOES.match(text, end)
     return does is not None and does["verb"] not in _AUXILIARIES and _acts(text, end)
 

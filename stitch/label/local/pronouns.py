@@ -186,14 +186,16 @@ def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked:
     if not names:
         return
     first, named = names[0]
-    open_ones = {match.group().lower() for match in _PRONOUN.finditer(asked)} if first.acts else set[str]()
+    answers = first.acts or (first.start == 0 and text.startswith("'s ", first.end))
+    open_ones = {match.group().lower() for match in _PRONOUN.finditer(asked)} if answers else set[str]()
     for word in sorted(open_ones & _GENDER.keys()):
         _count(named, word)
+        named.acted += not first.acts
     if not first.acts:
         return
     for match in _PRONOUN.finditer(text, first.end, first.end + _MAX_OBSERVED_CHARS):
         word = match.group().lower()
-        before = {id(referent) for mention, referent in names if mention.start < match.start()}
+        before = {id(referent) for mention, referent in names if mention.acts and mention.start < match.start()}
         if len(before) > 1:
             return
         if word in _GENDER or word == "their":
