@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from stitch.cli.options import json_option, known_trajectory, memory_options, model_options, opened_memory, print_json
-from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
+from stitch.core import MemorySnippet, RetrievalResult, ScoredSnippet, matched_by_kind
 
 
 @click.command()
@@ -105,10 +105,19 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
         matched = ", ".join(value for _, value in sorted(hit.matched)) or "no label"
         lines.append(
             f"{rank:>3}. {_plain(hit.density)} matched ({matched}), similarity {hit.similarity:.2f}"
-            f"  [{snippet.trajectory} step {snippet.step}, {snippet.role}, {snippet.intent.scope or 'no scope yet'}]"
+            f"  [{snippet.trajectory} step {snippet.step}, {snippet.role}, {snippet.intent.scope or 'no scope yet'},"
+            f" {_clocks(snippet)}]"
         )
         lines.append("     " + one_line(snippet.resolved))
     return "\n".join(lines)
+
+
+def _clocks(snippet: MemorySnippet) -> str:
+    """When it happened, if the source says it, and when the memory took it in."""
+    from stitch.retrieve.quoting import clock
+
+    happened = "" if snippet.happened is None else f"{clock(snippet.happened)}, "
+    return f"{happened}recorded {clock(snippet.recorded)}"
 
 
 def one_line(text: str, *, limit: int = 140) -> str:

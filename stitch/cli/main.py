@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "relabel": ("stitch.pipelines.relabel:command", "Label anew in place, as with a model what has local labels."),
     "label": ("stitch.pipelines.labeling:group", "Have windows labeled elsewhere: by a batch API, or by hand."),
     "correct": ("stitch.cli.correct:command", "Put right the labels or the text of a step."),
+    "history": ("stitch.cli.history:command", "List what a step was before its corrections."),
     "optimize": ("stitch.bench.training.command:command", "Compile prompts on examples and corrections."),
     "ledger": ("stitch.cli.ledger:command", "Say what the calls of language models have cost."),
     "forget": ("stitch.cli.forget:group", "Correct steps, retire them from retrieval, or erase them."),

@@ -18,6 +18,8 @@ from stitch.core import StepState
 def command(as_json: bool, state: str | None, **arguments: Any) -> None:
     """Say of each step what has become of it: accepted, labeled, stored, failed (and why), or retired.
 
+    How many secrets of which kind were taken out of it before it was written stands there too, and never which.
+
     \b
     Example:
       stitch receipts --failed --memory trip.memory
@@ -29,6 +31,8 @@ def command(as_json: bool, state: str | None, **arguments: Any) -> None:
         return
     for receipt in receipts:
         reason = f"  {receipt.reason}" if receipt.reason else ""
-        click.echo(f"{receipt.state.value:<8}  {receipt.trajectory}  {receipt.step}{reason}")
+        kinds = ", ".join(f"{taken.kind} {taken.count}" for taken in receipt.redacted)
+        taken_out = f"  taken out: {kinds}" if kinds else ""
+        click.echo(f"{receipt.state.value:<8}  {receipt.trajectory}  {receipt.step}{reason}{taken_out}")
     if any(receipt.state is StepState.FAILED for receipt in receipts):
         click.echo("stitch: failed steps are kept; `stitch retry` tries them again", err=True)

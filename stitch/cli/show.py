@@ -41,7 +41,9 @@ def command(as_json: bool, trajectory: str | None, steps: bool, **arguments: Any
         click.echo(draw_lanes(timeline["scopes"], length=timeline["length"]))
         for step in timeline["steps"]:
             labels = ", ".join([*step["event_types"], *(f"[{name}]" for name in step["entity_types"])])
-            click.echo(f"  {step['position']:>4} {step['role']:<12.12} {step['scope'] or '-'}: {labels}")
+            name = "" if step["step"] == str(step["position"]) else f"  (step {step['step']})"
+            apart = f"  {step['state']}" if step["state"] in ("failed", "retired") else ""
+            click.echo(f"  {step['position']:>4} {step['role']:<12.12} {step['scope'] or '-'}: {labels}{name}{apart}")
             click.echo(f"       {_one_line(step['text'])}")
             for read in step["references"]:
                 since = f", from step {read['antecedent']}" if read["antecedent"] is not None else ""
