@@ -20,9 +20,7 @@ from stitch.cli.options import (
 @click.command()
 @click.argument("step")
 @memory_options
-@click.option(
-    "--trajectory", metavar="ID", help="The trajectory of the step; needed if several have one of this id."
-)
+@click.option("--trajectory", metavar="ID", help="The trajectory of the step; needed if several have one of this id.")
 @json_option
 def command(step: str, *, as_json: bool, trajectory: str | None, **arguments: Any) -> None:
     """List what STEP was before each of its corrections, oldest first: text, labels, until when, and who corrected it.
