@@ -5,24 +5,20 @@ What a record knows of the whole trajectory goes to the metadata of its first st
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
-
-import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.exchanges import is_system
 from stitch.sources.fields import GOLD_FIELDS, Row, is_message, oldest_first, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import arguments_of, text_of
+from stitch.sources.spoken import called_in
 
 Reading = Iterator["Row | StepRejectedError"]
 
 _WORDS = ("content", "message", "text", "instructions", "transcript", "result", "prompt", "summary", "description")
-_CALL_CHARS, _CALLS = 20_000, 200
-"""The longest text that is parsed for calls: a parser of Python can be made to break by what is nested deeper."""
 
 
 def conversation(
@@ -64,7 +60,8 @@ def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
     words = next((key for key in _WORDS if isinstance(record.get(key), str)), "")
     said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
     metadata = {key: value for key, value in rest.items() if key != words and value is not None}
-    return {"role": kind, "content": said, "metadata": metadata}
+    heard = "input_audio_transcription" in kind and words == "transcript"  # the user's voice, as it was understood
+    return {"role": "user" if heard else kind, "content": said, "metadata": metadata}
 
 
 def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
@@ -168,7 +165,7 @@ def open_hands(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     made = record.get("tool_call")
     if about and isinstance(made, Mapping) and made.get("arguments"):  # the call as the model made it
         rest["action"], arguments = rest.get("action", dict(about)), dict(arguments_of(made["arguments"]))
-        rest.pop("tool_call", None)
+        rest["tool_call"] = {key: value for key, value in made.items() if key not in ("name", "arguments")}
     if action in ("message", "system") or (not action and message):
         key = "content" if arguments.get("content") else None
         spoken: Any = arguments.pop(key) if key else message
@@ -353,25 +350,6 @@ def _calls_of(result: Any) -> Iterator[dict[str, Any]]:
             yield {"role": "assistant", "content": text_of(entry)}
 
 
-def called_in(text: str) -> list[dict[str, Any]]:
-    """The calls in a text that is calls in the form of Python, such as `[cd(folder="x"), ls()]`; else none."""
-    if len(text) > _CALL_CHARS or not text.rstrip().endswith((")", "]")) or text.count("(") > _CALLS:
-        return []
-    try:
-        body = ast.parse(text.strip(), mode="eval").body
-        nodes = body.elts if isinstance(body, ast.List | ast.Tuple) else [body]
-        calls = []
-        for node in nodes:
-            if not isinstance(node, ast.Call):
-                return []
-            arguments = {str(number): ast.literal_eval(value) for number, value in enumerate(node.args)}
-            arguments |= {str(given.arg): ast.literal_eval(given.value) for given in node.keywords}
-            calls.append({"name": ast.unparse(node.func), "arguments": orjson.loads(orjson.dumps(arguments))})
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return []
-    return calls
-
-
 def web_trajectory(record: Mapping[str, Any]) -> Reading:
     """A browsing trajectory: the intent, then pages and actions in turn."""
     yield {
@@ -386,8 +364,24 @@ def web_trajectory(record: Mapping[str, Any]) -> Reading:
             rest = {key: value for key, value in entry.items() if key != "action"}
             yield {"role": "assistant", "content": text_of(entry["action"]), "metadata": rest}
         else:
-            rest = {key: value for key, value in entry.items() if key != "axtree"}
-            yield {"role": "tool", "tool_name": "browser", "content": text_of(entry.get("axtree")), "metadata": rest}
+            field = next((name for name in ("axtree", "observation", "html", "text") if entry.get(name)), "axtree")
+            seen = text_of(entry.get(field))
+            rest = {key: value for key, value in entry.items() if key != field}
+            yield {"role": "tool", "tool_name": "browser", "content": seen, "metadata": rest}
+
+
+def web_actions(record: Mapping[str, Any]) -> Reading:
+    """A task on a web site and the operations that did it."""
+    yield {"role": "user", "content": text_of(record["confirmed_task"]),
+           "metadata": {"trajectory": about_trajectory(record, "actions", "confirmed_task")}}  # fmt: skip
+    for entry in record["actions"]:
+        operation = entry.get("operation") if isinstance(entry, Mapping) else None
+        if not isinstance(operation, Mapping):
+            yield StepRejectedError("action has no field 'operation'")
+            continue
+        call = _tool_call(str(operation.get("op") or "action"), operation)
+        yield {"role": "assistant", "content": "", "tool_calls": (call,),
+               "metadata": {key: value for key, value in entry.items() if key != "operation"}}  # fmt: skip
 
 
 def _tool_call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,10 +37,10 @@ def messages_of(record: Any) -> list[Any]:
             asked += [system[1], *said] if system and said and not is_system(said[0]) else said
     asked += _asked_in(record)
     replies = _replies_in(record, asked=bool(asked))
-    if not asked and not replies and isinstance(record.get("inputs"), Mapping) and record.get("outputs"):
+    if not replies and isinstance(record.get("inputs"), Mapping) and record.get("outputs"):
         # An example of a data set: what is given and what is expected, under names of its own.
-        return [{"role": "user", "content": _only(record["inputs"])},
-                {"role": "assistant", "content": _only(record["outputs"])}]  # fmt: skip
+        given = asked or [{"role": "user", "content": _only(record["inputs"])}]
+        return [*given, {"role": "assistant", "content": _only(record["outputs"])}]  # fmt: skip
     return [*asked, *replies]
 
 

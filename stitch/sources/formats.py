@@ -316,6 +316,7 @@ def _is_session_head(record: Any) -> bool:
     """Whether it is what a coding agent's session file begins with, or a mark in it."""
     return isinstance(record, Mapping) and (
         isinstance(record.get("record_type"), str)
+        or {"working_dir", "message_count"} <= record.keys()
         or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
             and "role" not in record)
     )  # fmt: skip
@@ -347,7 +348,7 @@ _LISTS = (
     "messages", "steps", "events", "turns", "conversation", "conversations", "dialogue", "dialog", "chat", "history",
     "chat_messages", "transcript", "utterances", "trajectory", "traj", "trace", "log", "logs", "items", "interactions",
     "data", "rows", "results", "simulations", "trajectories", "runs", "spans", "sessions", "episodes", "records",
-    "tasks", "samples", "examples", "child_runs", "threads",
+    "tasks", "samples", "examples", "child_runs", "threads", "chunks",
 )  # fmt: skip
 _MAX_DEPTH, _FIRST = 4, 3
 """How deep, and among how many entries of a list, what is known is looked for."""
@@ -396,12 +397,16 @@ def _is_memory_step(record: Any) -> bool:
     if not isinstance(record, Mapping):
         return False
     step = "step_number" in record and ("model_output" in record or "observations" in record)
-    return step or {"task", "task_images"} <= record.keys() or list(record) == ["system_prompt"]
+    alone = [name for name in record if name != "step_type"] == ["system_prompt"]
+    return step or {"task", "task_images"} <= record.keys() or alone
 
 
 def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     first, *others = _inside(record)
     rest = {key: value for key, value in record.items() if key not in others}
+    if (system := system_of(rest)) is not None:
+        yield from _list([system[1]], reading)
+        rest.pop(system[0])
     yield from _within(rest, first, [record[first]], reading)
     for other in others:
         named = next((str(record[name]) for name in _IDS if isinstance(record.get(name), str | int)), None)
@@ -460,6 +465,7 @@ _IDS = (
     "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
 )  # fmt: skip
 
+_LIVE = ("setup", "setupComplete", "clientContent", "serverContent", "toolCall", "toolResponse", "realtimeInput")
 _TREES = ("message_tree_id", "id")
 
 FORMATS: tuple[Format, ...] = (
@@ -478,6 +484,15 @@ FORMATS: tuple[Format, ...] = (
     Format("mini-SWE-agent", lambda r: _with_list("messages")(r) and (
         str(r.get("trajectory_format")).startswith("mini-swe-agent") or _with("mini_version")(r.get("info"))),
            _one(sessions.mini_swe_agent, "instance_id"), whole=True),
+    Format("item of a stream", _with(item=dict, type=str), _one(sessions.item_line, "thread_id")),
+    Format("Cursor bubble", lambda r: _with("bubbleId")(r) and r.get("type") in (1, 2), _one(sessions.cursor_bubble)),
+    Format("LangGraph update", lambda r: isinstance(r, Mapping) and len(r) == 1 and _with_list("messages", of="type")(
+        next(iter(r.values()))), _one(frameworks.node_update)),
+    Format("numbered thoughts", lambda r: _with(trajectory=dict)(r) and "thought_0" in r["trajectory"],
+           _one(frameworks.numbered_thoughts, "id"), whole=True),
+    Format("CrewAI task", _with("task_name", agent=str, task=str), _one(frameworks.crew_task)),
+    Format("Gemini live message", lambda r: isinstance(r, Mapping) and next(iter(r), "") in _LIVE,
+           _one(frameworks.live_message)),
     Format("Assistants run step", _with(step_details=dict), _one(frameworks.run_step, "thread_id")),
     Format("Pydantic AI message", _with_list("parts", of="part_kind"), _one(frameworks.typed_parts)),
     Format("LangChain agent run", _with_list("intermediate_steps"), _one(frameworks.agent_run, "id"), whole=True),
@@ -489,7 +504,8 @@ FORMATS: tuple[Format, ...] = (
     Format("OpenHands event", _is_open_hands, _open_hands),
     Format("OpenHands run", _has_events, _one(agents.open_hands_history, "instance_id", "id"), whole=True),
     Format("SWE-agent .traj", lambda r: (_with_list("history", of="role")(r) and "agent" in r["history"][0])
-           or _with_list("trajectory", of="observation")(r), _one(agents.swe_agent, "instance_id"), whole=True),
+           or (_with_list("trajectory", of="observation")(r) and "intent" not in r),
+           _one(agents.swe_agent, "instance_id"), whole=True),
     Format("Who&When log", lambda r: _with_list("history", of="role")(r)
            and (any(name in r for name in ("mistake_step", "mistake_agent", "mistake_reason", "question_ID"))
                 or ("question" in r and all(_with("role", "name")(m) for m in r["history"]))),
@@ -506,6 +522,8 @@ FORMATS: tuple[Format, ...] = (
            _one(agents.web_trajectory, "task_id", plain=True), whole=True),
     Format("run of another tracer", lambda r: run_of(r) is not None,
            lambda r, reading: reading.traces.named_run(run_of(r) or {})),
+    Format("web actions", lambda r: _with_list("actions", of="operation")(r) and "confirmed_task" in r,
+           _one(agents.web_actions, "annotation_id", plain=True), whole=True),
     Format("exchange with a model", is_exchange, _exchange, whole=True),
     Format("chat messages", _with_list("messages"), _conversation("messages", *_IDS), whole=True),
     Format("chat export", lambda r: _with(mapping=dict)(r) and all(map(_with("message"), r["mapping"].values())),
@@ -525,8 +543,12 @@ FORMATS: tuple[Format, ...] = (
     Format("thought, action and observation", lambda r: _with("action")(r) and any(
         name in r for name in ("observation", "thought", "action_input", "obs")), _step),
     Format("coding-agent session event", _is_session_event, _one(sessions.session_line, "sessionId")),
+    Format("session trace", lambda r: _with(trace=dict)(r) and ("sessionId" in r or "session_id" in r),
+           _one(sessions.session_trace, "sessionId", "session_id")),
     Format("coding-agent session head", _is_session_head, _head),
     Format("list of messages", lambda r: isinstance(r, list) and bool(r) and is_message(r[0]), _list, whole=True),
+    Format("dialogue without speakers", lambda r: frameworks.dialogue_of(r) is not None,
+           _one(frameworks.turns_without_speakers, *_IDS), whole=True),
     Format("such records by name", _is_by_name, _by_name),
     Format("list of such records", lambda r: _part_of(r) is not None, _wrapped),
     Format("such a record inside another", lambda r: bool(_inside(r)), _holder),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stitch.sources.agents import Reading, about_trajectory, event
-from stitch.sources.fields import Row
+from stitch.sources.agents import Reading, about_trajectory, conversation, event
+from stitch.sources.fields import Row, is_message, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
 
@@ -126,3 +126,90 @@ def message_tree(record: Mapping[str, Any], reader: MessageReader) -> Reading:
             if about:
                 row["metadata"], about = {**row["metadata"], "trajectory": about}, None
             yield row
+
+
+def node_update(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """What a node of a graph has added to its state: the messages that it says."""
+    (node, update), *_ = record.items()
+    about = {"node": node, **update}
+    yield from conversation(about, update["messages"], reader, field="messages")
+
+
+def numbered_thoughts(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A run of DSPy's ReAct: its thoughts, tools and observations are numbered fields, its outputs stand beside."""
+    steps = record["trajectory"]
+    about: dict[str, Any] | None = about_trajectory(record, "trajectory")
+    number = 0
+    while f"thought_{number}" in steps or f"tool_name_{number}" in steps:
+        named, observed = steps.get(f"tool_name_{number}"), steps.get(f"observation_{number}")
+        calls = [] if named is None else [{"name": named, "arguments": steps.get(f"tool_args_{number}")}]
+        for row in reader.rows({"role": "assistant", "content": steps.get(f"thought_{number}"), "tool_calls": calls}):
+            if about:
+                row["metadata"], about = {**row["metadata"], "trajectory": about}, None
+            yield row
+        if observed is not None:
+            yield {"role": "tool", "tool_name": str(named or "tool"), "content": text_of(observed), "metadata": {}}
+        number += 1
+    outputs = {key: value for key, value in record.items() if key != "trajectory" and isinstance(value, str)}
+    if outputs:
+        yield {"role": "assistant", "content": "\n".join(outputs.values()), "metadata": {"outputs": list(outputs)}}
+
+
+def crew_task(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A line of the log of a crew: what an agent is to do, or what it has done."""
+    said = "output" if record.get("output") else "task"
+    rest = {key: value for key, value in record.items() if key not in (said, "timestamp", "agent")}
+    yield {"role": str(record["agent"]).strip() if said == "output" else "task", "content": text_of(record.get(said)),
+           "timestamp": record.get("timestamp"), "metadata": {**rest, "agent": record["agent"]}}  # fmt: skip
+
+
+def live_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A message between a program and Gemini's live interface."""
+    (kind, said), *others = record.items()
+    rest = dict(others)
+    inner = said if isinstance(said, Mapping) else {}
+    turns = list(inner.get("turns") or ())
+    if isinstance(inner.get("modelTurn"), Mapping):
+        turns.append({"role": "model", **inner["modelTurn"]})
+    if isinstance(inner.get("functionCalls"), list):
+        turns.append({"role": "model", "parts": [{"functionCall": call} for call in inner["functionCalls"]]})
+    if isinstance(inner.get("functionResponses"), list):
+        turns.append({"role": "user", "parts": [{"functionResponse": done} for done in inner["functionResponses"]]})
+    if turns:
+        about = {key: value for key, value in inner.items() if key not in _LIVE}
+        yield from conversation({**rest, **about}, turns, reader, field="turns")
+    elif system := system_of(inner):
+        for row in reader.rows(system[1]):
+            yield {**row, "metadata": {**rest, **{key: value for key, value in inner.items() if key != system[0]}}}
+    else:
+        yield event({"type": kind}, {**rest, **inner})
+
+
+_LIVE = ("turns", "modelTurn", "functionCalls", "functionResponses")
+
+
+def turns_without_speakers(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A dialogue that says what is said and not by whom: two speak in turn."""
+    field = dialogue_of(record) or ""
+    about: dict[str, Any] | None = about_trajectory(record, field)
+    for number, said in enumerate(record[field]):
+        words = said if isinstance(said, Mapping) else {"text": said}
+        for row in reader.rows({"role": f"speaker {number % 2 + 1}", **words}):
+            if about:
+                row["metadata"], about = {**row["metadata"], "trajectory": about}, None
+            yield row
+
+
+def dialogue_of(record: Any) -> str | None:
+    """The field under which a record keeps such a dialogue."""
+    if not isinstance(record, Mapping):
+        return None
+    for name in ("dialog", "dialogue", "utterances", "turns", "conversation", "log"):
+        turns = record.get(name)
+        if isinstance(turns, list) and len(turns) > 1 and (
+            all(isinstance(said, str) for said in turns)
+            or all(isinstance(said, Mapping) and isinstance(said.get("text"), str) and not is_message(said)
+                   and "type" not in said for said in turns)
+        ):  # fmt: skip
+            return name
+    return None

@@ -37,8 +37,10 @@ from stitch.sources.parts import (
     beyond_texts,
     calls_beside,
     calls_in,
+    document_given,
     document_of,
     has_parts,
+    identity_of,
     is_call,
     kind_of,
     plain_part,
@@ -47,12 +49,16 @@ from stitch.sources.parts import (
     text_of,
     words_of,
 )
+from stitch.sources.spoken import spoken_calls
 
 _UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
+_THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _LAST = ""
 """Under this id stands the tool that was called last: an observation answers it and names none."""
 _CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("text", str))
 """Where the words of a content stand that is an object."""
+_CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
+"""Who calls no tools in words of their own; agents have names of any kind."""
 _REMEMBERED = 32
 
 
@@ -102,9 +108,9 @@ class MessageReader:
         if "role" in fields:
             kind = None
         if kind == "call":
-            yield from self._called(fields)
+            yield from self._called(dict(plain_part(fields)))
         elif kind == "result":
-            yield self.result(fields)
+            yield self.result(plain_part(fields))
         elif kind == "thought":
             yield self._thought(fields)
         else:
@@ -157,9 +163,12 @@ class MessageReader:
                 content = content[inner]
                 if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
                     row["parent"] = answered
-        written = calls_beside(metadata)
+        # A summary repeats the calls that it sums up.
+        written = [] if metadata.get("type") == "ToolCallSummaryMessage" else calls_beside(metadata)
         if not written and said.lower() == "function_call":
             written, content = calls_in(content)
+        if not written and row["role"] not in _CALLED_BY_NOBODY and isinstance(content, str):
+            written = spoken_calls(content)
         telling = _Telling(self, row)
         for call in written:
             telling.call(call)
@@ -172,7 +181,7 @@ class MessageReader:
         observed = metadata.get("observation") if isinstance(metadata.get("observation"), Mapping) else None
         if observed is not None and isinstance(observed.get("results"), list):
             metadata.pop("observation")
-        self._name_result(row, observes=said.lower() == "observation")
+        self._name_result(row, observes=said.lower() in ("observation", "function", "tool"))
         yield from telling.rows(written)
         if observed is not None and isinstance(observed.get("results"), list):
             for result in observed["results"]:
@@ -203,8 +212,8 @@ class MessageReader:
         given = next((name for name in CALL_ARGUMENTS if fields.get(name) is not None), None)
         known = (*CALL_NAMES, given, "call_id", "type", "function")
         rest = {key: value for key, value in fields.items() if key not in known}
-        if fields.get("call_id") is None:
-            rest.pop("id", None)
+        if (identity := identity_of(fields)) is not None:
+            rest = {key: value for key, value in rest.items() if key not in CALL_IDS or value != identity}
         answer = answer_of(fields)
         rest = {key: value for key, value in rest.items() if value is not answer}
         row: Row = {"role": "assistant", "content": "", "tool_calls": (call,), "metadata": metadata_of(rest)}
@@ -238,7 +247,7 @@ class MessageReader:
     def _thought(self, fields: dict[str, Any]) -> Row:
         """A thought that stands as an item of its own; one without words is named by its kind."""
         metadata = metadata_of(fields)
-        texts = [text_of(metadata.pop(name)) for name in ("summary", "content", "text", "thinking") if name in metadata]
+        texts = [text_of(metadata.pop(name)) for name in _THOUGHT if name in metadata]
         said = "\n".join(text for text in texts if text.strip() and text not in ("[]", "{}"))
         row: Row = {"role": "assistant", "content": said or str(fields["type"]), "metadata": metadata}
         return row | {name: value for name in ("timestamp",) if (value := taken(metadata, name)) is not None}
@@ -286,7 +295,7 @@ class MessageReader:
         written = inner[given] if given else None
         if given in ("queries", "code") and not isinstance(written, Mapping):
             written = {given: written}
-        identity = next((call[key] for key in CALL_IDS if call.get(key) is not None), None)
+        identity = identity_of(call)
         try:
             made = ToolCall(name=name, arguments=arguments_of(written), id=None if identity is None else str(identity))
         except ValidationError as error:
@@ -346,7 +355,7 @@ class _Telling:
         part = plain_part(part)
         kind = kind_of(part)
         metadata = self._row["metadata"]
-        if kind == "call" or (kind is None and self._first["role"] == "assistant" and is_call(part)):
+        if kind == "call" or (kind is None and self._first["role"] not in _CALLED_BY_NOBODY and is_call(part)):
             self.call(part)
             if beyond := beyond_call(part):
                 metadata.setdefault("parts", []).append(beyond)
@@ -408,6 +417,8 @@ class _Telling:
         if isinstance(text, Mapping):  # a text with its annotations
             beside = {key: value for key, value in text.items() if key != "value" and value}
             part, text = {**part, **beside, "text": text.get("value")}, text.get("value")
+        if text is None and (given := document_given(part)) is not None:
+            part, text = {**part, "document": {**part["document"], "data": None}}, given
         if text is None and part.get("type") == "refusal":
             text = part.get("refusal")
             part = {"refused": True, **part}

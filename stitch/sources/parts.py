@@ -10,9 +10,9 @@ import orjson
 
 CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "tool", "server_tool")
 CALL_ARGUMENTS = ("arguments", "input", "args", "parameters", "kwargs", "action", "queries", "code")
-CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "callID", "callId", "source_call_id",
-            "id")  # fmt: skip
-RESULT_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID", "callId",
+CALL_IDS = ("call_id", "toolUseID", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "callID", "callId",
+            "source_call_id", "id")  # fmt: skip
+RESULT_IDS = ("toolUseID", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID", "callId",
               "source_call_id", "id")  # fmt: skip
 ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs", "tool_return")
 OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results")
@@ -148,13 +148,13 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list) and content and all(isinstance(part, str | Mapping) for part in content):
-        texts = [part if isinstance(part, str) else part.get("text", _document_in(part)) for part in content]
+        texts = [part if isinstance(part, str) else part.get("text", document_given(part)) for part in content]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(filter(None, texts))
     return orjson.dumps(content).decode()
 
 
-def _document_in(part: Mapping[str, Any]) -> str | None:
+def document_given(part: Mapping[str, Any]) -> str | None:
     """The text of a document that a tool gave, where it stands in an object of its own."""
     document = part.get("document")
     said = document.get("data") if isinstance(document, Mapping) else None
@@ -173,11 +173,18 @@ def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """What a call says beside its name, arguments, id and result."""
     said = ("type", "function", "index", "toolCall", *OWN_ANSWERS, *CALL_NAMES, *CALL_ARGUMENTS, *CALL_IDS)
     rest = {key: value for key, value in call.items() if key not in said and value is not None}
+    if call.get("id") is not None and call["id"] != (own := identity_of(call)) and own is not None:
+        rest["id"] = call["id"]
     taken = next((key for key in CALL_ARGUMENTS if call.get(key) is not None), None)
     rest |= {key: call[key] for key in CALL_ARGUMENTS if key != taken and call.get(key) is not None}
     if isinstance(inner := call.get("toolCall"), Mapping):
         rest |= {key: value for key, value in inner.items() if key not in (*said, "value")}
     return rest
+
+
+def identity_of(call: Mapping[str, Any]) -> Any:
+    """The id by which the result of a call names it."""
+    return next((call[key] for key in CALL_IDS if call.get(key) is not None), None)
 
 
 def answer_of(call: Mapping[str, Any]) -> Any:

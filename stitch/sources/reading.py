@@ -13,6 +13,7 @@ import orjson
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import StepRejectedError
 from stitch.sources.formats import GENERIC_FORM, FileReading, steps_of
+from stitch.sources.streams import is_piece, is_sent, joined, sent_in
 from stitch.sources.tables import delimiter_of, rows_of
 from stitch.sources.texts import conversation_in, speaker_of, speaks
 
@@ -105,13 +106,29 @@ class StepReader:
 
 
 def records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
-    """Yield numbered records: raw lines, or the parsed items of one document that spans the file."""
+    """Yield numbered records: raw lines, or the parsed items of one document that spans the file.
+
+    A reply that was streamed is one record.
+    """
     lines = _numbered_lines(file)
     first = next(lines, None)
     if first is None:
         return
+    if is_sent(first[1]):
+        lines = sent_in(chain([first], lines))
+        first = next(lines, None) or first
+    value = parse(first[1])
+    if is_piece(value):
+        rest = ((number, raw if (said := parse(raw)) is _NO_JSON else said) for number, raw in lines)
+        yield from joined(chain([(first[0], value)], rest))
+    else:
+        yield from _records(first, lines)
+
+
+def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
     value = parse(first[1])
     opens = first[1].lstrip()[:1] in (b"[", b"{")
+    plain = value is _NO_JSON or not isinstance(value, Mapping | list)
     if isinstance(value, list):
         second = next(lines, None)
         rest = chain([second], lines) if second else lines
@@ -120,7 +137,7 @@ def records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
         else:
             yield from enumerate(value, start=1)
             yield from rest
-    elif value is _NO_JSON and (speaks(first[1]) or not opens):
+    elif plain and (speaks(first[1]) or not opens):
         # Where the first line says who speaks, no line waits for another.
         head = [first] if speaks(first[1]) else [first, *islice(lines, _HEAD_LINES)]
         rest = chain(head, lines)
@@ -132,7 +149,7 @@ def records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
             yield from said
         else:
             yield from _prose(rest)
-    elif value is _NO_JSON and not first[1].rstrip().endswith(b"}"):
+    elif value is _NO_JSON:
         # The beginning of a document over several lines, or of a file whose first line is broken.
         remaining = list(lines)
         data = b"".join([first[1], *(line for _, line in remaining)])
@@ -141,8 +158,9 @@ def records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
             yield from enumerate(_items(whole), start=1)
         elif documents := list(_documents(data)):
             yield from documents
-        elif remaining and not any(isinstance(parse(line), Mapping) for _, line in remaining):
-            yield from _cut_off(data, last=remaining[-1][0])
+        elif not any(isinstance(parse(line), Mapping) for _, line in remaining) and (
+                remaining or not first[1].rstrip().endswith(b"}")):  # fmt: skip
+            yield from _cut_off(data, last=(remaining or [first])[-1][0])
         else:
             yield from [first, *remaining]
     else:
@@ -192,7 +210,8 @@ def _cut_off(data: bytes, *, last: int) -> Iterator[tuple[int, Any]]:
             pass
     why = why_unparsable(data)
     stored = f"; the {number} records before that are stored" if number else ""
-    yield last, Unreadable(f"{why}: the JSON document ends or breaks off before line {last + 1}{stored}",
+    known = "" if number else f"; {GENERIC_FORM}"
+    yield last, Unreadable(f"{why}: the JSON document ends or breaks off before line {last + 1}{stored}{known}",
                            text[at:].encode() if number else data)  # fmt: skip
 
 
@@ -231,7 +250,7 @@ def why_unparsable(raw: bytes) -> str:
     """Why a line is no JSON."""
     for mark, what in _BINARY:
         if raw.startswith(mark):
-            return f"not a text but {what}; write it as JSON lines first"
+            return f"not a text but {what}; write it as JSON lines first, {GENERIC_FORM}"
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -11,10 +11,11 @@ from stitch.errors import StepRejectedError
 from stitch.sources.agents import Reading, about_trajectory, conversation, event
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import text_of
+from stitch.sources.parts import arguments_of, text_of
 
 _COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]{0,9}\n(?P<command>.*?)\n?```", re.DOTALL)
 _RETURNED = ("<returncode>", "<output>", "Observation:", "<observation>")
+_PATH = 6
 _USERS = ("task", "user_feedback", "user_feedback_diff")
 
 
@@ -26,7 +27,7 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         return
     outer = {key: value for key, value in record.items() if key not in ("message", "type", "uuid", "parentUuid")}
     moment: Row = {"timestamp": outer.pop("timestamp", None), "session": record.get("sessionId"),
-                   "parent": record.get("parentUuid")}  # fmt: skip
+                   "parent": record.get("parentUuid") or outer.pop("parentId", None)}  # fmt: skip
     if not isinstance(record.get("message"), Mapping):
         yield {**moment, **event(record, outer), **({"id": record["uuid"]} if record.get("uuid") else {})}
         return
@@ -71,6 +72,57 @@ def session_event(record: Mapping[str, Any]) -> Reading:
     yield {"timestamp": record.get("timestamp"), **event({**record, "type": kind}, about)}
 
 
+def session_trace(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """An entry of the trace of a session: it is named by where it stands, and its first text is what it says."""
+    rest = {key: value for key, value in record.items() if key not in ("timestamp", "eventTime")}
+    path, inner = list[str](), record["trace"]
+    while isinstance(inner, Mapping) and len(path) < _PATH:
+        if isinstance(said := inner.get("text"), str) and said:
+            break
+        name, value = next(((key, value) for key, value in inner.items() if isinstance(value, Mapping)), ("", None))
+        if value is None:
+            break
+        path, inner = [*path, str(name)], value
+    said = inner.get("text") if isinstance(inner, Mapping) else None
+    yield {"role": path[-1] if path else "trace", "content": said if isinstance(said, str) and said else text_of(inner),
+           "timestamp": record.get("timestamp") or record.get("eventTime"), "metadata": rest}  # fmt: skip
+
+
+def item_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """An event that brings an item: what was said or done when it is whole, a mark before."""
+    item = record["item"]
+    rest = {key: value for key, value in record.items() if key != "item"}
+    kind = str(item.get("type"))
+    if str(record["type"]).endswith((".started", ".updated", ".added", ".in_progress")):
+        yield from session_event({**rest, "item": item})
+    elif isinstance(item.get("command"), str) and "aggregated_output" in item:
+        taken = ("type", "command", "aggregated_output", "id")
+        call = {"name": kind, "arguments": {"command": item["command"]}, "id": item.get("id"),
+                "output": item["aggregated_output"]}  # fmt: skip
+        yield from reader.rows({**rest, "role": "assistant", "tool_calls": [call],
+                                **{key: value for key, value in item.items() if key not in taken}})  # fmt: skip
+    elif kind == "agent_message":
+        yield from reader.rows({**rest, **item, "role": "assistant"})
+    elif is_message(item):
+        yield from reader.rows({**rest, **item})
+    else:
+        yield from session_event({**rest, **item})
+
+
+def cursor_bubble(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A bubble of a chat in Cursor: 1 is what the user says, 2 what is answered or done."""
+    rest = {key: value for key, value in record.items() if key not in ("type", "text", "toolFormerData", "bubbleId")}
+    timing, tool = record.get("timingInfo"), record.get("toolFormerData")
+    at = timing.get("clientStartTime") if isinstance(timing, Mapping) else None
+    message = {**rest, "id": record["bubbleId"], "role": "user" if record["type"] == 1 else "assistant",
+               "content": record.get("text"), **({"timestamp": at} if at else {})}  # fmt: skip
+    if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
+        beside = {key: value for key, value in tool.items() if key not in ("name", "rawArgs", "result")}
+        call = {"name": tool["name"], "arguments": tool.get("rawArgs"), "result": tool.get("result")}
+        message |= {"tool_calls": [call], "tool": beside}
+    yield from reader.rows(message)
+
+
 def open_code(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A message of OpenCode: what is known of it under `info`, what it says under `parts`."""
     info = dict(record["info"])
@@ -86,6 +138,11 @@ def cline_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     role = "user" if kind in _USERS else "assistant" if kind in ("text", "completion_result", "followup") else kind
     rest = {key: value for key, value in record.items() if key not in ("ts", "text")}
     said = text_of(record.get("text")) or kind.replace("_", " ")
+    used = arguments_of(said) if kind == "tool" else {}
+    if isinstance(used.get("tool"), str):
+        call = {"name": used["tool"], "arguments": {key: value for key, value in used.items() if key != "tool"}}
+        yield from reader.rows({**rest, "timestamp": record.get("ts"), "role": "assistant", "tool_calls": [call]})
+        return
     yield {"role": role, "content": said, "timestamp": record.get("ts"), "metadata": rest}
 
 

@@ -30,6 +30,8 @@ The forms before it are read as well: messages as events of a span (1.28 to 1.36
 OpenLLMetry and OpenInference.
 """
 
+_NESTED = ("messages", "generations", "message", "choices", "output")
+"""Where the messages of what a run is given, or gives, stand."""
 _DEEPEST = 12
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -88,6 +90,8 @@ class TraceReader:
         self._messages = messages
         self.shown: dict[str, set[str]] = {}
         """Digests of the messages that each trace has shown."""
+        self.conversations: dict[str, str] = {}
+        """The conversations of which traces are, where one of their spans has said so."""
 
     def export(self, record: Mapping[str, Any]) -> NamedReading:
         """Read an OTLP export: all its spans, in the order in which they began."""
@@ -104,8 +108,11 @@ class TraceReader:
 
     def named_span(self, span: Mapping[str, Any]) -> NamedReading:
         """As `span`, with the trajectory."""
+        trace, named = str(_trace_id(span) or "trace"), _trace_of(span)
+        if named != trace:
+            self.conversations.setdefault(trace, named)
         for row in self.span(span):
-            yield _trace_of(span), row
+            yield self.conversations.get(trace, named), row
 
     def span(self, span: Mapping[str, Any]) -> Reading:
         """Read one span: the messages of a model call, or the call of a tool with its result."""
@@ -183,6 +190,10 @@ class TraceReader:
         rest = {key: value for key, value in run.items() if key not in told and value is not None}
         about: Row = {"timestamp": run.get("start_time"), "metadata": rest}
         inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
+        for name, side in (("inputs", inputs), ("outputs", outputs)):
+            if isinstance(side, Mapping) and run["run_type"] not in ("tool", "retriever") and _messages_in(side) and (
+                    more := {key: value for key, value in side.items() if key not in _NESTED}):  # fmt: skip
+                rest[name] = more
         trace = str(run.get("trace_id") or run.get("id"))
         if run["run_type"] in ("tool", "retriever"):
             tool = str(run.get("name") or "tool")
@@ -222,7 +233,7 @@ class TraceReader:
 
 
 def _messages_of(
-    span: Mapping[str, Any], attributes: Mapping[str, Any], *, values: bool
+    span: Mapping[str, Any], attributes: dict[str, Any], *, values: bool
 ) -> tuple[list[dict[str, Any]], set[str]]:
     """The messages of a span, and under which attributes they stand; `values` of any kind if there are no messages."""
     messages: list[dict[str, Any]] = []
@@ -255,9 +266,14 @@ def _messages_of(
     if values and not messages:
         for name, role in _VALUES:
             if attributes.get(name) is not None:
-                inner = _messages_in(_parsed(attributes[name]))
+                given = _parsed(attributes[name])
+                inner = _messages_in(given)
+                beside = {key: value for key, value in given.items() if key not in _NESTED} if (
+                    inner and isinstance(given, Mapping) and not is_message(given)) else {}  # fmt: skip
                 messages += inner or [{"role": role, "content": _words_of(_parsed(attributes[name]))}]
                 told.add(name)
+                if beside:
+                    attributes[f"{name} beside"] = beside
     return messages, told
 
 
@@ -430,5 +446,5 @@ def _messages_in(value: Any) -> list[Any]:
         return []
     if is_message(value) and not isinstance(value.get("message"), Mapping):
         return [value]
-    nested = (value.get(name) for name in ("messages", "generations", "message", "choices", "output"))
+    nested = (value.get(name) for name in _NESTED)
     return [message for entry in nested if entry is not None for message in _messages_in(entry)]

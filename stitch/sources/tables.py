@@ -9,6 +9,8 @@ from typing import Any
 _WHO = {"role", "speaker", "from", "sender", "author", "user", "username", "name", "participant", "agent", "who"}
 _WHAT = {"content", "text", "message", "utterance", "value", "body", "msg"}
 _NAMED = {"name": "speaker", "who": "speaker"}
+_PAIRS = ({"prompt", "response"}, {"prompt", "completion"}, {"instruction", "output"}, {"input", "output"},
+          {"query", "response"}, {"question", "response"})  # fmt: skip
 _DELIMITERS = ",\t;"
 
 
@@ -16,7 +18,7 @@ def delimiter_of(header: str) -> str | None:
     """The sign between the columns, if a line is the header of a table that says who speaks and what; else None."""
     for delimiter in _DELIMITERS:
         names = {name.strip().strip('"').casefold() for name in header.split(delimiter)}
-        if names & _WHO and names & _WHAT:
+        if (names & _WHO and names & _WHAT) or any(pair <= names for pair in _PAIRS):
             return delimiter
     return None
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 Lines = Iterable["tuple[int, bytes]"]
 Utterances = Iterator["tuple[int, Any]"]
 
 _BARE = r"(?P<bare>\d[\d/.:,T APMapm\u202f-]{3,30}?)\s+-\s+"
-_CLOCK = r"(?P<clock>(?:\d{4}-\d\d-\d\d[ T])?\d{1,2}:\d\d(?::\d\d)?)\s+(?=<)"
+_LEVELS = "(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)"
+_NEXT_SAYS = rf"(?!{_LEVELS}\b)(?=[^\W\d_][\w .'-]{{0,40}}:\s)"
+_CLOCK = (r"(?P<clock>(?:\d{4}-\d\d-\d\d[ T])?\d{1,2}:\d\d(?::\d\d)?)"
+          rf"(?:\s+(?=<)|[ ]{{1,4}}{_NEXT_SAYS}|\t(?=[^\s\t]{{1,40}}\t))")  # fmt: skip
 _STAMP = rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]\s*|\((?P<round>\d[^)\n]{{3,40}})\)\s*|{_BARE}|{_CLOCK})?"
 _WHO = r"[^\W\d_][\w .'&()/-]{0,60}?"
 _WITHIN = r"\s*(?:[(\[](?P<within>\d[^)\]\n]{2,30})[)\]]\s*)?"
 _BOLD, _NICK = rf"\*\*(?P<who>{_WHO}):?\*\*:?", r"<\s{0,3}[@+%~&]?(?P<nick>[^<>\s]{1,40})>"
 _NAMED, _PHONE = rf"~?(?P<name>{_WHO}){_WITHIN}:", r"(?P<phone>\+\d[\d ()\u00a0-]{5,24}):"
 _PROMPT = r"(?P<prompt>(?i:user|assistant|human|ai|bot|system|you|model))>"
-_SPEAKER = re.compile(rf"{_STAMP}(?:{_BOLD}|{_NICK}|{_NAMED}|{_PHONE}|{_PROMPT})(?=\s|$)")
+_TAB = r"(?<=\t)(?P<tab>[^\s\t]{1,40})(?=\t)"
+_SPEAKER = re.compile(rf"{_STAMP}(?:{_BOLD}|{_NICK}|{_NAMED}|{_PHONE}|{_PROMPT}|{_TAB})(?=\s|$)")
 """How a line of plain text begins that says who speaks: `Ann:`, `[10:04] Ann:`, `1/2/26, 10:04 - Ann:`, `<ann>`."""
 
 _AT = r"(?P<clock>[\d-]{0,10}[ T]?\d{1,2}:\d\d(?::\d\d)?)"
@@ -47,12 +52,14 @@ def speaker_of(line: str) -> dict[str, Any] | None:
     found = _SPEAKER.match(line)
     if found is None:
         return None
-    who = next(filter(None, map(found.group, ("who", "nick", "name", "phone", "prompt")))).strip()
+    who = next(filter(None, map(found.group, ("who", "nick", "name", "phone", "prompt", "tab")))).strip()
     stamp = next(filter(None, map(found.group, ("square", "round", "bare", "clock", "within"))), None)
     if found["phone"] and stamp is None:
         return None
     if found["name"] and stamp is None and not _may_speak(who):
         return None
+    if found["tab"] and not any(sign.isalnum() for sign in who):
+        who = "notice"  # an arrow or a star: somebody came, went or did something
     spoken = {"role": who, "content": line[found.end() :].strip(_LEADING + " \t")}
     return spoken | ({"timestamp": stamp.strip()} if stamp else {})
 
@@ -81,6 +88,8 @@ def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utteranc
         return _utterances(lines, begins=_under_heading)
     if sum(map(bool, map(_TAKE.match, texts))) > 1:
         return _utterances(lines, begins=_take_of)
+    if _commands(texts):
+        return _played(lines)
     if speaks(head[0][1]) or sum(speaks(raw) for _, raw in head) > 1:
         return _utterances(lines, begins=speaker_of)
     return None
@@ -131,6 +140,29 @@ def _under_heading(line: str) -> dict[str, Any] | None:
 def _take_of(line: str) -> dict[str, Any] | None:
     found = _TAKE.match(line)
     return {"role": found["who"].strip(), "content": "", "timestamp": found["at"]} if found else None
+
+
+def _commands(texts: Sequence[str]) -> bool:
+    """Whether a text is a world that answers commands: lines after a `>`, none below another, as a quote's are."""
+    given = [at for at, text in enumerate(texts) if text.startswith("> ")]
+    return len(given) > 1 and given[0] > 0 and all(later - earlier > 1 for earlier, later in pairwise(given)) and (
+        not any(map(speaker_of, texts[given[0] + 1 : given[0] + 2])))  # fmt: skip
+
+
+def _played(lines: Lines) -> Utterances:
+    """The text of such a world: each command, and what the world says then."""
+    number, said = 0, list[str]()
+    for line_number, raw in lines:
+        line = raw.decode("utf-8", "replace").strip()
+        if not line.startswith("> "):
+            number, said = number or line_number, [*said, line]
+            continue
+        if said:
+            yield number, {"role": "environment", "content": "\n".join(said)}
+        number, said = 0, []
+        yield line_number, {"role": "assistant", "content": line[2:]}
+    if said:
+        yield number, {"role": "environment", "content": "\n".join(said)}
 
 
 def _marked(lines: Lines) -> Utterances:

@@ -329,7 +329,7 @@ def test_what_a_model_did_in_a_bfcl_task_is_read(tmp_path):
     logged = one(tmp_path, {"id": "b", "result": [[["ls()"]]], "inference_log": [
         {"begin_of_turn_query": [USER], "step_0": [{"role": "assistant", "content": "ls()"}, {
             "role": "tool", "content": "a.py"}]}]})  # fmt: skip
-    assert brief(logged) == [SAID, ("assistant", "", ("ls",), None), ("tool", "a.py", (), "tool")]
+    assert brief(logged) == [SAID, ("assistant", "", ("ls",), None), ("tool", "a.py", (), "ls")]
 
 
 def test_older_and_other_attributes_of_spans_are_read(tmp_path):

@@ -1,0 +1,166 @@
+"""Replies that were streamed: their pieces, joined to the message that they make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+Records = Iterable["tuple[int, Any]"]
+
+_SENT = (b"data:", b"event:", b"id:", b"retry:", b":")
+_DONE = b"[DONE]"
+
+
+def is_sent(line: bytes) -> bool:
+    """Whether a file that begins with this line is a stream of server-sent events."""
+    return line.startswith((b"data:", b"event:"))
+
+
+def sent_in(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """The records in a stream of server-sent events, line by line."""
+    for number, line in lines:
+        if line.startswith(b"data:"):
+            data = line.removeprefix(b"data:").strip()
+            if data and data != _DONE:
+                yield number, data
+        elif not line.startswith(_SENT):
+            yield number, line
+
+
+def is_piece(record: Any) -> bool:
+    """Whether a record is a piece of a reply: of chat completions, of Anthropic's messages or of Ollama's."""
+    return _stream_of(record) is not None
+
+
+def joined(records: Records) -> Iterator[tuple[int, Any]]:
+    """The records, each reply that came in pieces as one record; a reply that breaks off is what came of it."""
+    stream: tuple[str, str] | None = None
+    began, pieces = 0, list[Mapping[str, Any]]()
+    for number, record in records:
+        of = _stream_of(record)
+        if pieces and (of is None or of[0] != (stream or of)[0] or (of[1] and of[1] != (stream or of)[1])):
+            yield began, _JOINS[stream[0] if stream else ""](pieces)
+            pieces, stream = [], None
+        if of is None:
+            yield number, record
+            continue
+        if not pieces:
+            began, stream = number, of
+        pieces.append(record)
+        if record.get("done") is True or record.get("type") == "message_stop":
+            yield began, _JOINS[of[0]](pieces)
+            pieces, stream = [], None
+    if pieces and stream:
+        yield began, _JOINS[stream[0]](pieces)
+
+
+def _stream_of(record: Any) -> tuple[str, str] | None:
+    """Of which kind of stream, and of which reply in it, a record is a piece."""
+    if not isinstance(record, Mapping):
+        return None
+    if record.get("object") == "chat.completion.chunk" and isinstance(record.get("choices"), list):
+        return "chunks", str(record.get("id"))
+    if (
+        isinstance(record.get("done"), bool)
+        and "created_at" in record
+        and ("message" in record or "response" in record)
+    ):
+        return "parts", str(record.get("model"))
+    if record.get("type") in _BLOCKS and ("index" in record or record.get("type") not in _INDEXED):
+        return "blocks", ""
+    return None
+
+
+_INDEXED = ("content_block_start", "content_block_delta", "content_block_stop")
+_BLOCKS = ("message_start", *_INDEXED, "message_delta", "message_stop", "ping")
+
+
+def _chunks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """A chat completion; each of its choices is one message."""
+    choices: dict[Any, dict[str, Any]] = {}
+    whole: dict[str, Any] = {}
+    for piece in pieces:
+        whole |= {key: value for key, value in piece.items() if key not in ("choices", "object") and value is not None}
+        for choice in piece["choices"]:
+            if not isinstance(choice, Mapping):
+                continue
+            made = choices.setdefault(choice.get("index"), {"message": {}})
+            made |= {key: value for key, value in choice.items() if key != "delta" and value is not None}
+            _grow(made["message"], choice.get("delta"))
+    return {**whole, "object": "chat.completion", "choices": list(choices.values())}
+
+
+def _grow(message: dict[str, Any], delta: Any) -> None:
+    """Add a piece to a message: texts go on, calls by their index, everything else is as it was said last."""
+    if not isinstance(delta, Mapping):
+        return
+    for key, value in delta.items():
+        if key == "tool_calls" and isinstance(value, list):
+            calls = message.setdefault("tool_calls", [])
+            for call in (call for call in value if isinstance(call, Mapping)):
+                known = next((made for made in calls if made.get("index") == call.get("index")), None)
+                if known is None:
+                    calls.append(known := {})
+                inner = known.setdefault("function", {})
+                _grow(inner, call.get("function"))
+                known |= {name: said for name, said in call.items() if name != "function" and said is not None}
+        elif key in ("role", "name", "id") or not isinstance(value, str) or not isinstance(message.get(key), str):
+            if value is not None:
+                message[key] = value
+        else:
+            message[key] += value
+
+
+def _parts(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """A reply of Ollama's: the last piece knows how it ended."""
+    whole = {key: value for piece in pieces for key, value in piece.items() if value is not None}
+    whole["created_at"] = pieces[0].get("created_at")
+    if "response" in whole:
+        whole["response"] = "".join(str(piece.get("response") or "") for piece in pieces)
+    if "message" in whole:
+        message: dict[str, Any] = {}
+        for piece in pieces:
+            said = piece.get("message")
+            if isinstance(said, Mapping):
+                calls = said.get("tool_calls")
+                _grow(message, {key: value for key, value in said.items() if key != "tool_calls"})
+                if isinstance(calls, list):
+                    message.setdefault("tool_calls", []).extend(calls)
+        whole["message"] = message
+    return whole
+
+
+def _blocks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """A message of Anthropic's: its blocks, each with what its deltas add."""
+    message: dict[str, Any] = {}
+    blocks: dict[Any, dict[str, Any]] = {}
+    for piece in pieces:
+        kind, index = piece.get("type"), piece.get("index")
+        if kind == "message_start" and isinstance(piece.get("message"), Mapping):
+            message |= piece["message"]
+        elif kind == "content_block_start" and isinstance(piece.get("content_block"), Mapping):
+            blocks[index] = dict(piece["content_block"])
+        elif kind == "content_block_delta" and isinstance(piece.get("delta"), Mapping):
+            block = blocks.setdefault(index, {"type": "text"})
+            for key, value in piece["delta"].items():
+                if key == "partial_json":
+                    block["json"] = block.get("json", "") + str(value)
+                elif key == "citation":
+                    block.setdefault("citations", []).append(value)
+                elif key != "type" and isinstance(value, str):
+                    block[key] = str(block.get(key) or "") + value
+        elif kind == "message_delta":
+            usage = {**(message.get("usage") or {}), **(piece.get("usage") or {})}
+            message |= {**(piece.get("delta") or {}), **({"usage": usage} if usage else {})}
+    for block in blocks.values():
+        if "json" in block:
+            written = block.pop("json")
+            try:
+                block["input"] = json.loads(written) if written else block.get("input", {})
+            except ValueError:
+                block["input"] = written
+    return {"role": "assistant", **message, "content": list(blocks.values())}
+
+
+_JOINS = {"chunks": _chunks, "parts": _parts, "blocks": _blocks}
