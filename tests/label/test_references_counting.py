@@ -220,3 +220,40 @@ def test_counting_phrases_never_overlap(pieces: list[str]) -> None:
     spans = sorted((found.start, found.end) for found in find_counting(text))
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
     assert all(0 <= start < end <= len(text) for start, end in spans)
+
+
+def test_two_phrases_that_count_come_to_two_things_whatever_stands_between_them() -> None:
+    for between in ("beat", "and", "or rather"):
+        question = f"Would the first restaurant I raised for day 1's breakfast {between} the last restaurant I raised?"
+        assert [found.number for found in find_counting(question)] == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [("It gets 1.5 of 5.", ""), ("I see 3 out of 5.", ""), ("See page 12.", "page 12"), ("It costs 40", "")],
+)
+def test_a_score_is_no_unit(text: str, unit: str) -> None:
+    assert last_unit(text) == unit
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It would not have been my first idea.", "It sits in the former customs quarter.", "That was my last option."],
+)
+def test_what_says_what_something_is_counts_nothing(text: str) -> None:
+    assert list(find_counting(text)) == []
+
+
+def test_a_phrase_may_count_behind_its_verb() -> None:
+    assert asked("What about the restaurant I suggested last for breakfast on day 1?") == (
+        "What about Morning Bell for breakfast on day 1?"
+    )
+    assert list(find_counting("Is it the bistro I mentioned last week?")) == []
+
+
+def test_night_and_stay_are_one_purpose() -> None:
+    before = (("user", "How about Casa Serena for the night?"), ("user", "And Hotel Aurora for our stay?"))
+    assert (
+        asked("What is the second hotel I raised for our stay like?", before=before)
+        == "What is Hotel Aurora for our stay like?"
+    )

@@ -163,3 +163,20 @@ def test_saving_in_between_changes_nothing(steps: list[Step], place: int) -> Non
         if number == place:
             parts = ReferenceResolver.load(json.loads(json.dumps(parts.save())))
         assert whole.resolve(step, scope="trip") == parts.resolve(step, scope="trip")
+
+
+def test_a_turn_to_another_unit_leaves_what_was_spoken_of() -> None:
+    turned = user("Now for day 3, please. I want it to feel unhurried.")
+    assert told(STAY, turned) == turned.content
+    for said in ("It can be slow.", "They close at nine.", "The hotel is full."):
+        assert told(STAY, turned, agent(said)) == said
+
+
+def test_what_is_wished_and_what_is_told_apart_in_the_text_are_no_references() -> None:
+    for said in ("It should not be too far.", "This is about dinner, not lunch, I keep mixing them up."):
+        assert told(STAY, user(said)) == said
+
+
+def test_a_branch_is_not_a_second_thing() -> None:
+    found = user("I found a salon called Rose Garden - Santa Rosa.")
+    assert "and Santa Rosa" not in told(found, agent("They are open."))

@@ -137,6 +137,8 @@ class Antecedents:
     """The one thing that is spoken of, or the two; empty if there are more, or none."""
     topic_at: int = -1
     """When they were last named or pointed at, in steps."""
+    turned: int = -1
+    """When a step last turned to a numbered unit and named nothing, in steps: what was spoken of before is not "it"."""
     unbound: dict[str, int] = field(default_factory=dict)
     """When `he` and `she` first stood for somebody whom nothing had named, in steps."""
 
@@ -212,6 +214,10 @@ class Antecedents:
         most = 1 if passing else _MAX_TOPICS
         if names or passing:
             self.topics, self.topic_at = (list(names) if len(names) <= most else []), self.clock
+
+    def turn(self) -> None:
+        """Take in that a step turned to a numbered unit and named nothing."""
+        self.topics, self.turned = [], self.clock
 
     def current(self) -> Referent | None:
         """Return the one thing that has been spoken of since it was named, if that is not long ago."""
@@ -367,6 +373,7 @@ class Antecedents:
             together=data["together"],
             topics=list(data.get("topics", ())),
             topic_at=data.get("topic_at", -1),
+            turned=data.get("turned", -1),
             unbound=data.get("unbound", {}),
         )
 

@@ -22,9 +22,10 @@ _THINGS = (
     r"(?:list|ideas?|suggestions?|proposals?|options?|choices?|picks?|candidates?|entries|entry|points?|arguments?)"
 )
 _N = rf"(?P<ordinal>{ORDINAL})"
+_NEXT = rf"(?<!\bas )(?<!\bfor )(?<!\bof )(?<!\bin )(?<!\bon )(?:the|my|your|our) (?:{ORDINAL})\b"
 _FRAME = (
-    r"(?P<frame>(?: +(?:as|for|of|in|on|when)\b[^,.?!;\n]{0,70}?"
-    r"(?=\b(?:and|or|but|against|with|to|than|versus|vs\.?) (?:the|my|your|our)\b|[,.?!;\n]|$))?)"
+    rf"(?P<frame>(?: +(?:as|for|of|in|on|when)\b(?:(?!\b{_NEXT})[^,.?!;\n]){{0,70}}?(?=\b{_NEXT}|"
+    r"\b(?:and|or|but|against|with|to|than|versus|vs\.?) (?:the|my|your|our)\b|[,.?!;\n]|$))?)"
 )
 _NO_TIME = r"(?! [a-z]+day\b| (?:night|week|month|year|time)\b)"
 _RAISED_PHRASES = tuple(

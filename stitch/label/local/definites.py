@@ -92,6 +92,12 @@ def _is_one(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tu
     return []
 
 
+def seeks_there(text: str) -> bool:
+    """Whether something is sought "there": then that is an area, and not the thing that is spoken of."""
+    match = re.search(r"\bthere\b", text)
+    return match is not None and _SEEKS_IN.search(text[: match.start()]) is not None
+
+
 def _definite(
     text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]], since: str
 ) -> list[Pointed]:

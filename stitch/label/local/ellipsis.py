@@ -203,6 +203,7 @@ def complete(
     names: Sequence[NameMention],
     focus: Referent | None,
     taken: Sequence[ReferenceRewrite],
+    area: bool,
 ) -> list[ReferenceRewrite]:
     """Return replacements and insertions for what the text leaves out; none where that is unsure.
 
@@ -214,11 +215,12 @@ def complete(
         names: The names in the text.
         focus: The one thing that is spoken of.
         taken: What is replaced already; nothing here overlaps it.
+        area: Whether "there" may be an area that was named.
     """
     found: list[ReferenceRewrite] = []
     for rewrite in (
         *_demonstratives(text, said, role, focus),
-        *_places(text, said),
+        *(_places(text, said) if area else ()),
         *_ones(text, said, role, ask),
         *_anything(text, said, role),
         *(_carried(text, said, role) if not names else ()),

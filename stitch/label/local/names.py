@@ -77,7 +77,8 @@ _BORN = re.compile(
     r" (?:is|was) (?:an?|the|one|also|best|well|known|born|named|raised|married|elected)\b|"
     r" was (?:then |later |also |first |soon )?"
     r"(?:appointed|accused|arrested|awarded|chosen|convicted|described|educated|engaged|fired|hired|hospitalized|"
-    r"inducted|injured|invited|killed|nominated|offered|promoted|referred|released from|replaced|selected|sentenced|signed|traded|voted)\b"
+    r"inducted|injured|invited|killed|nominated|offered|promoted|referred|released from|replaced|selected|sentenced|"
+    r"signed|traded|voted)\b"
 )
 _PAST = listed(
     """beat became began bet bit blew bore bought broke brought built came caught chose dealt did drank drew drove dug

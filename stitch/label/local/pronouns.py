@@ -9,7 +9,7 @@ from typing import NamedTuple
 from stitch.label.local.antecedents import Antecedents, Referent
 from stitch.label.local.language import FUNCTION_WORDS, is_verb, listed, noun_phrases
 from stitch.label.local.mentions import ORGANIZATION_SUFFIX, PLACE_SUFFIX
-from stitch.label.local.names import RELATIONAL_NOUN, NameMention, name_key
+from stitch.label.local.names import RELATIONAL_NOUN, NameMention, last_unit, name_key
 
 _MIN_CONFIDENCE = 0.51
 _MAX_AGE_STEPS = 4
@@ -33,7 +33,8 @@ _EMPTY_IT = re.compile(
     r"[Ii]t(?:'s| is| was| would be| will be| might be| may be|'d be)?(?: \w+ly| also| often| always| best| not| so)? "
     r"(?:worth|important|possible|impossible|necessary|recommended|essential|clear|true|hard|easy|difficult|likely|time|"
     r"raining|snowing|depends|turns out|takes|been|just)\b|"
-    r"[Ii]t is(?=\s*[.,!])|[Ii]t (?:depends|rains|snows|says|matters|does(?:n't| not) matter|"
+    r"[Ii]t is(?=\s*[.,!])|[Ii]t (?:should|must|has to|needs to|ought to)\b|"
+    r"[Ii]t (?:depends|rains|snows|says|matters|does(?:n't| not) matter|"
     r"(?:seems|appears|looks|sounds) (?:that|as|like (?:i|you|we|they|he|she|it|there)))\b|"
     r"[Ii]t(?:'s| is| was| would be|'d be) (?:(?:so |very |really |too |pretty |just |also )?\w+ |"
     r"an? (?:\w+ )?(?:idea|pleasure|shame|thing) )(?:to|that|if|when|how|of you|of him|of her)\b|"
@@ -65,6 +66,7 @@ _NEW_THING = re.compile(
     r"\b(?:an?|another|my|our|your|his|her) [a-z]",
     re.IGNORECASE,
 )
+_CONTRAST = re.compile(r", not [a-z]")
 _ELSEWHEN = re.compile(r"\b(?:last|next) (?:time|night|week|month|year|summer|winter)\b|\bago\b", re.IGNORECASE)
 _ASKED_ABOUT = re.compile(
     r"(?:^|[.?!] |\b(?:[Ww]hen|[Ww]here|[Hh]ow|[Ww]hy) )"
@@ -225,6 +227,7 @@ def choose(
         )
         # A pronoun that was read wrongly would draw the next ones after it.
         old = old or (kind != "person" and not referent.heading and known.clock - referent.named > _MAX_UNNAMED_STEPS)
+        old = old or (kind != "person" and not referent.heading and referent.last < known.turned)
         if strength <= 0 or old or name_key(referent.name) in speakers or not _may_be(referent, kind, known):
             continue
         if gender and not referent.heading:
@@ -297,6 +300,10 @@ def _free(text: str, match: re.Match[str], kind: str, referent: Referent, known:
         if not referent.heading and _INDEFINITE.search(ahead):
             return False
         return _PERSON_NOUN.search(ahead) is None and (referent.heading or _PERSON_NOUN.search(before) is None)
+    if not referent.heading and (
+        (kind == "thing" and last_unit(ahead)) or (kind == "group" and _CONTRAST.search(ahead))
+    ):
+        return False
     own, last = _last_sentences(ahead)
     placelike = referent is known.current() and known.is_placelike()
     safe = kind != "thing" or referent.heading or (referent.proposed and known.clock - referent.last < 4)

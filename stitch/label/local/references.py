@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
 from stitch.label.local.antecedents import Antecedents, distinct
 from stitch.label.local.counting import find_counting
-from stitch.label.local.definites import Pointed, resolve_definites
+from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
 from stitch.label.local.names import NameMention, find_names, last_unit, name_key, plain
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
@@ -26,6 +26,8 @@ _MAX_SPEAKERS = 64
 _MAX_LISTED_AGO = 6
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+_BRANCH = re.compile(r"\w [-\u2013] $")
+"""Before a name that says more about the one before it: "Access Dental - Santa Rosa"."""
 _SET_BESIDE = re.compile(r" (?:and|or|with|to|against|than|versus|vs\.?) (?:the )?")
 _MAX_COMPARED = 2
 _HEADING_ROLES = frozenset({"system", "title", "topic", "heading"})
@@ -109,7 +111,16 @@ class ReferenceResolver:
         if short:
             best = choose(known.rank(), known, kind="thing", speakers=self._speakers)
             focus = best[0] if best is not None and best[1] >= 0.5 else None
-            rewrites += complete(text, step.role, ask=ask, said=self._said, names=names, focus=focus, taken=rewrites)
+            rewrites += complete(
+                text,
+                step.role,
+                ask=ask,
+                said=self._said,
+                names=names,
+                focus=focus,
+                taken=rewrites,
+                area=not known.is_placelike() or seeks_there(text),
+            )
         references = tuple(sorted(rewrites, key=lambda rewrite: rewrite.start))
         resolved = apply_rewrites(text, references)
         context = self._context(step, ask, resolved)
@@ -202,7 +213,10 @@ class ReferenceResolver:
         resolved: str,
     ) -> None:
         known = self._known
+        unit = last_unit(text[:_MAX_RAISING_CHARS])
         known.unit = last_unit(text) or known.unit
+        if unit and not names and not counted:
+            known.turn()
         stood = [found for found in stood if found.kind != "several"]
         for found in stood:
             known.stand_for(found.referent, kind=found.kind)
@@ -238,12 +252,14 @@ class ReferenceResolver:
         if not spoken and any(phrase.listed for phrase in counted):
             known.listed_at = known.clock
         else:
-            known.offer(text, sorted([*about, *spoken]))
+            compared = [(phrase.start, phrase.name) for phrase in counted]
+            known.offer(text, sorted([*(compared if len(compared) > 1 else about), *spoken]))
         goes_on = bool(self._said) and self._said[-1].role == step.role
         led = [
             name
             for (_, name), mention in zip(spoken, names, strict=True)
-            if (mention.leads or alone) and not mention.titled and (mention.presented or not goes_on or " " in name)
+            if (mention.leads or alone) and not mention.titled and not _BRANCH.search(text, 0, mention.start)
+            if mention.presented or not goes_on or " " in name
         ]
         pointed_at = [phrase.referent.name for phrase in pointed]
         if not led:
