@@ -1,0 +1,162 @@
+"""What is done with the steps that a memory has: they are corrected, forgotten, copied, compared and built anew."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stitch.lm import charged_to
+
+if TYPE_CHECKING:
+    from stitch.core import ReferenceRewrite
+    from stitch.core.retention import RetentionRule
+    from stitch.ingest import Ingestor
+    from stitch.ingest.backup import BackedUp
+    from stitch.ingest.corrections import Correction
+    from stitch.ingest.exchange import Imported
+    from stitch.ingest.forget import Erased, Revision, Selector
+    from stitch.ingest.repair import Verification
+    from stitch.ingest.retention import Expiry
+
+
+class Keeping:
+    """The part of `stitch.Memory` that looks after its steps; only ever those of its tenant."""
+
+    tenant: str
+    folder: Path
+    """Where the journal is, and the snippets too unless they are on a server."""
+    retention: tuple[RetentionRule, ...]
+    """What `expire` does if it is given no rules."""
+    _ingestor: Ingestor
+
+    def count(self, selector: Selector) -> int:
+        """How many steps a selector means: what `retire` and `erase` would concern."""
+        from stitch.ingest.forget import select
+
+        return len(select(self._ingestor, selector, tenant=self.tenant))
+
+    def correct(
+        self,
+        step: str,
+        *,
+        trajectory: str,
+        text: str | None = None,
+        labels: Mapping[str, Any] | None = None,
+        references: Sequence[ReferenceRewrite] | None = None,
+        by: str = "person",
+    ) -> None:
+        """Replace the text or labels of a step, or undo how its references were read; its `history` keeps what it was.
+
+        Args:
+            step: Its id.
+            trajectory: Where it is.
+            text: The right text.
+            labels: The right labels, by field of `ContextualIntent`; those not named stay.
+            references: Which of the step's `labels.references` stay; the others are undone, all of them with `()`.
+            by: Who corrects it.
+
+        Raises:
+            InputError: There is no such step, or it cannot be corrected.
+        """
+        from stitch.ingest.forget import correct
+
+        correct(self._ingestor, tenant=self.tenant, trajectory=trajectory, step=step, at=time.time(), by=by,
+                text=text, labels=dict(labels or {}), references=references)  # fmt: skip
+
+    def history(self, step: str, *, trajectory: str) -> list[Revision]:
+        """What a step was before each of its corrections, oldest first."""
+        from stitch.ingest.forget import history
+
+        return history(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory, step=step)
+
+    def corrections(self) -> Iterator[Correction]:
+        """The steps whose labels a person has put right, in the order of acceptance."""
+        from stitch.ingest.corrections import corrections
+
+        return corrections(self._ingestor.journal, tenant=self.tenant)
+
+    def retire(self, selector: Selector, *, reason: str = "") -> int:
+        """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before."""
+        from stitch.ingest.forget import retire, select
+
+        selected = select(self._ingestor, selector, tenant=self.tenant)
+        return retire(self._ingestor, selected, tenant=self.tenant, at=time.time(), reason=reason)
+
+    def erase(self, selector: Selector) -> Erased:
+        """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
+
+        Returns:
+            How many, with the proof. What traces are left is in `proof.found`; copies made earlier are not touched.
+        """
+        from stitch.ingest.forget import erase, select
+
+        selected = select(self._ingestor, selector, tenant=self.tenant)
+        return erase(self._ingestor, selected, tenant=self.tenant, folder=self.folder)
+
+    def expire(
+        self, rules: Sequence[RetentionRule] | None = None, *, now: float | None = None, dry_run: bool = False
+    ) -> Expiry:
+        """Retire or erase what is older than it may be, by the rules of the settings if none are given.
+
+        Args:
+            rules: What may become how old, see `RetentionRule`.
+            now: Unix seconds; the clock of this machine if None. Compared with when steps were accepted.
+            dry_run: Only count.
+        """
+        from stitch.ingest.retention import expire
+
+        chosen, moment = self.retention if rules is None else rules, time.time() if now is None else now
+        return expire(self._ingestor, chosen, tenant=self.tenant, folder=self.folder, now=moment, dry_run=dry_run)
+
+    def export(self, *, trajectory: str | None = None) -> Iterator[str]:
+        """Yield all of this memory, or one trajectory, as lines of JSON that `import_lines` of another takes in."""
+        from stitch.ingest.exchange import export_lines
+
+        self._ingestor.save()
+        return export_lines(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory)
+
+    def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-") -> Imported:
+        """Take in what `export` gave, without loss; what is there already is left alone.
+
+        Args:
+            lines: All of them, in order; an import that was interrupted is taken up by giving them again.
+            source: Where they come from, for the lines that cannot be used.
+        """
+        from stitch.ingest.exchange import import_lines
+
+        with charged_to(self.tenant):
+            return import_lines(self._ingestor, lines, tenant=self.tenant, source=source)
+
+    def backup(self, to: str | os.PathLike[str]) -> BackedUp:
+        """Copy this tenant's memory, and nothing of others, while it is in use; `stitch restore` makes a memory of it.
+
+        Args:
+            to: A folder that is empty or not there.
+        """
+        from stitch.ingest.backup import back_up
+
+        self._ingestor.save()
+        return back_up(self._ingestor.journal, to=to, beside=self.folder, at=time.time(), tenant=self.tenant)
+
+    def verify(self, *, repair: bool = False) -> Verification:
+        """Compare journal, store and inventories; name each thing that does not agree.
+
+        Args:
+            repair: Put what is missing and remove what the journal does not know; what is named then is still wrong.
+        """
+        from stitch.ingest import repair as repairs
+
+        return (repairs.repair if repair else repairs.verify)(self._ingestor, tenant=self.tenant)
+
+    def reindex(self) -> int:
+        """Build the store anew from the journal, for all tenants, while this memory serves; returns what was written.
+
+        Steps are added and found as ever; at the end, the next search is answered from the new store. An interrupted
+        call leaves the old one, and is taken up by the next. For another embedder see `stitch reindex`.
+        """
+        from stitch.ingest.rebuild import rebuild
+
+        return rebuild(self._ingestor, folder=self.folder)
