@@ -1,7 +1,7 @@
 """A question and its answer, or a call and its result, taken as one where a fact is asked of something that is named.
 
 "Is the Blue Door Inn well reviewed?" names the thing and "Reviewers have settled at 4.0." tells the fact: neither says
-both, and the answer may have no class that anybody knows.
+both, and the answer may have no class that anybody knows. What names the thing at all is as good as what has the class.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ from stitch.core.ranking import ranking_key
 from stitch.embed.lexical import words
 from stitch.retrieve.question import Question
 
-_ASKING_CHARS = 400
-"""At the end of a step, in which somebody who asks does so."""
 _NAMED = 1.0
-"""What it counts beside the labels that an exchange names the thing: as much as a label."""
+"""What it counts beside the labels that a step or an exchange names the thing: as much as a label."""
 
 
 def join_exchanges(question: Question, hits: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
-    """The hits ranked anew: both steps of an exchange that names what the question is about stand side by side.
+    """The hits ranked anew: what names the thing that the question is about counts one label more.
 
-    They get the labels of both, the greater density of the two and one more for the name, and the greater similarity.
-    Everything else stays as it is, and so do all hits if the question asks no fact of something it names.
+    Both steps of an exchange that names it stand side by side, with the labels of both, the greater density of the two
+    and the greater similarity. All stays as it is if the question asks no fact of something it names.
     """
     if not question.subjects:
         return list(hits)
-    joined = list(hits)
+    naming = [_names(question, hit) for hit in hits]
+    joined = [
+        hit._replace(density=hit.density + _NAMED) if names else hit for hit, names in zip(hits, naming, strict=True)
+    ]
     numbers = {(hit.snippet.trajectory, hit.snippet.position): number for number, hit in enumerate(hits)}
     for (trajectory, position), number in numbers.items():
         answer = numbers.get((trajectory, position + 1))
-        if answer is None:
+        if answer is None or not (naming[number] or naming[answer]):
             continue
         both = hits[number], hits[answer]
-        if not _belong_together(*(hit.snippet for hit in both)) or not any(_names(question, hit) for hit in both):
+        if not _belong_together(*(hit.snippet for hit in both)):
             continue
         for own in (number, answer):
             joined[own] = joined[own]._replace(
@@ -46,10 +47,8 @@ def join_exchanges(question: Question, hits: Sequence[ScoredSnippet]) -> list[Sc
 
 
 def _belong_together(first: MemorySnippet, second: MemorySnippet) -> bool:
-    """Whether the second of two steps, one right after the other, answers the first."""
-    if first.role == second.role or first.session != second.session:
-        return False
-    return "?" in first.text[-_ASKING_CHARS:] or not set(first.tools).isdisjoint(second.tools)
+    """Whether the second of two steps, one right after the other, replies to the first; not all who ask say "?"."""
+    return first.role != second.role and first.session == second.session
 
 
 def _names(question: Question, hit: ScoredSnippet) -> bool:
