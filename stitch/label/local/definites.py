@@ -80,6 +80,8 @@ def resolve_definites(
     if topic.titled or topic.stands.get("person", 0) > topic.stands.get("thing", 0):
         return []
     nouns = known.called(topic)
+    if not nouns:
+        return []
     found = [*_is_one(text, topic, nouns, skip), *_definite(text, topic, nouns, skip, since)]
     return [*found, *_there(text, topic, nouns, skip)]
 
@@ -119,8 +121,8 @@ def _definite(
 
 
 def _there(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]]) -> list[Pointed]:
-    match = _THERE.search(text)
-    if match is None or "place" not in nouns:
+    match = _THERE.search(text) if "place" in nouns else None
+    if match is None:
         return []
     start, end = match.span("there" if match["there"] else "after" if match["after"] else "last")
     ahead = text[:start]

@@ -2,6 +2,8 @@
 
 All of it is structure: how words repeat, who speaks and answers, what was left open, cues, time. Nothing is a word of a
 domain. The numbers of each candidate are weighed by a linear model (`scope_weights.json`).
+
+More than 400 lines because the names of the numbers, which are data, stand beside the code that makes them.
 """
 
 from __future__ import annotations
