@@ -255,6 +255,10 @@ class Ingestor:
         """
         return self._states.inventory(tenant, trajectory)
 
+    def inventory_with_retired(self, tenant: str, trajectory: str) -> LabelInventory:
+        """The label space of a trajectory in which retired steps count too."""
+        return self._states.with_retired(tenant, trajectory)
+
     def counts(self, tenant: str | None = None) -> IngestCounts:
         """How many steps of a tenant, or of all, have come how far."""
         return self.journal.counts(tenant)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import heapq
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -38,7 +38,8 @@ SELECT h.seq, h.payload, h.labels, min(h.number) FROM history h
 JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND h.at > ? GROUP BY h.seq
 """
 _RETIRED = """
-SELECT states.seq, states.reason FROM states JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory
+SELECT states.seq, states.reason, t.name FROM states
+JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory
 WHERE states.state <> 'stored' AND states.state = 'retired' AND t.tenant = ?
 """
 _UNIX_SECONDS = re.compile(r"\d{9,11}(?:\.\d{1,9})?")
@@ -82,17 +83,19 @@ class Then(NamedTuple):
 
     changed: dict[int, Entry]
     """Those that were there and have been corrected or retired since, as they were, by `Entry.seq`."""
-    gone: frozenset[int]
-    """Those that had been retired by then."""
+    gone: Mapping[int, str]
+    """Those that had been retired by then, each with its trajectory."""
+    corrected: frozenset[int]
+    """Those of `changed` that were corrected."""
 
 
 def then(journal: Journal, moment: Moment, *, tenant: str) -> Then:
     """What of a tenant has been corrected or retired since a moment."""
     before = {seq: (payload, labels) for seq, payload, labels, _ in journal.rows(_BEFORE, tenant, moment.recorded)}
-    retired = {seq: retired_at(reason) for seq, reason in journal.rows(_RETIRED, tenant)}
-    gone = frozenset(seq for seq, at in retired.items() if at <= moment.recorded)
+    retired = {seq: (retired_at(reason), name) for seq, reason, name in journal.rows(_RETIRED, tenant)}
+    gone = {seq: name for seq, (at, name) in retired.items() if at <= moment.recorded}
     changed: dict[int, Entry] = {}
-    for entry in journal.entries_of(sorted((before.keys() | retired.keys()) - gone)):
+    for entry in journal.entries_of(sorted((before.keys() | retired.keys()) - gone.keys())):
         if not _was_there(entry, moment):
             continue
         if entry.seq in retired:
@@ -102,14 +105,14 @@ def then(journal: Journal, moment: Moment, *, tenant: str) -> Then:
             made = None if labels is None else StepLabels.model_validate_json(labels)
             entry = entry._replace(step=Step.model_validate_json(payload), labels=made)
         changed[entry.seq] = entry
-    return Then(changed, gone)
+    return Then(changed, gone, frozenset(before.keys() & changed.keys()))
 
 
 def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory: str | None) -> LabelInventory:
     """The label space of a trajectory, or of all, at a moment: with the merges and labels of then, and none made since.
 
-    A trajectory that has gone on since, or of which steps were corrected or retired since, is read again from the
-    journal up to the moment.
+    A trajectory that has gone on since, or of which steps were corrected since, is read again from the journal up to
+    the moment.
     """
     query = (
         "SELECT t.name, count(*), sum(s.recorded <= ? AND NOT (t.name IS ? AND s.position > ?)) FROM trajectories t"
@@ -117,11 +120,14 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
     )
     given = (moment.recorded, moment.trajectory, moment.position, tenant, trajectory, trajectory)
     was = then(ingestor.journal, moment, tenant=tenant)
-    touched = {entry.trajectory for entry in was.changed.values()}
+    corrected = {was.changed[seq].trajectory for seq in was.corrected}
+    retired = {entry.trajectory for entry in was.changed.values()}
     parts = []
     for name, steps, known in ingestor.journal.rows(query, *given):
-        if known == steps and name not in touched:
+        if known == steps and name not in retired:
             parts.append((name, ingestor.inventory(tenant, name)))
+        elif known == steps and name not in corrected:
+            parts.append((name, _without_gone(ingestor, was, tenant=tenant, trajectory=name)))
         elif known:
             parts.append((name, _replayed(ingestor, moment, was, tenant=tenant, trajectory=name)))
     return unite(part for _, part in sorted(parts, key=lambda part: part[0]))
@@ -231,6 +237,14 @@ class PastStore:
 def _was_there(entry: Entry, moment: Moment) -> bool:
     later = entry.trajectory == moment.trajectory and entry.position > moment.position
     return entry.recorded <= moment.recorded and not later
+
+
+def _without_gone(ingestor: Ingestor, was: Then, *, tenant: str, trajectory: str) -> LabelInventory:
+    inventory = ingestor.inventory_with_retired(tenant, trajectory)
+    if trajectory not in was.gone.values():
+        return inventory
+    left = (entry for entry in ingestor.journal.entries(tenant, trajectory) if entry.seq not in was.gone)
+    return of_these(inventory, left)
 
 
 def _replayed(ingestor: Ingestor, moment: Moment, was: Then, *, tenant: str, trajectory: str) -> LabelInventory:

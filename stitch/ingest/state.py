@@ -161,7 +161,7 @@ class LiveStates:
         """The label space of a trajectory, or of a tenant; while labels are being made, the one before."""
 
         def shown(name: str) -> LabelInventory:
-            return without_retired(self._inventory(tenant, name), self._journal, tenant=tenant, trajectory=name)
+            return without_retired(self.with_retired(tenant, name), self._journal, tenant=tenant, trajectory=name)
 
         if trajectory is not None:
             return shown(trajectory)
@@ -207,7 +207,8 @@ class LiveStates:
         if state.position == _UNKNOWN:
             state.position = self._journal.labeled(state.tenant, state.trajectory)
 
-    def _inventory(self, tenant: str, trajectory: str) -> LabelInventory:
+    def with_retired(self, tenant: str, trajectory: str) -> LabelInventory:
+        """The label space of a trajectory in which retired steps count too; see `inventory`."""
         with self._lock:
             live = (tenant, trajectory) in self._states
         if not live:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from stitch import Step, open_memory
 from stitch.assemble import reindex_memory
 from stitch.errors import StoreError, StoreUnavailableError
+from stitch.ingest.forget import Selector
 from stitch.store import ServerStore
 
 pytestmark = [
@@ -99,3 +101,16 @@ def test_a_collection_that_serves_goes_on_to_serve_when_reindexing_it_is_interru
     with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
         assert len(memory.search("What costs 2 dollars?").hits) == 2
     assert reindex_memory(server.url, collection="old", **settings).written == 1
+
+
+def test_as_of_a_moment_a_server_too_ranks_what_was_retired_since_where_it_stood(
+    server: Any, settings: dict[str, Any]
+) -> None:
+    asked = "What costs 2 dollars?"
+    with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
+        moment, before = time.time(), memory.search(asked).hits
+        memory.retire(Selector(trajectory="t", step=before[0].snippet.step))
+        assert len(memory.search(asked).hits) == 2
+        then = memory.search(asked, as_of=moment).hits
+        assert [hit.snippet.step for hit in then] == [hit.snippet.step for hit in before]
+        assert [hit.density for hit in then] == [hit.density for hit in before]

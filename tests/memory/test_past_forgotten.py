@@ -125,7 +125,16 @@ def test_the_label_space_of_then_lacks_what_had_been_retired_by_then(memory: Mem
     assert "day 2" in scopes_of(memory, time.time())
     memory.retire(Selector(trajectory="trip", step="d"))
     moment = time.time()
-    assert "day 2" not in scopes_of(memory, moment)
+    assert scopes_of(memory, moment) == {"day 1"}
+    for step in ("a", "b", "c"):
+        memory.retire(Selector(trajectory="trip", step=step))
+        assert scopes_of(memory, moment) == {"day 1"}
+    assert memory.inventory("trip").scopes == ()
+
+
+def test_the_label_space_of_then_lacks_what_had_been_retired_by_then_where_it_is_read_again(memory: Memory) -> None:
+    memory.retire(Selector(trajectory="trip", step="d"))
+    moment = time.time()
     memory.correct("c", trajectory="trip", text="It is priced at $99.")
     assert "day 2" not in scopes_of(memory, moment)
 
