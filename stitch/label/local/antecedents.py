@@ -236,8 +236,7 @@ class Antecedents:
 
     def called(self, referent: Referent) -> frozenset[str]:
         """Return the nouns that may stand for the thing, as its name and what was said of it show."""
-        words = fold_words(name_key(referent.name))
-        return nouns_for(referent.told, last_word=words[-1] if len(words) > 1 else "")
+        return nouns_for(referent.name, tuple(referent.told))
 
     def _strengthen(self, referent: Referent, weight: float) -> None:
         faded = referent.salience * _FADE ** (self.clock - referent.last)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
 from stitch.label.local.language import FUNCTION_WORDS
-from stitch.label.local.names import RELATIONAL_NOUN, fold_words
+from stitch.label.local.names import RELATIONAL_NOUN, fold_words, name_key
 
 _SLOT = re.compile(
     r"\b(?:[Ff]or|[Aa]s) (?:the |our |my |an? )?([a-z]{3,})(?= (?:is|are|could|would|might|may|can|[A-Z])\b|[.,;?!]|$)"
@@ -73,16 +74,18 @@ def told_kinds(name: str, sentence: str) -> list[str]:
     return [word for match in found if match is not None for word in fold_words(match.group(1))]
 
 
-def nouns_for(told: Collection[str], *, last_word: str) -> frozenset[str]:
+@lru_cache(maxsize=4_096)
+def nouns_for(name: str, told: tuple[str, ...]) -> frozenset[str]:
     """The nouns that may stand for a thing.
 
     Args:
+        name: Its name; the last word of several may say what it is.
         told: What it was said to be and to be for.
-        last_word: The last word of its name, if it has several.
     """
-    signs = {*told, last_word}
+    words = fold_words(name_key(name))
+    signs = {*told, *(words[-1:] if len(words) > 1 else ())}
     nouns = set(signs)
     for shown, called in _SHOWS:
         if not shown.isdisjoint(signs):
             nouns |= called
-    return frozenset(noun for noun in nouns - FUNCTION_WORDS - _PURPOSES if noun and not RELATIONAL_NOUN.match(noun))
+    return frozenset(noun for noun in nouns - FUNCTION_WORDS - _PURPOSES if not RELATIONAL_NOUN.match(noun))
