@@ -2,6 +2,7 @@
 
 from stitch.sources.files import FileSource, expand_paths, left_out
 from stitch.sources.following import FollowedFile
-from stitch.sources.formats import FORMATS, Format
+from stitch.sources.formats import FORMATS
+from stitch.sources.recognizing import Format
 
 __all__ = ["FORMATS", "FileSource", "FollowedFile", "Format", "expand_paths", "left_out"]

@@ -9,9 +9,8 @@ More than 400 lines because their order is what they are recognized by, and it s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import PurePath
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import orjson
 
@@ -19,68 +18,26 @@ from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources import agents, frameworks, sessions
 from stitch.sources.exchanges import beside, dated, is_exchange, is_system, messages_of
-from stitch.sources.fields import Row, is_message, oldest_first, system_of
-from stitch.sources.messages import MessageReader, make_step
+from stitch.sources.fields import is_message, oldest_first, system_of
+from stitch.sources.messages import make_step
+from stitch.sources.recognizing import (
+    FileReading,
+    Format,
+    RowReader,
+    TrajectoryRow,
+    has_events,
+    is_episodes,
+    is_memory_step,
+    is_open_hands,
+    is_session_event,
+    is_session_head,
+    read_one,
+    read_safely,
+    with_fields,
+    with_list,
+)
 from stitch.sources.runs import run_of
-from stitch.sources.spans import TraceReader, is_span
-
-TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
-
-
-class FileReading:
-    """What is remembered between the records of a file.
-
-    Args:
-        default: The trajectory of records that name none.
-        source: The name of the file.
-    """
-
-    def __init__(self, default: str, *, source: str = "") -> None:
-        path = PurePath(source)
-        self.number = path.stem
-        """The name of the file without its ending; in a folder with a file an event, the number of the event."""
-        folders = [part for part in path.parts[:-1] if part not in ("events", "event_cache")]
-        self.folder = folders[-1] if folders else default
-        self.messages = MessageReader()
-        self.traces = TraceReader(self.messages)
-        self.any = False
-        """Whether a record of the file was known."""
-        self._default = default
-        self._whole: dict[str, int] = {}
-
-    def save(self) -> dict[str, Any]:
-        """What is remembered, as JSON."""
-        shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
-        return {"any": self.any, "whole": self._whole, "tools": self.messages.tool_names, "shown": shown}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on where `save` was called."""
-        self.any = bool(saved.get("any"))
-        self._whole = dict(saved["whole"])
-        self.messages.tool_names = dict(saved["tools"])
-        self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
-
-    def name(self, trajectory: str | None, *, whole: bool) -> str:
-        """The name of the trajectory of a record; of two `whole` records of one name, the second is numbered."""
-        name = self._default if trajectory is None else trajectory
-        if not whole:
-            return name
-        count = self._whole[name] = self._whole.get(name, 0) + 1
-        return name if count == 1 else f"{name}-{count}"
-
-
-RowReader = Callable[[Any, FileReading], Iterator[TrajectoryRow]]
-
-
-class Format(NamedTuple):
-    """How one kind of record is recognized and read."""
-
-    name: str
-    recognizes: Callable[[Any], bool]
-    rows: RowReader
-    whole: bool = False
-    """A record is a whole trajectory, not a part of one that other records go on with."""
-
+from stitch.sources.spans import is_span
 
 GENERIC_FORM = (
     "the generic form is one step a line:"
@@ -111,7 +68,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     reading.any = True
     named: dict[str | None, str] = {}
     kept: dict[str, Any] = {}
-    for trajectory, row in _safely(known, record, reading):
+    for trajectory, row in read_safely(known, record, reading):
         if trajectory not in named:
             named[trajectory] = reading.name(trajectory, whole=known.whole)
         try:
@@ -129,11 +86,11 @@ def _unpacked(record: Any) -> Any:
     """A record; the lists that it holds as the text of their JSON, as tables do, are lists again."""
     if not isinstance(record, Mapping):
         return record
-    packed = {key: parse_list(value) for key, value in record.items() if key in _LISTS and isinstance(value, str)}
-    return {**record, **{key: value for key, value in packed.items() if value is not None}}
+    packed = {key: _list_in(record[key]) for key in record.keys() & _PACKED if isinstance(record[key], str)}
+    return {**record, **{key: value for key, value in packed.items() if value is not None}} if packed else record
 
 
-def parse_list(text: str) -> list[Any] | None:
+def _list_in(text: str) -> list[Any] | None:
     """The list of objects that a text is the JSON of; None if it is no such list."""
     try:
         value = orjson.loads(text) if text.lstrip()[:1] == "[" else None
@@ -148,46 +105,8 @@ def _is_event(record: Any) -> bool:
         isinstance(record.get(name), str) and record[name].strip() for name in ("type", "event", "kind"))  # fmt: skip
 
 
-def _safely(known: Format, record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    """The rows of a record; what breaks its reading off is the last of them."""
-    trajectory = None
-    try:
-        for trajectory, row in known.rows(record, reading):
-            yield trajectory, row
-    except StepRejectedError as error:
-        yield trajectory, error
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        # A record that looks like a format and breaks its rules: files of other people, so anything may be wrong.
-        yield trajectory, StepRejectedError(f"broken {known.name}: {type(error).__name__}: {error}")
-
-
-_HOLDERS = 3
+_HOLDERS = 4
 """So many of the formats, the last ones, hold records of the others."""
-
-
-def _with_list(field: str, *, of: str | None = None) -> Callable[[Any], bool]:
-    """Recognizes objects that have a list under `field`; with `of`, one whose first entry has that field."""
-
-    def recognizes(record: Any) -> bool:
-        entries = record.get(field) if isinstance(record, Mapping) else None
-        if not isinstance(entries, list):
-            return False
-        return of is None or (bool(entries) and isinstance(entries[0], Mapping) and of in entries[0])
-
-    return recognizes
-
-
-def _with(*fields: str, **types: type) -> Callable[[Any], bool]:
-    """Recognizes objects that have all `fields`, and those in `types` with a value of the type."""
-
-    def recognizes(record: Any) -> bool:
-        return (
-            isinstance(record, Mapping)
-            and all(field in record for field in fields)
-            and all(isinstance(record.get(field), kind) for field, kind in types.items())
-        )
-
-    return recognizes
 
 
 def _conversation(field: str, *ids: str, parts: int = 1, speaker: bool = False) -> RowReader:
@@ -216,17 +135,6 @@ def _task_of(record: Mapping[str, Any]) -> str | None:
 _TASKS = ("task", "question", "instruction", "goal", "intent", "query", "confirmed_task", "problem")
 
 
-def _one(read: Callable[..., agents.Reading], *ids: str, plain: bool = False) -> RowReader:
-    """Reads a record with a function of `agents`, a `plain` one without what is remembered of the file."""
-
-    def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-        trajectory = next((str(record[name]) for name in ids if record.get(name) is not None), None)
-        for row in read(record) if plain else read(record, reading.messages):
-            yield trajectory, row
-
-    return rows
-
-
 _CAME_ID = re.compile(r"^(?P<trajectory>.+)-turn-\d+$")
 _CAME_STAMP = re.compile(r"\s*-{3,4}\s?TIMESTAMP:\s*(?P<stamp>\S+(?: \S+)*?)\s*$")
 _STAMP_CHARS = 300
@@ -240,7 +148,7 @@ def _stamp_of(content: str) -> re.Match[str] | None:
 
 def _is_came_turn(record: Any) -> bool:
     return (
-        _with("role", id=str, content=str)(record)
+        with_fields("role", id=str, content=str)(record)
         and bool(_CAME_ID.match(record["id"]))
         and (any(name in record for name in _CAME_GOLD) or bool(_stamp_of(record["content"])))
     )
@@ -276,50 +184,10 @@ _CONVERSATIONS = ("trajectory", "conversation_id", "conversationId", "thread_id"
 """The fields of a lone step that say which trajectory it is of."""
 
 
-def _is_episodes(record: Any) -> bool:
-    return isinstance(record, Mapping) and bool(record) and all(_with(turn_history=dict)(v) for v in record.values())
-
-
 def _episodes(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     for name, episode in record.items():
         for row in agents.inter_code(episode):
             yield str(name), row
-
-
-def _has_events(record: Any) -> bool:
-    """Whether it has a history of actions and observations: objects, or pairs of them."""
-    entries = record.get("history") if isinstance(record, Mapping) else None
-    first = entries[0] if isinstance(entries, list) and entries else None
-    first = first[0] if isinstance(first, list) and first else first
-    return isinstance(first, Mapping) and "role" not in first and ("action" in first or "observation" in first)
-
-
-def _is_open_hands(record: Any) -> bool:
-    if not isinstance(record, Mapping) or "role" in record:
-        return False
-    if isinstance(record.get("llm_message"), Mapping) or isinstance(record.get("action"), Mapping):
-        return "source" in record
-    if "args" in record and isinstance(record.get("action"), str):
-        return True
-    return ("action" in record or "observation" in record) and ("source" in record or "extras" in record)
-
-
-def _is_session_event(record: Any) -> bool:
-    """Whether it is a line of a coding agent's session that is no message."""
-    kind = record.get("type") if isinstance(record, Mapping) else None
-    return isinstance(kind, str) and not is_message(record) and any(
-        name in record for name in ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id",
-                                    "event_id", "thread_id", "sequence_number"))  # fmt: skip
-
-
-def _is_session_head(record: Any) -> bool:
-    """Whether it is what a coding agent's session file begins with, or a mark in it."""
-    return isinstance(record, Mapping) and (
-        isinstance(record.get("record_type"), str)
-        or {"working_dir", "message_count"} <= record.keys()
-        or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
-            and "role" not in record)
-    )  # fmt: skip
 
 
 def _head(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -350,7 +218,8 @@ _LISTS = (
     "data", "rows", "results", "simulations", "trajectories", "runs", "spans", "sessions", "episodes", "records",
     "tasks", "samples", "examples", "child_runs", "threads", "chunks",
 )  # fmt: skip
-_MAX_DEPTH, _FIRST = 4, 3
+_PACKED = frozenset(_LISTS)
+_MAX_DEPTH, _FIRST = 7, 3
 """How deep, and among how many entries of a list, what is known is looked for."""
 
 
@@ -366,11 +235,12 @@ def _part_of(record: Any) -> str | None:
 def _known(record: Any, *, depth: int) -> bool:
     if depth >= _MAX_DEPTH:
         return False
+    record = _unpacked(record)
     if isinstance(record, list):
-        return bool(record) and (is_message(record[0]) or any(f.recognizes(record[0]) for f in FORMATS[:-_HOLDERS]))
+        return any(_known(_entry(one), depth=depth + 1) for one in record[:_FIRST])
     return any(known.recognizes(record) for known in FORMATS[:-_HOLDERS]) or (
         isinstance(record, Mapping)
-        and any(isinstance(v, list) and v and _known(_entry(v[0]), depth=depth + 1) for v in record.values())
+        and any(isinstance(v, list | Mapping) and v and _known(v, depth=depth + 1) for v in record.values())
     )
 
 
@@ -392,15 +262,6 @@ def _contents(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     return _conversation("contents", *_IDS)({**record, "contents": said}, reading)
 
 
-def _is_memory_step(record: Any) -> bool:
-    """Whether it is a step in the memory of smolagents: what was said and seen in it, its task, or how to behave."""
-    if not isinstance(record, Mapping):
-        return False
-    step = "step_number" in record and ("model_output" in record or "observations" in record)
-    alone = [name for name in record if name != "step_type"] == ["system_prompt"]
-    return step or {"task", "task_images"} <= record.keys() or alone
-
-
 def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     first, *others = _inside(record)
     rest = {key: value for key, value in record.items() if key not in others}
@@ -418,12 +279,12 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     named = next((str(record[name]) for name in _IDS if isinstance(record.get(name), str | int)), None)
     system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
     about: dict[str, Any] | None = agents.about_trajectory(record, field, system[0] if system else field)
-    for entry in [system[1], *entries] if system else entries:
+    for entry in map(_unpacked, [system[1], *entries] if system else entries):
         known = next((known for known in FORMATS if known.recognizes(entry)), None)
         if known is None:
-            known = Format("event", _with(), lambda entry, reading: _list([entry], reading))
+            known = Format("event", with_fields(), lambda entry, reading: _list([entry], reading))
         part: str | None = None
-        for trajectory, row in _safely(known, entry, reading):
+        for trajectory, row in read_safely(known, entry, reading):
             if part is None:
                 # Whole trajectories keep their names; parts of one are of the one that the record names.
                 whole = known.whole and (trajectory is not None or named is None or len(entries) > 1)
@@ -454,9 +315,10 @@ def _is_by_name(record: Any) -> bool:
 
 
 def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    for name, entry in record.items():
+    for name, packed in record.items():
+        entry = _unpacked(packed)
         known = next(known for known in FORMATS if known.recognizes(entry))
-        for _, row in _safely(known, entry, reading):
+        for _, row in read_safely(known, entry, reading):
             yield str(name), row
 
 
@@ -469,88 +331,95 @@ _LIVE = ("setup", "setupComplete", "clientContent", "serverContent", "toolCall",
 _TREES = ("message_tree_id", "id")
 
 FORMATS: tuple[Format, ...] = (
-    Format("trajectory of steps", _with_list("steps"), _conversation("steps", "id")),
+    Format("trajectory of steps", with_list("steps"), _conversation("steps", "id")),
     Format("CAME-Bench turn", _is_came_turn, _came_turn),
-    Format("coding-agent session line", lambda r: _with(message=dict, type=str)(r) and "role" not in r
-           and "llm_message" not in r, _one(sessions.session_line, "sessionId")),
-    Format("coding-agent session payload", _with(payload=dict, type=str), _one(sessions.payload_line, "sessionId")),
-    Format("coding-agent session summary", _with("leafUuid", summary=str), _one(sessions.session_line, "sessionId")),
-    Format("OpenCode message", lambda r: _with_list("parts")(r) and _with("role")(r.get("info")),
-           _one(sessions.open_code)),
-    Format("Cline message", lambda r: _with("ts", type=str)(r) and r["type"] in ("say", "ask") and r["type"] in r,
-           _one(sessions.cline_line)),
-    Format("editor chat", lambda r: _with_list("requests", of="message")(r) and "response" in r["requests"][0],
-           _one(sessions.editor_chat, "sessionId"), whole=True),
-    Format("mini-SWE-agent", lambda r: _with_list("messages")(r) and (
-        str(r.get("trajectory_format")).startswith("mini-swe-agent") or _with("mini_version")(r.get("info"))),
-           _one(sessions.mini_swe_agent, "instance_id"), whole=True),
-    Format("item of a stream", _with(item=dict, type=str), _one(sessions.item_line, "thread_id")),
-    Format("Cursor bubble", lambda r: _with("bubbleId")(r) and r.get("type") in (1, 2), _one(sessions.cursor_bubble)),
-    Format("LangGraph update", lambda r: isinstance(r, Mapping) and len(r) == 1 and _with_list("messages", of="type")(
-        next(iter(r.values()))), _one(frameworks.node_update)),
-    Format("numbered thoughts", lambda r: _with(trajectory=dict)(r) and "thought_0" in r["trajectory"],
-           _one(frameworks.numbered_thoughts, "id"), whole=True),
-    Format("CrewAI task", _with("task_name", agent=str, task=str), _one(frameworks.crew_task)),
+    Format("coding-agent session line", lambda r: with_fields(message=dict, type=str)(r) and "role" not in r
+           and "llm_message" not in r, read_one(sessions.session_line, "sessionId")),
+    Format("coding-agent session payload", with_fields(payload=dict, type=str), read_one(sessions.payload_line,
+           "sessionId")),
+    Format("coding-agent session summary", with_fields("leafUuid", summary=str), read_one(sessions.session_line,
+           "sessionId")),
+    Format("OpenCode message", lambda r: with_list("parts")(r) and with_fields("role")(r.get("info")),
+           read_one(sessions.open_code)),
+    Format("Cline message", lambda r: with_fields("ts", type=str)(r) and r["type"] in ("say", "ask") and r["type"] in r,
+           read_one(sessions.cline_line)),
+    Format("editor chat", lambda r: with_list("requests", of="message")(r) and "response" in r["requests"][0],
+           read_one(sessions.editor_chat, "sessionId"), whole=True),
+    Format("mini-SWE-agent", lambda r: with_list("messages")(r) and (
+        str(r.get("trajectory_format")).startswith("mini-swe-agent") or with_fields("mini_version")(r.get("info"))),
+           read_one(sessions.mini_swe_agent, "instance_id"), whole=True),
+    Format("item of a stream", with_fields(item=dict, type=str), read_one(sessions.item_line, "thread_id")),
+    Format("Cursor bubble", lambda r: with_fields("bubbleId")(r) and r.get("type") in (1, 2),
+           read_one(sessions.cursor_bubble)),
+    Format("LangGraph update", lambda r: isinstance(r, Mapping) and len(r) == 1 and with_list("messages", of="type")(
+        next(iter(r.values()))), read_one(frameworks.node_update)),
+    Format("numbered thoughts", lambda r: with_fields(trajectory=dict)(r) and "thought_0" in r["trajectory"],
+           read_one(frameworks.numbered_thoughts, "id"), whole=True),
+    Format("CrewAI task", with_fields("task_name", agent=str, task=str), read_one(frameworks.crew_task)),
     Format("Gemini live message", lambda r: isinstance(r, Mapping) and next(iter(r), "") in _LIVE,
-           _one(frameworks.live_message)),
-    Format("Assistants run step", _with(step_details=dict), _one(frameworks.run_step, "thread_id")),
-    Format("Pydantic AI message", _with_list("parts", of="part_kind"), _one(frameworks.typed_parts)),
-    Format("LangChain agent run", _with_list("intermediate_steps"), _one(frameworks.agent_run, "id"), whole=True),
-    Format("smolagents step", _is_memory_step, _one(frameworks.memory_step)),
-    Format("MCP message", lambda r: _with("jsonrpc")(r) and any(n in r for n in ("method", "result", "error")),
-           _one(frameworks.protocol_message)),
-    Format("message tree", lambda r: _with_list("replies")(r) or _with_list("replies")(
-        r.get("prompt") if isinstance(r, Mapping) else None), _one(frameworks.message_tree, *_TREES), whole=True),
-    Format("OpenHands event", _is_open_hands, _open_hands),
-    Format("OpenHands run", _has_events, _one(agents.open_hands_history, "instance_id", "id"), whole=True),
-    Format("SWE-agent .traj", lambda r: (_with_list("history", of="role")(r) and "agent" in r["history"][0])
-           or (_with_list("trajectory", of="observation")(r) and "intent" not in r),
-           _one(agents.swe_agent, "instance_id"), whole=True),
-    Format("Who&When log", lambda r: _with_list("history", of="role")(r)
+           read_one(frameworks.live_message)),
+    Format("Assistants run step", with_fields(step_details=dict), read_one(frameworks.run_step, "thread_id")),
+    Format("Pydantic AI message", with_list("parts", of="part_kind"), read_one(frameworks.typed_parts)),
+    Format("LangChain agent run", with_list("intermediate_steps"), read_one(frameworks.agent_run, "id"), whole=True),
+    Format("smolagents step", is_memory_step, read_one(frameworks.memory_step)),
+    Format("MCP message", lambda r: with_fields("jsonrpc")(r) and any(n in r for n in ("method", "result", "error")),
+           read_one(frameworks.protocol_message)),
+    Format("message tree", lambda r: with_list("replies")(r) or with_list("replies")(
+        r.get("prompt") if isinstance(r, Mapping) else None), read_one(frameworks.message_tree, *_TREES), whole=True),
+    Format("OpenHands event", is_open_hands, _open_hands),
+    Format("OpenHands run", has_events, read_one(agents.open_hands_history, "instance_id", "id"), whole=True),
+    Format("SWE-agent .traj", lambda r: (with_list("history", of="role")(r) and "agent" in r["history"][0])
+           or (with_list("trajectory", of="observation")(r) and "intent" not in r),
+           read_one(agents.swe_agent, "instance_id"), whole=True),
+    Format("Who&When log", lambda r: with_list("history", of="role")(r)
            and (any(name in r for name in ("mistake_step", "mistake_agent", "mistake_reason", "question_ID"))
-                or ("question" in r and all(_with("role", "name")(m) for m in r["history"]))),
+                or ("question" in r and all(with_fields("role", "name")(m) for m in r["history"]))),
            _conversation("history", "question_ID", speaker=True), whole=True),
-    Format("agent data protocol", _with_list("content", of="class_"),
-           _one(agents.agent_data_protocol, "id", plain=True), whole=True),
-    Format("tau-bench", _with_list("traj"), _conversation("traj", "task_id", "trial", parts=2), whole=True),
-    Format("BFCL task", _with_list("question"), _one(agents.bfcl, "id"), whole=True),
-    Format("BFCL result", lambda r: _with("id")(r) and isinstance(r.get("result"), str | list),
-           _one(agents.bfcl_result, "id"), whole=True),
-    Format("InterCode episode", _with(turn_history=dict), _one(agents.inter_code, "task_id", plain=True), whole=True),
-    Format("InterCode log", _is_episodes, _episodes, whole=True),
-    Format("browsing trajectory", lambda r: _with_list("trajectory")(r) and "intent" in r,
-           _one(agents.web_trajectory, "task_id", plain=True), whole=True),
+    Format("agent data protocol", with_list("content", of="class_"),
+           read_one(agents.agent_data_protocol, "id", plain=True), whole=True),
+    Format("tau-bench", with_list("traj"), _conversation("traj", "task_id", "trial", parts=2), whole=True),
+    Format("BFCL task", with_list("question"), read_one(agents.bfcl, "id"), whole=True),
+    Format("BFCL result", lambda r: with_fields("id")(r) and isinstance(r.get("result"), str | list),
+           read_one(agents.bfcl_result, "id"), whole=True),
+    Format("InterCode episode", with_fields(turn_history=dict), read_one(agents.inter_code, "task_id", plain=True),
+           whole=True),
+    Format("InterCode log", is_episodes, _episodes, whole=True),
+    Format("browsing trajectory", lambda r: with_list("trajectory")(r) and "intent" in r,
+           read_one(agents.web_trajectory, "task_id", plain=True), whole=True),
     Format("run of another tracer", lambda r: run_of(r) is not None,
            lambda r, reading: reading.traces.named_run(run_of(r) or {})),
-    Format("web actions", lambda r: _with_list("actions", of="operation")(r) and "confirmed_task" in r,
-           _one(agents.web_actions, "annotation_id", plain=True), whole=True),
+    Format("web actions", lambda r: with_list("actions", of="operation")(r) and "confirmed_task" in r,
+           read_one(agents.web_actions, "annotation_id", plain=True), whole=True),
     Format("exchange with a model", is_exchange, _exchange, whole=True),
-    Format("chat messages", _with_list("messages"), _conversation("messages", *_IDS), whole=True),
-    Format("chat export", lambda r: _with(mapping=dict)(r) and all(map(_with("message"), r["mapping"].values())),
-           _one(agents.chat_export, "id", "conversation_id"), whole=True),
-    Format("conversations", lambda r: _with_list("conversations")(r) and is_message((r["conversations"] or [0])[0]),
+    Format("chat messages", with_list("messages"), _conversation("messages", *_IDS), whole=True),
+    Format("chat export", lambda r: with_fields(mapping=dict)(r) and all(map(with_fields("message"),
+           r["mapping"].values())),
+           read_one(agents.chat_export, "id", "conversation_id"), whole=True),
+    Format("conversations", lambda r: with_list("conversations")(r) and is_message((r["conversations"] or [0])[0]),
            _conversation("conversations", *_IDS), whole=True),
-    Format("Gemini contents", _with_list("contents"), _contents, whole=True),
-    Format("message history", _with_list("history", of="role"), _conversation("history", *_IDS), whole=True),
-    Format("trajectory of messages", _with_list("trajectory", of="role"), _conversation("trajectory", *_IDS),
+    Format("Gemini contents", with_list("contents"), _contents, whole=True),
+    Format("message history", with_list("history", of="role"), _conversation("history", *_IDS), whole=True),
+    Format("trajectory of messages", with_list("trajectory", of="role"), _conversation("trajectory", *_IDS),
            whole=True),
-    Format("Responses input", _with_list("input"), _conversation("input", *_IDS), whole=True),
-    Format("OpenTelemetry export", lambda r: _with_list("resourceSpans")(r) or _with_list("resourceLogs")(r),
+    Format("Responses input", with_list("input"), _conversation("input", *_IDS), whole=True),
+    Format("OpenTelemetry export", lambda r: with_list("resourceSpans")(r) or with_list("resourceLogs")(r),
            lambda r, reading: reading.traces.export(r)),
     Format("OpenTelemetry span", is_span, lambda r, reading: reading.traces.named_span(r)),
-    Format("LangSmith run", _with("inputs", run_type=str), lambda r, reading: reading.traces.named_run(r)),
+    Format("LangSmith run", with_fields("inputs", run_type=str), lambda r, reading: reading.traces.named_run(r)),
     Format("step", is_message, _step),
-    Format("thought, action and observation", lambda r: _with("action")(r) and any(
+    Format("thought, action and observation", lambda r: with_fields("action")(r) and any(
         name in r for name in ("observation", "thought", "action_input", "obs")), _step),
-    Format("coding-agent session event", _is_session_event, _one(sessions.session_line, "sessionId")),
-    Format("session trace", lambda r: _with(trace=dict)(r) and ("sessionId" in r or "session_id" in r),
-           _one(sessions.session_trace, "sessionId", "session_id")),
-    Format("coding-agent session head", _is_session_head, _head),
+    Format("coding-agent session event", is_session_event, read_one(sessions.session_line, "sessionId")),
+    Format("session trace", lambda r: with_fields(trace=dict)(r) and ("sessionId" in r or "session_id" in r),
+           read_one(sessions.session_trace, "sessionId", "session_id")),
+    Format("coding-agent session head", is_session_head, _head),
     Format("list of messages", lambda r: isinstance(r, list) and bool(r) and is_message(r[0]), _list, whole=True),
     Format("dialogue without speakers", lambda r: frameworks.dialogue_of(r) is not None,
-           _one(frameworks.turns_without_speakers, *_IDS), whole=True),
+           read_one(frameworks.turns_without_speakers, *_IDS), whole=True),
     Format("such records by name", _is_by_name, _by_name),
     Format("list of such records", lambda r: _part_of(r) is not None, _wrapped),
+    Format("list of lists of such records", lambda r: isinstance(r, list) and _known(r, depth=1),
+           lambda r, reading: _within({}, "", r, reading)),
     Format("such a record inside another", lambda r: bool(_inside(r)), _holder),
 )  # fmt: skip
-"""All formats, in the order in which they are tried; the last three hold records of the others."""
+"""All formats, in the order in which they are tried; the last four hold records of the others."""

@@ -294,6 +294,22 @@ def test_what_a_program_writes_is_read_with_its_calls_and_results(tmp_path, kind
     assert brief(given(tmp_path, content)) == expected
 
 
+ENVELOPES = {
+    "in a list": lambda record: [record],
+    "in a list of lists": lambda record: [[record]],
+    "as data": lambda record: {"ok": True, "data": record},
+    "as a result": lambda record: {"run": "x", "results": [record]},
+    "in a session of an export": lambda record: {"exported_at": T, "export": {"session": record}},
+}
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES)
+@pytest.mark.parametrize("kind", [kind for kind, (content, _) in RECORDS.items() if isinstance(content, dict)])
+def test_a_record_is_known_in_whatever_stands_around_it(tmp_path, kind, envelope):
+    content, expected = RECORDS[kind]
+    assert brief(given(tmp_path, json.dumps(ENVELOPES[envelope](content)), "log.json")) == expected
+
+
 MOMENTS: dict[str, tuple[Any, list[tuple[str, Any, Any]]]] = {
     "when a reply came": (
         {"id": "c", "created": 1741569952, "choices": [{"index": 0, "message": DONE}]},

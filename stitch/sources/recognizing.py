@@ -1,0 +1,173 @@
+"""How the records of a file are recognized, and what is remembered between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from stitch.errors import StepRejectedError
+from stitch.sources import agents
+from stitch.sources.fields import Row, is_message
+from stitch.sources.messages import MessageReader
+from stitch.sources.spans import TraceReader
+
+TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
+
+
+class FileReading:
+    """What is remembered between the records of a file.
+
+    Args:
+        default: The trajectory of records that name none.
+        source: The name of the file.
+    """
+
+    def __init__(self, default: str, *, source: str = "") -> None:
+        path = PurePath(source)
+        self.number = path.stem
+        """The name of the file without its ending; in a folder with a file an event, the number of the event."""
+        folders = [part for part in path.parts[:-1] if part not in ("events", "event_cache")]
+        self.folder = folders[-1] if folders else default
+        self.messages = MessageReader()
+        self.traces = TraceReader(self.messages)
+        self.any = False
+        """Whether a record of the file was known."""
+        self._default = default
+        self._whole: dict[str, int] = {}
+
+    def save(self) -> dict[str, Any]:
+        """What is remembered, as JSON."""
+        shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
+        return {"any": self.any, "whole": self._whole, "tools": self.messages.tool_names, "shown": shown}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on where `save` was called."""
+        self.any = bool(saved.get("any"))
+        self._whole = dict(saved["whole"])
+        self.messages.tool_names = dict(saved["tools"])
+        self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
+
+    def name(self, trajectory: str | None, *, whole: bool) -> str:
+        """The name of the trajectory of a record; of two `whole` records of one name, the second is numbered."""
+        name = self._default if trajectory is None else trajectory
+        if not whole:
+            return name
+        count = self._whole[name] = self._whole.get(name, 0) + 1
+        return name if count == 1 else f"{name}-{count}"
+
+
+RowReader = Callable[[Any, FileReading], Iterator[TrajectoryRow]]
+
+
+class Format(NamedTuple):
+    """How one kind of record is recognized and read."""
+
+    name: str
+    recognizes: Callable[[Any], bool]
+    rows: RowReader
+    whole: bool = False
+    """A record is a whole trajectory, not a part of one that other records go on with."""
+
+
+def read_safely(known: Format, record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """The rows of a record; what breaks its reading off is the last of them."""
+    trajectory = None
+    try:
+        for trajectory, row in known.rows(record, reading):
+            yield trajectory, row
+    except StepRejectedError as error:
+        yield trajectory, error
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        # A record that looks like a format and breaks its rules: files of other people, so anything may be wrong.
+        yield trajectory, StepRejectedError(f"broken {known.name}: {type(error).__name__}: {error}")
+
+
+def with_list(field: str, *, of: str | None = None) -> Callable[[Any], bool]:
+    """Recognizes objects that have a list under `field`; with `of`, one whose first entry has that field."""
+
+    def recognizes(record: Any) -> bool:
+        entries = record.get(field) if isinstance(record, dict) else None
+        if not isinstance(entries, list):
+            return False
+        return of is None or (bool(entries) and isinstance(entries[0], Mapping) and of in entries[0])
+
+    return recognizes
+
+
+def with_fields(*fields: str, **types: type) -> Callable[[Any], bool]:
+    """Recognizes objects that have all `fields`, and those in `types` with a value of the type."""
+
+    def recognizes(record: Any) -> bool:
+        if not isinstance(record, dict):
+            return False
+        for field in fields:
+            if field not in record:
+                return False
+        return not types or all(isinstance(record.get(field), kind) for field, kind in types.items())
+
+    return recognizes
+
+
+def read_one(read: Callable[..., agents.Reading], *ids: str, plain: bool = False) -> RowReader:
+    """Reads a record with a function of `agents`, a `plain` one without what is remembered of the file."""
+
+    def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+        trajectory = next((str(record[name]) for name in ids if record.get(name) is not None), None)
+        for row in read(record) if plain else read(record, reading.messages):
+            yield trajectory, row
+
+    return rows
+
+
+def is_episodes(record: Any) -> bool:
+    """Whether it is episodes of InterCode by their number."""
+    return (
+        isinstance(record, Mapping) and bool(record) and all(with_fields(turn_history=dict)(v) for v in record.values())
+    )
+
+
+def has_events(record: Any) -> bool:
+    """Whether it has a history of actions and observations: objects, or pairs of them."""
+    entries = record.get("history") if isinstance(record, Mapping) else None
+    first = entries[0] if isinstance(entries, list) and entries else None
+    first = first[0] if isinstance(first, list) and first else first
+    return isinstance(first, Mapping) and "role" not in first and ("action" in first or "observation" in first)
+
+
+def is_open_hands(record: Any) -> bool:
+    """Whether it is an event of OpenHands: an action, or an observation."""
+    if not isinstance(record, Mapping) or "role" in record:
+        return False
+    if isinstance(record.get("llm_message"), Mapping) or isinstance(record.get("action"), Mapping):
+        return "source" in record
+    if "args" in record and isinstance(record.get("action"), str):
+        return True
+    return ("action" in record or "observation" in record) and ("source" in record or "extras" in record)
+
+
+def is_session_event(record: Any) -> bool:
+    """Whether it is a line of a coding agent's session that is no message."""
+    kind = record.get("type") if isinstance(record, Mapping) else None
+    return isinstance(kind, str) and not is_message(record) and any(
+        name in record for name in ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id",
+                                    "event_id", "thread_id", "sequence_number"))  # fmt: skip
+
+
+def is_session_head(record: Any) -> bool:
+    """Whether it is what a coding agent's session file begins with, or a mark in it."""
+    return isinstance(record, Mapping) and (
+        isinstance(record.get("record_type"), str)
+        or {"working_dir", "message_count"} <= record.keys()
+        or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
+            and "role" not in record)
+    )  # fmt: skip
+
+
+def is_memory_step(record: Any) -> bool:
+    """Whether it is a step in the memory of smolagents: what was said and seen in it, its task, or how to behave."""
+    if not isinstance(record, Mapping):
+        return False
+    step = "step_number" in record and ("model_output" in record or "observations" in record)
+    alone = [name for name in record if name != "step_type"] == ["system_prompt"]
+    return step or {"task", "task_images"} <= record.keys() or alone
