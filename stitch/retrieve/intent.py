@@ -156,12 +156,13 @@ class IntentRetriever:
         if selection.weighed:
             return lean(leanings, weigh(question, first(max(k, POOL)), vocabulary))[:k]
         deciding = frozenset([vocabulary.canonical_label(_DECIDE)]) & labels if request.intent_filter is None else None
-        widely = bool(leanings or deciding or question.subjects)
+        # To read many hits takes long: for facts of no known class, what names the thing is looked for among the first.
+        widely = bool(leanings or deciding or (question.facts and labels))
         hits = first(max(k, POOL) if widely else k)
+        if not widely and named_speakers(leanings.text, {hit.snippet.role for hit in hits}):
+            hits, widely = first(max(k, POOL)), True
         if not widely:
-            if not named_speakers(leanings.text, {hit.snippet.role for hit in hits}):
-                return hits
-            hits = first(max(k, POOL))
+            return join_exchanges(question, hits)
         if deciding:
             weights = self._weights(labels, inventory)
             hits = [_as_decision(hit, deciding, count=self._count(selection), weights=weights) for hit in hits]

@@ -289,9 +289,10 @@ def test_a_fact_is_found_in_the_answer_to_the_question_that_names_the_thing() ->
         snippet("Most people leave it four of five.", step="2").model_copy(update={"role": "agent"}),
         *(snippet(f"How rated is inn {n}?", step=str(n)).model_copy(update={"role": "user"}) for n in range(3, 9)),
     ]
-    retriever = intent_retriever(stored(kept), choosing=IntentFilter())
-    asked = SearchRequest(query="How is Blue Door Inn rated?", tenant="a", k=2)
-    assert steps(retriever, asked) == ["1", "2"]
+    rated = intent_retriever(stored(kept), choosing=IntentFilter(entity_types=("rating",)))
+    assert steps(rated, SearchRequest(query="How is Blue Door Inn rated?", tenant="a", k=2)) == ["1", "2"]
+    plain = intent_retriever(stored(kept), choosing=IntentFilter())
+    assert steps(plain, SearchRequest(query="How old is Blue Door Inn?", tenant="a", k=9))[:2] == ["1", "2"]
 
 
 @pytest.mark.parametrize(("informative", "more"), [(False, 1.0), (True, 1.0 - math.log(2) / math.log(6))])
