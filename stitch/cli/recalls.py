@@ -39,12 +39,17 @@ def command(as_json: bool, last: int | None, **arguments: Any) -> None:
     if not recalls:
         click.echo("stitch: no question is kept; STITCH_RECALL_LOG=1000 keeps the last 1000 that are asked", err=True)
     for recall in recalls:
-        moment = datetime.fromtimestamp(recall.at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        moment = _said(recall.at)
         labels = ", ".join(f"{kind.value} {value!r}" for kind, value in sorted(recall.intent_filter.labels()))
-        click.echo(f"{moment}  {recall.query}")
+        past = "" if recall.as_of is None else f"  (as of {_said(recall.as_of)})"
+        click.echo(f"{moment}  {recall.query}{past}")
         click.echo(f"  labels: {labels or 'none'}")
         for hit in recall.hits[:5]:
             matched = ", ".join(value for values in hit.matched.values() for value in values) or "no label"
             click.echo(f"  {hit.trajectory} step {hit.step}: {matched}, similarity {hit.similarity:.2f}")
         if len(recall.hits) > 5:
             click.echo(f"  and {len(recall.hits) - 5} more")
+
+
+def _said(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")

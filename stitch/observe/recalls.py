@@ -45,6 +45,8 @@ class Recall(BaseModel):
     mode: str
     """The retriever."""
     min_trust: str | None = None
+    as_of: float | None = None
+    """Of when the memory was asked, in Unix seconds; None for as it was at the time."""
     intent_filter: IntentFilter
     reasons: tuple[str, ...]
     hits: tuple[RecalledStep, ...]
@@ -91,6 +93,7 @@ class RecallLog:
             query=self._clean(request.query),
             mode=result.mode,
             min_trust=request.min_trust.value if request.min_trust else None,
+            as_of=request.as_of.recorded if request.as_of else None,
             intent_filter=result.intent_filter,
             reasons=tuple(map(self._clean, result.reasons)),
             hits=tuple(

@@ -170,6 +170,17 @@ def test_the_commands_show_the_memory_as_it_was(memory: Memory) -> None:
     assert json.loads(run("why", QUESTION, "a", *asked))["found"] is True
 
 
+def test_the_recall_log_says_of_when_the_memory_was_asked(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", recall_log=9) as memory:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.search(QUESTION)
+        memory.search(QUESTION, as_of=2_000_000_000.0)
+        assert [recall.as_of for recall in memory.recalls()] == [None, 2_000_000_000.0]
+    listed = CliRunner().invoke(cli, ["recalls", "--memory", str(tmp_path / "m")]).output
+    assert listed.count(f"{QUESTION}  (as of 2033-05-18 03:33:20)\n") == 1
+    assert listed.count(f"{QUESTION}\n") == 1
+
+
 def test_the_note_of_a_retirement_says_when_to_the_microsecond() -> None:
     assert retired_at(retirement_note(1234.000001, "too: old")) == 1234.000001
     assert retired_at(retirement_note(0.0, "")) == 0.0
