@@ -156,8 +156,9 @@ class IntentRetriever:
         if selection.weighed:
             return lean(leanings, weigh(question, first(max(k, POOL)), vocabulary))[:k]
         deciding = frozenset([vocabulary.canonical_label(_DECIDE)]) & labels if request.intent_filter is None else None
-        # To read many hits takes long: for facts of no known class, what names the thing is looked for among the first.
-        widely = bool(leanings or deciding or (question.facts and labels))
+        # To read many hits takes long: in a scope, or without a class, what names the thing is among the first.
+        unplaced = bool(question.facts and labels) and not selection.intent_filter.scopes
+        widely = bool(leanings or deciding) or unplaced
         hits = first(max(k, POOL) if widely else k)
         if not widely and named_speakers(leanings.text, {hit.snippet.role for hit in hits}):
             hits, widely = first(max(k, POOL)), True
