@@ -28,7 +28,9 @@ _SHOWS = tuple(
     )
 )
 """What something is said to be or to be for, or the end of its name, and what it may be called then."""
-_CALLED = re.compile(r"([a-z]{3,})(?:,? (?:called|named|titled|entitled|(?:would be|will be|is|was)(?: called)?))$")
+_CALLED = re.compile(
+    r"(?<![a-z])([a-z]{3,20})(?:,? (?:called|named|titled|entitled|(?:would be|will be|is|was)(?: called)?))$"
+)
 _IS_A = re.compile(
     r" (?:is|was) (?:an?|the) (?:(?!(?:of|that|which|in|at|on|for|to|from|with|by)\b)[\w-]+,? ){0,5}?([a-z]{3,})"
     r"(?=[,.;!?]|$| (?:in|at|on|near|with|that|which|by|for|from|located|situated|is|and)\b)"

@@ -16,6 +16,8 @@ _DEFINITE = re.compile(
     r"(?! (?:of|that|which|where|who|whose|i|we|you|he|she|they|to)\b|-| [a-z]+(?:ed|ing) (?:in|on|at|by|near)\b)",
     _I,
 )
+_OTHER = re.compile(r"\b(?:an?|another|other|some|any|each|every) ((?:[\w-]+ ){0,2}[\w-]+)", _I)
+"""What the text brings up beside what is spoken of."""
 _NARROWED = re.compile(r" (?:in|on|at|near|with|from|by|across|behind|next|opposite)\b", _I)
 _IS_ONE = re.compile(
     r"(?:^|[.!?;,] |\b(?:and|but|that|since|because|so|if) )(?P<it>it|this|that)"
@@ -113,8 +115,9 @@ def _definite(
             continue
         if match["which"].lower() == "the" and _NARROWED.match(text, match.end()):
             continue
-        other = re.compile(rf"\b(?:an?|another|other|some|any|each|every) (?:[\w-]+ ){{0,2}}(?:{noun}|one)\b", _I)
-        if other.search(ahead) or other.search(since):
+        if any(
+            {noun, "one"} & set(other[1].lower().split()) for part in (ahead, since) for other in _OTHER.finditer(part)
+        ):
             return []
         return [Pointed(match.start(), match.end(), topic.name, topic, 0.7)]
     return []
