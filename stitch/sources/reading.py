@@ -51,6 +51,8 @@ class StepReader:
     def __init__(self, source: str, *, trajectory: str) -> None:
         self.source = source
         self._numbers: dict[str, int] = {}
+        self._given: dict[str, tuple[str, int]] = {}
+        """The last number that a trajectory gave a step itself, and how many steps without one came after it."""
         self._reading = FileReading(trajectory, source=source)
         self._explained = False
 
@@ -75,7 +77,9 @@ class StepReader:
                     yield self._rejection(number, f"step {count} of {name!r}: {step.message}", raw)
                     continue
                 if step.id is None:
-                    step = step.model_copy(update={"id": str(count)})
+                    step = step.model_copy(update={"id": self._numbered(name, count)})
+                elif step.id.isdecimal():
+                    self._given[name] = step.id, 0
                 yield SourcedStep(name, step, self.source, number)
         except StepRejectedError as error:
             # What is known is said once a file, however many of its records are not.
@@ -84,6 +88,14 @@ class StepReader:
             self._explained = True
             yield self._rejection(number, reason, raw)
 
+    def _numbered(self, trajectory: str, count: int) -> str:
+        """An id for a step without one: its number, or, where others bring theirs, one after the last of these."""
+        if trajectory not in self._given:
+            return str(count)
+        last, after = self._given[trajectory]
+        self._given[trajectory] = last, after + 1
+        return f"{last}-{after + 1}"
+
     def line(self, number: int, raw: bytes) -> Iterator[SourcedStep | Rejection]:
         """As `steps`, for a line that stands alone: one that begins with a speaker is what this speaker says."""
         spoken = speaker_of(raw.decode("utf-8", "replace")) if parse(raw) is _NO_JSON else None
@@ -91,11 +103,12 @@ class StepReader:
 
     def save(self) -> dict[str, Any]:
         """What is remembered between two records, as JSON; `restore` takes it up."""
-        return {"numbers": self._numbers, **self._reading.save()}
+        return {"numbers": self._numbers, "given": self._given, **self._reading.save()}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where `save` was called."""
         self._numbers = dict(saved["numbers"])
+        self._given = {name: (last, after) for name, (last, after) in saved.get("given", {}).items()}
         self._reading.restore(saved)
 
     def _rejection(self, line: int, reason: str, raw: bytes | Any) -> Rejection:

@@ -414,3 +414,22 @@ def test_spans_of_one_trace_are_of_the_conversation_that_one_of_them_names(tmp_p
     items = given(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": [
         span(1, gen_ai__conversation__id="talk"), span(2, gen_ai__input__messages=said_so)]}]}]})  # fmt: skip
     assert {item.trajectory for item in items} == {"talk"}
+
+
+def test_steps_without_an_id_never_take_that_of_another(tmp_path):
+    items = given(tmp_path, {"session_id": "s", "steps": [
+        {"step_id": 1, "source": "user", "message": "Weather?"},
+        {"step_id": 2, "source": "agent", "message": "I look", "tool_calls": [
+            {"tool_call_id": "t", "function_name": "weather", "arguments": {"city": "Oslo"}}],
+         "observation": {"results": [{"source_call_id": "t", "content": "sunny"}]}},
+        {"step_id": 3, "source": "agent", "message": "It is sunny"}]})  # fmt: skip
+    assert [item.step.id for item in items] == ["1", "2", "2-1", "3"]
+
+
+def test_the_last_observation_of_a_run_stands_in_its_entries_alone(tmp_path):
+    items = given(tmp_path, {"trajectory": [{"action": "submit", "observation": "a diff", "thought": "Done",
+                                             "extra": 7}],
+                             "history": [{"role": "assistant", "content": "Done", "thought": "Done", "action": "submit",
+                                          "agent": "main"}]})  # fmt: skip
+    assert brief(items) == [called("submit", "Done", input="submit"), came("submit", "a diff")]
+    assert items[0].step.metadata["extra"] == 7
