@@ -472,7 +472,9 @@ def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedde
 
 def _building(settings: Settings, folder: Path) -> Path:
     """What says, beside the journal of a memory on a server, that a collection does not hold all of it yet."""
-    return folder / f"building-{quote(settings.collection, safe='')}"
+    from stitch.ingest.traces import BUILDING
+
+    return folder / (BUILDING + quote(settings.collection, safe=""))
 
 
 def _check_whole(settings: Settings, location: str, *, folder: Path, journal: Journal, store: SnippetStore) -> None:

@@ -9,12 +9,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
+from urllib.parse import unquote
 
 from stitch.core import snippet_id
 from stitch.ingest.entries import Entry
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.needles import LEAST_BYTES, Needles
 from stitch.ingest.rewriting import finish_rewriting, rewrite
+
+BUILDING = "building-"
+"""How a note beside the journal begins that names a collection of a server which does not hold all of a memory yet."""
 
 _FRAGMENT_BYTES = 24
 _PIECE_BYTES = 1 << 22
@@ -119,8 +123,10 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes]) -> Proof:
             there = ingestor.store.holding(path, there)
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
-    elsewhere = _ELSEWHERE if isinstance(ingestor.store, PurgeableStore) else (*_ELSEWHERE, _SERVER)
-    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found), elsewhere)
+    elsewhere = list(_ELSEWHERE if isinstance(ingestor.store, PurgeableStore) else (*_ELSEWHERE, _SERVER))
+    begun = (unquote(path.name.removeprefix(BUILDING)) for path in sorted(folder.glob(f"{BUILDING}*")))
+    elsewhere += [f"the collection {name!r}, whose building was interrupted: finish or drop it" for name in begun]
+    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found), tuple(elsewhere))
 
 
 def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:
