@@ -361,8 +361,10 @@ def web_trajectory(record: Mapping[str, Any]) -> Reading:
         if not isinstance(entry, Mapping):
             yield StepRejectedError(f"step is not an object but {type(entry).__name__}")
         elif "action" in entry:
-            rest = {key: value for key, value in entry.items() if key != "action"}
+            rest = {key: value for key, value in entry.items() if key not in ("action", "observation")}
             yield {"role": "assistant", "content": text_of(entry["action"]), "metadata": rest}
+            if entry.get("observation"):
+                yield {"role": "tool", "tool_name": "browser", "content": text_of(entry["observation"])}
         else:
             field = next((name for name in ("axtree", "observation", "html", "text") if entry.get(name)), "axtree")
             seen = text_of(entry.get(field))

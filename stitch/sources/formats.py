@@ -38,6 +38,7 @@ from stitch.sources.recognizing import (
 )
 from stitch.sources.runs import run_of
 from stitch.sources.spans import is_span
+from stitch.sources.streams import joined
 
 GENERIC_FORM = (
     "the generic form is one step a line:"
@@ -252,7 +253,7 @@ def _entry(value: Any) -> Any:
 def _wrapped(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     field = _part_of(record)
     assert field is not None
-    entries = oldest_first([_entry(value) for value in record[field]])
+    entries = oldest_first([_entry(value) for _, value in joined(enumerate(record[field]))])
     yield from _within(record, field, entries, reading)
 
 

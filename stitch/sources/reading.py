@@ -136,7 +136,7 @@ def records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
         rest = ((number, raw if (said := parse(raw)) is _NO_JSON else said) for number, raw in lines)
         yield from joined(chain([(first[0], value)], rest))
     else:
-        yield from _records(first, lines)
+        yield from joined(_records(first, lines))
 
 
 def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:

@@ -108,6 +108,13 @@ def test_a_reply_that_was_streamed_is_one_step(tmp_path, kind):
     assert brief(given(tmp_path, content)) == expected
 
 
+@pytest.mark.parametrize("kind", [kind for kind, (content, _) in STREAMS.items() if isinstance(content, list)])
+@pytest.mark.parametrize("around", [lambda pieces: pieces, lambda pieces: {"items": pieces}])
+def test_the_pieces_of_a_reply_may_stand_in_a_list(tmp_path, kind, around):
+    content, expected = STREAMS[kind]
+    assert brief(given(tmp_path, json.dumps(around(content)), "log.json")) == expected
+
+
 RECORDS: dict[str, tuple[Any, list[Any]]] = {
     "what a log says beside its messages": (
         [{"type": "thread.started", "thread_id": "x"}, {"type": "turn.started"},
@@ -267,6 +274,9 @@ RECORDS: dict[str, tuple[Any, list[Any]]] = {
         [{"website": "w", "annotation_id": "x", "confirmed_task": "Weather?", "actions": [
             {"action_uid": "u", "operation": {"op": "CLICK", "value": "go"}}]}],
         [ASKED, called("CLICK", op="CLICK", value="go")]),
+    "pages and what was done on them": (
+        {"intent": "Weather?", "trajectory": [{"action": "click [1]", "observation": "sunny", "url": "u"}]},
+        [ASKED, said("assistant", "click [1]"), came("browser", "sunny")]),
     "turns without speakers": (
         [{"dialog": ["Weather?", "It is sunny"], "act": [1, 2]},
          {"log": [{"text": "Weather?", "turn": 1}, {"text": "Yes"}]}],
