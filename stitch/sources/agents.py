@@ -11,7 +11,7 @@ from typing import Any
 
 from stitch.errors import StepRejectedError
 from stitch.sources.exchanges import is_system
-from stitch.sources.fields import GOLD_FIELDS, Row, is_message, oldest_first, system_of
+from stitch.sources.fields import BROKEN, GOLD_FIELDS, Row, is_message, oldest_first, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import arguments_of, text_of
 from stitch.sources.spoken import called_in
@@ -41,6 +41,8 @@ def conversation(
                 yield row
         except StepRejectedError as error:
             yield error
+        except BROKEN as error:  # the messages after it are read all the same
+            yield StepRejectedError(f"broken message: {type(error).__name__}: {error}")
 
 
 def _rows_or_event(message: Any, reader: MessageReader, *, speaker: bool) -> Iterator[Row]:

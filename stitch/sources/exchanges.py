@@ -138,7 +138,7 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     """A choice of chat completions, or a piece of one that was streamed, as a message."""
     rest = {key: value for key, value in choice.items() if key not in ("message", "delta", "text", "index")}
     said = choice.get("message") or choice.get("delta") or {"content": choice.get("text")}
-    return {"role": "assistant", **rest, **said}
+    return {"role": "assistant", **rest, **(said if isinstance(said, Mapping) else {"content": said})}
 
 
 def _candidate(candidate: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,8 @@ _ANSWERED_IDS = ("messageId", "message_id", "event_id", "id")
 _SYSTEM_FIELDS = ("system", "systemInstruction", "system_instruction", "instructions", "preamble", "system_prompt")
 _COUNTED = re.compile(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
 
+BROKEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError)
+"""What a record raises that looks like a format and breaks its rules: in files of other people all may be wrong."""
 Row = dict[str, Any]
 """The fields of a `Step`, not yet checked."""
 

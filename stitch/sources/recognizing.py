@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from stitch.errors import StepRejectedError
 from stitch.sources import agents
-from stitch.sources.fields import Row, is_message
+from stitch.sources.fields import BROKEN, Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.spans import TraceReader
 
@@ -78,8 +78,7 @@ def read_safely(known: Format, record: Any, reading: FileReading) -> Iterator[Tr
             yield trajectory, row
     except StepRejectedError as error:
         yield trajectory, error
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        # A record that looks like a format and breaks its rules: files of other people, so anything may be wrong.
+    except BROKEN as error:
         yield trajectory, StepRejectedError(f"broken {known.name}: {type(error).__name__}: {error}")
 
 

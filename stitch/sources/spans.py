@@ -18,7 +18,7 @@ import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.agents import Reading
-from stitch.sources.fields import Row, is_message
+from stitch.sources.fields import BROKEN, Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
 from stitch.sources.runs import arguments_in
@@ -104,7 +104,10 @@ class TraceReader:
             for said in (*scope.get("spans", ()), *map(_span_of, scope.get("logRecords", ())))
         ]  # fmt: skip
         for span in sorted(spans, key=lambda span: _seconds(span) or 0.0):
-            yield from self.named_span(span)
+            try:
+                yield from self.named_span(span)
+            except BROKEN as error:  # the spans after it are read all the same
+                yield None, StepRejectedError(f"broken span: {type(error).__name__}: {error}")
 
     def named_span(self, span: Mapping[str, Any]) -> NamedReading:
         """As `span`, with the trajectory."""
@@ -373,7 +376,7 @@ def _trace_of(span: Mapping[str, Any]) -> str:
 def _seconds(span: Mapping[str, Any]) -> float | None:
     """When a span began, in Unix seconds."""
     nanoseconds = span.get("startTimeUnixNano") or span.get("start_time_unix_nano")
-    if nanoseconds:
+    if isinstance(nanoseconds, int) or (isinstance(nanoseconds, str) and nanoseconds.isdecimal()):
         return int(nanoseconds) / 1e9
     started = span.get("start_time") or span.get("startTime")
     if isinstance(started, int | float):

@@ -443,3 +443,11 @@ def test_the_last_observation_of_a_run_stands_in_its_entries_alone(tmp_path):
                                           "agent": "main"}]})  # fmt: skip
     assert brief(items) == [called("submit", "Done", input="submit"), came("submit", "a diff")]
     assert items[0].step.metadata["extra"] == 7
+
+
+def test_a_broken_message_does_not_end_the_reading_of_those_after_it(tmp_path):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"messages": [USER, {"role": "assistant", "tool_calls": [[1]]}, DONE]}))
+    items = list(FileSource(path))
+    assert brief(item for item in items if isinstance(item, SourcedStep)) == [ASKED, SAID]
+    assert sum(isinstance(item, Rejection) for item in items) == 1
