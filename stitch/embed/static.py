@@ -66,6 +66,7 @@ class StaticEmbedder:
             rows = vectors[start : start + _BATCH]
             for row, tokens in zip(rows, pieces.read(texts[start : start + _BATCH]), strict=True):
                 if tokens:
+                    # As `table[tokens].sum(axis=0)`, without the calls of Python between.
                     row[:] = np.add.reduce(table.take(tokens, axis=0), axis=0, dtype=exact)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         lengths[lengths == 0] = 1

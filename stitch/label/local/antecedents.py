@@ -50,7 +50,6 @@ _ITEM = re.compile(r"(?:(?:^|[\s(])\d{1,2}[.)]|(?:^|\n) *[-*\u2022])\s+\**([^:.;
 _PRICE = re.compile(r"[$\u20ac\u00a3] ?(\d[\d,]*(?:\.\d+)?)")
 _OF_UNIT = re.compile(r"(?:\b(?:of|in|on|for) +)?(?:the +)?\b[A-Za-z]+ ?#? ?\d+(?: ?'s +\w+)?")
 
-
 _KIN = {
     head: frozenset(words.split())
     for heads, words in (

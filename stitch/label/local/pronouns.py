@@ -222,12 +222,12 @@ def choose(
     fitting: list[tuple[float, Referent]] = []
     for strength, referent in ranked:
         age = known.clock - referent.last
-        old = not referent.heading and age > (
-            _MAX_AGE_STEPS if referent.acted + referent.stands.get("person", 0) < 2 else _MAX_AGE_CENTRAL
-        )
-        # A pronoun that was read wrongly would draw the next ones after it.
-        old = old or (kind != "person" and not referent.heading and known.clock - referent.named > _MAX_UNNAMED_STEPS)
-        old = old or (kind != "person" and not referent.heading and referent.last < known.turned)
+        central = referent.acted + referent.stands.get("person", 0) >= 2
+        old = age > (_MAX_AGE_CENTRAL if central else _MAX_AGE_STEPS)
+        if kind != "person":
+            # Each pronoun keeps a thing in mind: one that was read wrongly would draw the next ones after it.
+            old = old or known.clock - referent.named > _MAX_UNNAMED_STEPS or referent.last < known.turned
+        old = old and not referent.heading
         if strength <= 0 or old or name_key(referent.name) in speakers or not _may_be(referent, kind, known):
             continue
         if gender and not referent.heading:

@@ -99,7 +99,7 @@ class ReferenceResolver:
                 before=self._said[-1].text if self._said else "",
             )
         )
-        rewrites = [*map(_of_count, counted), *map(_of_pronoun, stood), *answers]
+        rewrites = [*map(_of_count, counted), *map(_of_phrase, stood), *answers]
         pointed = resolve_definites(
             text,
             known,
@@ -107,7 +107,7 @@ class ReferenceResolver:
             skip=[(rewrite.start, rewrite.end) for rewrite in rewrites],
             since=self._since(known.topic_at),
         )
-        rewrites += map(_of_pointed, pointed)
+        rewrites += map(_of_phrase, pointed)
         if short:
             best = choose(known.rank(), known, kind="thing", speakers=self._speakers)
             focus = best[0] if best is not None and best[1] >= 0.5 else None
@@ -330,17 +330,7 @@ def _of_count(found: _Named) -> ReferenceRewrite:
     )
 
 
-def _of_pointed(found: Pointed) -> ReferenceRewrite:
-    return ReferenceRewrite(
-        start=found.start,
-        end=found.end,
-        replacement=found.replacement,
-        antecedent=found.referent.step,
-        confidence=found.confidence,
-    )
-
-
-def _of_pronoun(found: Stood) -> ReferenceRewrite:
+def _of_phrase(found: Stood | Pointed) -> ReferenceRewrite:
     return ReferenceRewrite(
         start=found.start,
         end=found.end,
