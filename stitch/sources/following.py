@@ -24,7 +24,8 @@ class FollowedFile:
 
     A line counts when it ends; one that is being written is left for later. A file that is renamed (rotated) is read to
     its end before the new one of its name is begun; one that is emptied or written anew is read from its beginning.
-    Steps without an id are numbered on through all of them.
+    Steps without an id are numbered on through all of them. The pieces of a streamed reply are not joined: a line never
+    waits for the next.
 
     Args:
         path: The file. It need not be there yet.

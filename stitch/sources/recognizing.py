@@ -39,7 +39,13 @@ class FileReading:
     def save(self) -> dict[str, Any]:
         """What is remembered, as JSON."""
         shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
-        return {"any": self.any, "whole": self._whole, "tools": self.messages.tool_names, "shown": shown}
+        return {
+            "any": self.any,
+            "whole": self._whole,
+            "tools": self.messages.tool_names,
+            "shown": shown,
+            "conversations": self.traces.conversations,
+        }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where `save` was called."""
@@ -47,6 +53,7 @@ class FileReading:
         self._whole = dict(saved["whole"])
         self.messages.tool_names = dict(saved["tools"])
         self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
+        self.traces.conversations = dict(saved.get("conversations", {}))
 
     def name(self, trajectory: str | None, *, whole: bool) -> str:
         """The name of the trajectory of a record; of two `whole` records of one name, the second is numbered."""

@@ -91,7 +91,7 @@ class TraceReader:
         self.shown: dict[str, set[str]] = {}
         """Digests of the messages that each trace has shown."""
         self.conversations: dict[str, str] = {}
-        """The conversations of which traces are, where one of their spans has said so."""
+        """The conversation that each trace is of, where one of its spans has said so."""
 
     def export(self, record: Mapping[str, Any]) -> NamedReading:
         """Read an OTLP export: all its spans, in the order in which they began."""
@@ -238,7 +238,10 @@ class TraceReader:
 def _messages_of(
     span: Mapping[str, Any], attributes: dict[str, Any], *, values: bool
 ) -> tuple[list[dict[str, Any]], set[str]]:
-    """The messages of a span, and under which attributes they stand; `values` of any kind if there are no messages."""
+    """The messages of a span, and under which attributes they stand; `values` of any kind if there are no messages.
+
+    What stands in such a value beside its messages becomes an attribute of its own.
+    """
     messages: list[dict[str, Any]] = []
     told = {*_TOOL_ARGUMENTS[:1], *_TOOL_RESULTS[:1]}
     sources = [attributes]
@@ -273,7 +276,7 @@ def _messages_of(
                 inner = _messages_in(given)
                 beside = {key: value for key, value in given.items() if key not in _NESTED} if (
                     inner and isinstance(given, Mapping) and not is_message(given)) else {}  # fmt: skip
-                messages += inner or [{"role": role, "content": _words_of(_parsed(attributes[name]))}]
+                messages += inner or [{"role": role, "content": _words_of(given)}]
                 told.add(name)
                 if beside:
                     attributes[f"{name} beside"] = beside

@@ -13,7 +13,7 @@ from stitch.sources.parts import calls_in
 _CALL_CHARS, _CALLS = 20_000, 200
 """The longest text that is parsed for calls: a parser of Python can be made to break by what is nested deeper."""
 _TAGGED = re.compile(r"<tool_call>(?P<call>[^<]*(?:<(?!/?tool_call>)[^<]*)*)</tool_call>")
-_ACTION = re.compile(r"(?:^|\n)Action[ \t]*:[ \t]*(?P<name>[^\n]{1,200})\nAction Input[ \t]*:(?P<given>[\s\S]*)$")
+_ACTION = re.compile(r"(?:^|\n)Action[ \t]*:[ \t]*(?P<name>\S[^\n]{0,199})\nAction Input[ \t]*:(?P<given>[\s\S]*)$")
 
 
 def spoken_calls(text: str) -> list[dict[str, Any]]:

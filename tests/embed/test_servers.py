@@ -18,7 +18,7 @@ def ask():
     opened = []
 
     def send(server, path="/", body=None, method="POST"):
-        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=5)
+        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
         opened.append(connection)
         connection.request(method, path, body=json.dumps(body) if body is not None else None)
         response = connection.getresponse()
@@ -72,24 +72,24 @@ def test_a_silent_server_lets_go_when_it_stops(ask):
     with LoopbackServer(answer) as server:
         client = threading.Thread(target=wait, args=(server,))
         client.start()
-        assert asked.wait(5)
+        assert asked.wait(60)
         assert failures == []
-    client.join(5)
+    client.join(60)
     assert len(failures) == 1
 
 
-def finish_requests():
-    """Wait for the threads that answer."""
-    for thread in threading.enumerate():
+def finish_requests(before):
+    """Wait for the threads that answer, of which others than these have begun."""
+    for thread in set(threading.enumerate()) - before:
         if "process_request_thread" in thread.name:
-            thread.join(timeout=5)
+            thread.join(timeout=60)
 
 
 def test_a_client_that_hangs_up_is_no_error_of_the_server(capsys):
-    gone = threading.Event()
+    gone, before = threading.Event(), set(threading.enumerate())
 
     def answer(_):
-        assert gone.wait(5)
+        assert gone.wait(60)
         return Reply(b"x" * 8_000_000)
 
     with LoopbackServer(answer) as server:
@@ -99,15 +99,17 @@ def test_a_client_that_hangs_up_is_no_error_of_the_server(capsys):
             while not server.requests:
                 time.sleep(0.001)
         gone.set()
-        finish_requests()
+        finish_requests(before)
     assert capsys.readouterr() == ("", "")
 
 
 def test_an_error_in_the_answer_is_reported(ask, capsys):
+    before = set(threading.enumerate())
+
     def answer(_):
         raise LookupError("there is no answer")
 
     with LoopbackServer(answer) as server, pytest.raises(http.client.RemoteDisconnected):
         ask(server)
-    finish_requests()
+    finish_requests(before)
     assert "LookupError: there is no answer" in capsys.readouterr().err

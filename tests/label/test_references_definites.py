@@ -173,7 +173,7 @@ def test_a_turn_to_another_unit_leaves_what_was_spoken_of() -> None:
 
 
 def test_what_is_wished_and_what_is_told_apart_in_the_text_are_no_references() -> None:
-    for said in ("It should not be too far.", "This is about dinner, not lunch, I keep mixing them up."):
+    for said in ("It should not be too far.", "I meant Tuesday, not now, I often confuse them."):
         assert told(STAY, user(said)) == said
 
 

@@ -216,3 +216,16 @@ def test_whatever_happens_between_two_looks_each_line_is_read_once(tmp_path_fact
     append(path, torn)
     found += [content for _, content in read(file)]
     assert found == written
+
+
+def test_another_process_knows_the_conversation_that_a_trace_is_of(path):
+    def span(number, **attributes):
+        told = [{"key": key.replace("__", "."), "value": {"stringValue": said}} for key, said in attributes.items()]
+        return json.dumps({"traceId": "t", "spanId": str(number), "name": f"s{number}", "attributes": told}) + "\n"
+
+    asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Weather?"}]}])
+    append(path, span(1, gen_ai__conversation__id="talk").encode())
+    first = follow(path)
+    assert {item.trajectory for item in first.read()} == {"talk"}
+    append(path, span(2, gen_ai__input__messages=asked).encode())
+    assert [item.trajectory for item in again(path, first).read()] == ["talk"]
