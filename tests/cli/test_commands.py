@@ -26,11 +26,6 @@ STEPS = [
 ]
 
 
-def heed_interrupts():
-    """In a new process: heed SIGINT, though the tests may run in a background job, which is told to ignore it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.fixture
 def trip(tmp_path):
     path = tmp_path / "trip.jsonl"
@@ -231,21 +226,16 @@ def test_a_memory_in_use_names_its_owner(run, memory):
     assert f"process {os.getpid()}" in err
 
 
-def test_standard_input_is_stored_step_by_step_and_ctrl_c_loses_nothing(tmp_path):
-    command = [str(Path(sys.executable).parent / "stitch"), "ingest", "-", "--memory", "m"]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=heed_interrupts
-    )
-    assert process.stdin is not None
-    assert process.stderr is not None
+def test_standard_input_is_stored_step_by_step_and_ctrl_c_loses_nothing(begin):
+    process = begin("ingest", "-", "--memory", "m")
     for step in STEPS[:3]:
         process.stdin.write(json.dumps(step).encode() + b"\n")
     process.stdin.write(b"nonsense\n")
     process.stdin.flush()
-    assert b"nonsense" not in process.stderr.readline()  # the rejection: all before it has been taken in
+    assert b"line 4: " in process.stderr.readline()  # the rejection: all before it has been taken in
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    _, err = process.communicate(timeout=300)
+    assert (process.returncode, b"Traceback" in err) == (130, False)
     assert b"everything accepted so far is kept" in err
     with open_memory("m") as memory:
         assert memory.status().stored == 3
@@ -253,8 +243,8 @@ def test_standard_input_is_stored_step_by_step_and_ctrl_c_loses_nothing(tmp_path
 
 def test_output_that_nobody_reads_ends_the_command_quietly(memory):
     command = f"'{Path(sys.executable).parent / 'stitch'}' show --memory {memory} --steps --json | true"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
-    assert "Traceback" not in done.stderr
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)
+    assert done.stderr == ""
 
 
 def test_files_of_a_folder_that_are_not_read_are_named(tmp_path, run):

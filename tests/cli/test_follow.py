@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from stitch.pipelines.follow import OFFSETS_FILE, Offsets, follow
@@ -21,12 +18,6 @@ from stitch.errors import InputError
 
 class Enough(Exception):  # noqa: N818 - it ends what has no end
     """Nobody waits any more."""
-
-
-def heed_signals():
-    """In a new process: heed signals, though the tests may run in a background job, which is told to ignore them."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def line(number):
@@ -98,25 +89,18 @@ def test_what_cannot_be_followed_is_said(tmp_path):
         list(follow([str(tmp_path / "file")], offsets=offsets))
 
 
-def following(file, memory):
-    """A process that follows a file, once it has stored what stands there."""
-    stitch = str(Path(sys.executable).parent / "stitch")
-    command = [stitch, "ingest", "--follow", str(file), "--memory", str(memory), "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_signals)
-    offsets, ends = memory / OFFSETS_FILE, time.monotonic() + 60
-    while not offsets.exists() and time.monotonic() < ends:
-        time.sleep(0.05)
-    return process
-
-
 @pytest.mark.parametrize(("ending", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_and_sigterm_end_with_a_report_and_a_status_and_the_same_command_goes_on(tmp_path, ending, status):
+def test_ctrl_c_and_sigterm_end_with_a_report_and_a_status_and_the_same_command_goes_on(
+    tmp_path, begin, ending, status
+):
     file = tmp_path / "one.jsonl"
     file.write_text(line(0) + line(1)[:7])
-    process = following(file, tmp_path / "m")
+    process = begin("ingest", "--follow", file, "--memory", tmp_path / "m", "--json")
+    while not (tmp_path / "m" / OFFSETS_FILE).exists() and process.poll() is None:
+        time.sleep(0.05)  # it is made when what stands in the file is stored
     process.send_signal(ending)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == status
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == status, err
     assert json.loads(out)["stored"] == 1
     told = [each for each in err.decode().splitlines() if each]
     assert len(told) == 1

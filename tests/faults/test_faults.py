@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -52,7 +53,7 @@ def write(memory: Path, *, start: int, stop: int, before: str = "pass") -> list[
     """Let another process add steps; return what it was told of each."""
     code = WRITER.format(start=start, stop=stop, before=before)
     done = subprocess.run(
-        [sys.executable, "-c", code, str(memory)], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", code, str(memory)], capture_output=True, text=True, check=False, timeout=600
     )
     return [line.split(" ", 2) for line in done.stdout.splitlines()]
 
@@ -82,7 +83,7 @@ def memory(tmp_path: Path) -> Path:
 def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves(tmp_path: Path) -> None:
     counts = tmp_path / "counts.json"
     command = [sys.executable, str(Path(__file__).with_name("kills.py")), "--runs", str(RUNS), "--workloads", "1"]
-    done = subprocess.run([*command, "--counts", str(counts)], capture_output=True, text=True, timeout=100 * RUNS)
+    done = subprocess.run([*command, "--counts", str(counts)], capture_output=True, text=True, timeout=600 * RUNS)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(counts.read_text())
     assert found["wrong"] == []
@@ -91,7 +92,7 @@ def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_
 
 def test_random_erasures_leave_no_word_of_what_was_erased_and_all_else_as_it_was() -> None:
     command = [sys.executable, str(Path(__file__).with_name("erasures.py")), "--runs", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 erasures" in done.stdout
     assert "nothing wrong" in done.stdout
@@ -121,6 +122,8 @@ def readable() -> Iterator[Path]:
 
 
 def test_a_read_only_folder_is_told_and_left_as_it_is(memory: Path, readable: Path, tmp_path: Path) -> None:
+    if os.getuid() == 0 and not all(folder.stat().st_mode & stat.S_IXOTH for folder in readable.parents):
+        pytest.skip(f"nobody but root comes to {readable}")
     shutil.copytree(memory, readable / "m")
     subprocess.run(["chmod", "-R", "a+rX,a-w", readable], check=True)
     before = {path: path.read_bytes() for path in readable.rglob("*") if path.is_file()}
@@ -133,7 +136,7 @@ def test_a_read_only_folder_is_told_and_left_as_it_is(memory: Path, readable: Pa
     )
     said = subprocess.run(
         [sys.executable, "-c", code, tmp_path / "other", readable / "m"], capture_output=True, text=True, check=True,
-        timeout=60,
+        timeout=600,
     ).stdout  # fmt: skip
     assert "cannot be opened for writing: permission denied" in said
     assert {path: path.read_bytes() for path in readable.rglob("*") if path.is_file()} == before
@@ -248,7 +251,7 @@ def test_a_corrupt_page_of_the_journal_is_named_and_a_backup_brings_all_back(mem
 
 
 def test_a_torn_last_write_takes_nothing_that_was_accepted(memory: Path) -> None:
-    code = WRITER.format(start=10, stop=30, before="pass")
+    code = WRITER.format(start=10, stop=100_000, before="pass")  # it is killed long before
     with subprocess.Popen(
         [sys.executable, "-c", code, str(memory)], stdout=subprocess.PIPE, text=True
     ) as process:  # fmt: skip

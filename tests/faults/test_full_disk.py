@@ -95,7 +95,7 @@ def environment() -> dict[str, str]:
 
 def test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost(disk: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WORK, disk], capture_output=True, text=True, timeout=300, env=environment()
+        [sys.executable, "-c", WORK, disk], capture_output=True, text=True, timeout=600, env=environment()
     )
     said: list[tuple[str, str, str]] = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, f"it died in {said[-1]}: {done.stderr[-1500:]}"
@@ -126,7 +126,7 @@ def test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost(disk:
 def stitch(*arguments: Any) -> subprocess.CompletedProcess[str]:
     code = "from stitch.cli.main import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=600,
         env=environment(),
     )  # fmt: skip
 

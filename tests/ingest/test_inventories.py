@@ -131,7 +131,7 @@ def test_nobody_waits_for_labels_that_are_being_made(worlds: Make, steps: Make) 
     def slow(step: Step, past: Sequence[Step]) -> StepLabels:
         if past:
             begun.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
         return label_from_the_past(step, past)
 
     world = worlds(labeler=ScriptedLabeler(slow))
@@ -139,7 +139,7 @@ def test_nobody_waits_for_labels_that_are_being_made(worlds: Make, steps: Make) 
     before = world.inventory("a", "t")
     thread = threading.Thread(target=world.add, args=steps(1, start=1))
     thread.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     assert world.inventory("a", "t") == before
     assert world.inventory() == before
     go_on.set()

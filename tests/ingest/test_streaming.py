@@ -32,7 +32,7 @@ def test_what_comes_alone_is_handed_over_alone_and_at_once() -> None:
 
     def slowly() -> Iterator[int]:
         for number in range(3):
-            assert handed.acquire(timeout=10)
+            assert handed.acquire(timeout=60)
             yield number
 
     taken = []
@@ -65,11 +65,11 @@ def test_a_quiet_stream_ticks_and_an_error_comes_after_what_was_before() -> None
 
     def breaking() -> Iterator[int]:
         yield 1
-        quiet.wait(10)
+        quiet.wait(60)
         raise InputError("broken")
 
     coming = batches(breaking(), tick_s=0.01)
-    assert next(coming) == [1]
+    assert next(filter(None, coming)) == [1]  # whoever makes it may need more than a tick to begin
     assert next(coming) == []
     quiet.set()
     with pytest.raises(InputError, match="broken"):
@@ -89,7 +89,7 @@ def test_a_stream_that_is_left_takes_no_more() -> None:
     coming = batches(endless(), bound=2)
     next(coming)
     coming.close()
-    assert ended.wait(10)
+    assert ended.wait(60)
 
 
 def test_an_iterator_of_asyncio_waits_at_the_bound_too() -> None:
@@ -224,7 +224,7 @@ def test_labels_follow_without_a_call(worlds: Make, steps: Make) -> None:
 
     world = worlds(labeler=Telling(), label_threads=1)
     world.add(*steps(4))
-    assert labeled.wait(10)
+    assert labeled.wait(60)
     world.ingestor.close()
 
 

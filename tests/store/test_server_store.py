@@ -162,9 +162,10 @@ def test_a_large_tier_is_decided_by_similarity_without_fetching_all_of_it() -> N
     assert {hit.density for hit in hits} == {1.0}
 
 
-def refused_open(url: str, **options: object) -> StoreError:
+def refused_open(url: str, *, timeout_s: int = 60, **options: object) -> StoreError:
+    about = {"embedder_name": EMBEDDER, "dimension": DIMENSION, "timeout_s": timeout_s, **options}
     with pytest.raises(StoreError) as caught:
-        ServerStore(url, embedder_name=EMBEDDER, dimension=DIMENSION, timeout_s=1, **options)  # type: ignore[arg-type]
+        ServerStore(url, **about)  # type: ignore[arg-type]  # options of any type
     return caught.value
 
 
@@ -191,7 +192,7 @@ def test_what_a_server_answers_becomes_an_error_of_our_own(status: int, kind: ty
 
 def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
     with LoopbackServer(lambda _: Silence()) as server:
-        error = refused_open(server.url)
+        error = refused_open(server.url, timeout_s=1)
     assert isinstance(error, StoreUnavailableError)
     assert server.url in error.hint
 
@@ -239,7 +240,7 @@ def test_what_a_grpc_server_answers_becomes_an_error_of_our_own(
 ) -> None:
     with grpc_server(code) as port:
         client = QdrantClient(
-            url="http://127.0.0.1", grpc_port=port, prefer_grpc=True, timeout=1, check_compatibility=False
+            url="http://127.0.0.1", grpc_port=port, prefer_grpc=True, timeout=60, check_compatibility=False
         )
         error = refused_open("http://127.0.0.1", client=client)
         client.close()
