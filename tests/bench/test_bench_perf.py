@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from stitch.bench.perf import command, sample_question, sample_steps
 
 CONTRACT = {
-    "import_s", "ingest_steps_per_s", "single_add_p50_ms", "search_p50_ms", "search_p95_ms", "rss_mb", "disk_mb",
+    "import_s", "ingest_steps_per_s", "single_add_p50_ms", "search_p50_ms", "search_p95_ms",
+    "search_unnamed_p50_ms", "search_unnamed_p95_ms", "rss_mb", "disk_mb",
     "numpy_floor_p50_ms", "client_local_p50_ms", "erase_s", "erase_one_s", "erase_steps",
 }  # fmt: skip
 
