@@ -5,7 +5,7 @@ What a record knows of the whole trajectory goes to the metadata of its first st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -31,8 +31,8 @@ def conversation(
     """
     system = None if messages and is_system(messages[0]) else system_of(record)
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
-    messages = oldest_first(list(messages))
-    for message in [system[1], *messages] if system else messages:
+    said = oldest_first(list(messages))
+    for message in [system[1], *said] if system else said:
         try:
             for row in _rows_or_event(message, reader, speaker=speaker):
                 if about:
@@ -73,6 +73,13 @@ def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
         for key, value in record.items()
         if key not in fields and key not in GOLD_FIELDS and value is not None
     }
+
+
+def first_knowing(about: Mapping[str, Any], rows: Iterable[Row]) -> Reading:
+    """The rows; the first of them says in its metadata what is known `about` the whole trajectory."""
+    for row in rows:
+        yield {**row, "metadata": {**row["metadata"], "trajectory": about}} if about else row
+        about = {}
 
 
 def swe_agent(record: Mapping[str, Any], reader: MessageReader) -> Reading:

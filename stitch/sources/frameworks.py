@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stitch.sources.agents import Reading, about_trajectory, conversation, event
+from stitch.sources.agents import Reading, about_trajectory, conversation, event, first_knowing
 from stitch.sources.fields import Row, is_message, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
@@ -31,12 +31,8 @@ def run_step(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def agent_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A run of an agent of LangChain: what it was given, pairs of an action and an observation, what it gave."""
-    about: dict[str, Any] | None = about_trajectory(record, "input", "output", "intermediate_steps")
-    for message in _run_messages(record):
-        for row in reader.rows(message):
-            if about:
-                row["metadata"], about = {**row["metadata"], "trajectory": about}, None
-            yield row
+    rows = (row for message in _run_messages(record) for row in reader.rows(message))
+    return first_knowing(about_trajectory(record, "input", "output", "intermediate_steps"), rows)
 
 
 def _run_messages(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -112,9 +108,13 @@ def protocol_message(record: Mapping[str, Any], reader: MessageReader) -> Readin
 
 def message_tree(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A tree of messages, each with its replies: read from the root, every branch to its end."""
-    inside = isinstance(record.get("prompt"), Mapping)
-    about: dict[str, Any] | None = about_trajectory(record, "prompt") if inside else None
-    waiting: list[tuple[Any, Any]] = [(record["prompt"] if inside else record, None)]
+    if not isinstance(record.get("prompt"), Mapping):
+        return _branches(record, reader)
+    return first_knowing(about_trajectory(record, "prompt"), _branches(record["prompt"], reader))
+
+
+def _branches(root: Mapping[str, Any], reader: MessageReader) -> Iterator[Row]:
+    waiting: list[tuple[Any, Any]] = [(root, None)]
     while waiting:
         message, parent = waiting.pop()
         if not isinstance(message, Mapping):
@@ -122,10 +122,7 @@ def message_tree(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         own = message.get("message_id") or message.get("id")
         waiting.extend((reply, own) for reply in reversed(message.get("replies") or ()))
         said = {key: value for key, value in message.items() if key != "replies"}
-        for row in reader.rows({**({"parent_id": parent} if parent else {}), **said}):
-            if about:
-                row["metadata"], about = {**row["metadata"], "trajectory": about}, None
-            yield row
+        yield from reader.rows({**({"parent_id": parent} if parent else {}), **said})
 
 
 def node_update(record: Mapping[str, Any], reader: MessageReader) -> Reading:
@@ -137,16 +134,15 @@ def node_update(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def numbered_thoughts(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A run of DSPy's ReAct: its thoughts, tools and observations are numbered fields, its outputs stand beside."""
-    steps = record["trajectory"]
-    about: dict[str, Any] | None = about_trajectory(record, "trajectory")
-    number = 0
+    return first_knowing(about_trajectory(record, "trajectory"), _thoughts(record, reader))
+
+
+def _thoughts(record: Mapping[str, Any], reader: MessageReader) -> Iterator[Row]:
+    steps, number = record["trajectory"], 0
     while f"thought_{number}" in steps or f"tool_name_{number}" in steps:
         named, observed = steps.get(f"tool_name_{number}"), steps.get(f"observation_{number}")
         calls = [] if named is None else [{"name": named, "arguments": steps.get(f"tool_args_{number}")}]
-        for row in reader.rows({"role": "assistant", "content": steps.get(f"thought_{number}"), "tool_calls": calls}):
-            if about:
-                row["metadata"], about = {**row["metadata"], "trajectory": about}, None
-            yield row
+        yield from reader.rows({"role": "assistant", "content": steps.get(f"thought_{number}"), "tool_calls": calls})
         if observed is not None:
             yield {"role": "tool", "tool_name": str(named or "tool"), "content": text_of(observed), "metadata": {}}
         number += 1
@@ -191,13 +187,11 @@ _LIVE = ("turns", "modelTurn", "functionCalls", "functionResponses")
 def turns_without_speakers(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A dialogue that says what is said and not by whom: two speak in turn."""
     field = dialogue_of(record) or ""
-    about: dict[str, Any] | None = about_trajectory(record, field)
-    for number, said in enumerate(record[field]):
-        words = said if isinstance(said, Mapping) else {"text": said}
-        for row in reader.rows({"role": f"speaker {number % 2 + 1}", **words}):
-            if about:
-                row["metadata"], about = {**row["metadata"], "trajectory": about}, None
-            yield row
+    turns = (said if isinstance(said, Mapping) else {"text": said} for said in record[field])
+    rows = (
+        row for number, words in enumerate(turns) for row in reader.rows({"role": f"speaker {number % 2 + 1}", **words})
+    )
+    return first_knowing(about_trajectory(record, field), rows)
 
 
 def dialogue_of(record: Any) -> str | None:
