@@ -59,14 +59,14 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         if known.recognizes(record):
             break
     else:
-        if reading.any and _is_event(record):
+        if reading.recognized and _is_event(record):
             # Between records that are known: nothing of a log is dropped.
             for row in sessions.session_event(record):
                 yield reading.name(None, whole=False), row if isinstance(row, StepRejectedError) else make_step(row)
             return
         names = ", ".join(known.name for known in FORMATS)
         raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
-    reading.any = True
+    reading.recognized = True
     named: dict[str | None, str] = {}
     kept: dict[str, Any] = {}
     for trajectory, row in read_safely(known, record, reading):

@@ -31,8 +31,8 @@ class FileReading:
         self.folder = folders[-1] if folders else default
         self.messages = MessageReader()
         self.traces = TraceReader(self.messages)
-        self.any = False
-        """Whether a record of the file was known."""
+        self.recognized = False
+        """Whether a record of the file was of a known format; what stands between such records is then an event."""
         self._default = default
         self._whole: dict[str, int] = {}
 
@@ -40,7 +40,7 @@ class FileReading:
         """What is remembered, as JSON."""
         shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
         return {
-            "any": self.any,
+            "recognized": self.recognized,
             "whole": self._whole,
             "tools": self.messages.tool_names,
             "shown": shown,
@@ -49,7 +49,7 @@ class FileReading:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where `save` was called."""
-        self.any = bool(saved.get("any"))
+        self.recognized = bool(saved.get("recognized"))
         self._whole = dict(saved["whole"])
         self.messages.tool_names = dict(saved["tools"])
         self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
