@@ -154,9 +154,8 @@ def _may_follow(word: str, then: str) -> bool:
     if word in FUNCTION_WORDS or RELATIONAL_NOUN.match(word):
         return True
     if word.islower() and word.endswith("s"):
-        return (
-            then != "" and then not in _PLURAL_VERBS and not is_verb(then)
-        )  # "the hotel boasts a pool", not "the hotel rooms are"
+        # "the hotel boasts a pool", not "the hotel rooms are"
+        return then != "" and then not in _PLURAL_VERBS and not is_verb(then)
     return is_verb(word) or (word.islower() and word.endswith(("ly", "ed")))
 
 

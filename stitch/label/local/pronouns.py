@@ -237,19 +237,24 @@ def choose(
         if not fitting and not _is_sure(referent, kind):
             return None
         fitting.append((strength, referent))
-    if fitting and kind != "person" and not fitting[0][1].heading:
-        topic = known.current()
-        nearer = topic is not None and topic is not fitting[0][1] and topic.last >= fitting[0][1].last
-        if known.pair() or (nearer and topic is not None and (kind == "thing" or known.called(topic))):
-            return None
-    if fitting and kind == "group" and not fitting[0][1].heading:
-        others = (other for _, other in ranked if other.last == fitting[0][1].last and other is not fitting[0][1])
-        if any(other.acted and not other.placed for other in others):
-            return None
     if not fitting:
         return None
+    strength, best = fitting[0]
+    if kind != "person" and not best.heading and _rivaled(best, ranked, known, kind):
+        return None
     rest = fitting[1][0] if len(fitting) > 1 else 0.0
-    return fitting[0][1], fitting[0][0] / (fitting[0][0] + rest)
+    return best, strength / (strength + rest)
+
+
+def _rivaled(best: Referent, ranked: Sequence[tuple[float, Referent]], known: Antecedents, kind: str) -> bool:
+    """Whether `it` or `they` may as well stand for something else: the topic, two things, or people."""
+    topic = known.current()
+    if known.pair():
+        return True
+    if topic is not None and topic is not best and topic.last >= best.last and (kind == "thing" or known.called(topic)):
+        return True
+    others = (other for _, other in ranked if other.last == best.last and other is not best)
+    return kind == "group" and any(other.acted and not other.placed for other in others)
 
 
 def _may_be_two(pair: Sequence[Referent]) -> bool:
