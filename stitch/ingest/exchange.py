@@ -168,7 +168,7 @@ class _Import:
     def store(self, batch: list[_Found]) -> None:
         """Write a batch of steps into the journal, and then into the store."""
         groups: dict[str, list[_Found]] = {}
-        ((first,),) = self._ingestor.journal.rows("SELECT coalesce(max(seq), 0) + 1 FROM steps")
+        first = self._ingestor.journal.take_seqs(len(batch))
         for seq, each in enumerate(batch, start=first):
             groups.setdefault(each.step.trajectory, []).append(each._replace(seq=seq))
         for name, group in groups.items():
@@ -255,8 +255,6 @@ class _Import:
                     reason = f"trajectory {name!r} has other steps here than there: step {held[0][0]!r} is in its place"
                     self._reject(line, reason, each.step.content, trajectory=name)
                     continue
-                if db.execute("SELECT 1 FROM steps WHERE seq = ?", (seq,)).fetchone():
-                    (seq,) = db.execute("SELECT max(seq) + 1 FROM steps").fetchone()
                 row = (seq, number, each.position, step.id, each.recorded, digest, payload)
                 db.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)", row)
                 db.execute("INSERT INTO states VALUES (?, ?, ?)", (seq, *self._state(each)))

@@ -174,29 +174,31 @@ def correct(
     """
     if text is None and not labels and references is None:
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
-    entry = _entry(ingestor.journal, tenant, trajectory, step)
-    if entry.state is StepState.RETIRED:
-        raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
-    if (labels or references is not None) and entry.labels is None:
-        raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
-    right, made = entry.step, entry.labels
-    if text is not None:
-        right = right.model_copy(update={"content": clean_text(ingestor.without_secrets(text))})
-        made = made and made.model_copy(update={"references": (), "mentions": (), "summary": ""})
-    if labels and made is not None:
-        intent = ContextualIntent.model_validate({**made.intent.model_dump(), **labels})
-        made = made.model_copy(update={"intent": intent, "made_by": by})
-    if references is not None and made is not None:
-        kept = tuple(each for each in made.references if each in references)
-        if text is None and kept == made.references:
-            raise InputError(
-                f"no reference of step {step!r} is undone",
-                hint="`stitch show --steps` lists them",
-            )
-        made = made.model_copy(update={"references": kept, "made_by": by})
-    payload, _ = encode_step(right, max_chars=ingestor.journal.max_step_chars)
+
+    def corrected() -> tuple[Entry, bytes, StepLabels | None]:
+        """The step as it is now, and what it is to be."""
+        entry = _entry(ingestor.journal, tenant, trajectory, step)
+        if entry.state is StepState.RETIRED:
+            raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
+        if (labels or references is not None) and entry.labels is None:
+            raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
+        right, made = entry.step, entry.labels
+        if text is not None:
+            right = right.model_copy(update={"content": clean_text(ingestor.without_secrets(text))})
+            made = made and made.model_copy(update={"references": (), "mentions": (), "summary": ""})
+        if labels and made is not None:
+            intent = ContextualIntent.model_validate({**made.intent.model_dump(), **labels})
+            made = made.model_copy(update={"intent": intent, "made_by": by})
+        if references is not None and made is not None:
+            kept = tuple(each for each in made.references if each in references)
+            if text is None and kept == made.references:
+                raise InputError(f"no reference of step {step!r} is undone", hint="`stitch show --steps` lists them")
+            made = made.model_copy(update={"references": kept, "made_by": by})
+        payload, _ = encode_step(right, max_chars=ingestor.journal.max_step_chars)
+        return entry, payload, made
 
     def change() -> None:
+        entry, payload, made = corrected()  # again: while it was waited for, others may have changed it
         with ingestor.journal.transaction() as db:
             db.execute(
                 "INSERT INTO history (seq, at, made_by, payload, labels)"
@@ -213,6 +215,7 @@ def correct(
             db.execute("UPDATE states SET state = ?, reason = '' WHERE seq = ?", (state.value, entry.seq))
             forget_checkpoint(db, tenant, trajectory)
 
+    corrected()  # what is refused need not wait
     ingestor.rework(tenant, trajectory, change)
 
 
@@ -330,18 +333,23 @@ def _take_from_store(ingestor: Ingestor, group: Sequence[Selected], *, tenant: s
             "UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN (SELECT value FROM json_each(?))",
             (_seqs(group),),
         )
-    ingestor.store.delete(tenant, [snippet_id(tenant, trajectory, each.step) for each in group])
+    query = "SELECT seq FROM steps WHERE seq IN (SELECT value FROM json_each(?))"
+    there = {
+        seq for (seq,) in ingestor.journal.rows(query, _seqs(group))
+    }  # a new step may have the id of an erased one
+    ingestor.store.delete(tenant, [snippet_id(tenant, trajectory, each.step) for each in group if each.seq in there])
 
 
 def _erase_rows(
     journal: Journal, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
 ) -> None:
     seqs = _seqs(group)
-    ids = {each.step for each in group}
+    erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
-    left = [row for row in journal.rows(_STANDING, tenant, trajectory) if row[1] not in ids]
+    left = [row for row in journal.rows(_STANDING, tenant, trajectory) if row[0] not in erased]
     clean = _cleaner([orjson.loads(payload) for _, _, payload, _ in left], gone)
     rewritten = [(made, seq) for seq, _, _, labels in left if labels is not None and (made := clean(labels))]
+    journal.take_seqs(0)
     with journal.transaction() as db:
         for statement in _DELETIONS:
             db.execute(statement, (seqs,))

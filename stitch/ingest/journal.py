@@ -93,6 +93,7 @@ class Journal:
         self.path = Path(path)
         self.max_step_chars = max_step_chars
         self._lock = threading.RLock()
+        self._next_seq = 0
         with self._errors():
             self._db = sqlite3.connect(self.path, timeout=0.25, isolation_level=None, check_same_thread=False)
         try:
@@ -136,7 +137,7 @@ class Journal:
                 number = _one(db, "SELECT coalesce(max(number), 0) + 1 FROM trajectories")
             known = _digests(db, number, [step.id for step in steps if step.id is not None])
             position = _one(db, "SELECT coalesce(max(position) + 1, 0) FROM steps WHERE trajectory = ?", number)
-            seq = _one(db, "SELECT coalesce(max(seq), 0) + 1 FROM steps")
+            seq = self.take_seqs(0)
             given = {step.id for step in steps}
             results: list[Entry | StepRejectedError] = []
             rows: list[tuple[Any, ...]] = []
@@ -168,6 +169,7 @@ class Journal:
                     rows.append((seq, number, position, step.id, recorded, digest, payload))
                     known[step.id] = (seq, digest)
                     seq, position = seq + 1, position + 1
+            self.take_seqs(len(rows))
             if rows and begins:
                 db.execute("INSERT INTO trajectories VALUES (?, ?, ?)", (number, tenant, trajectory))
             db.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -177,6 +179,17 @@ class Journal:
                 row = db.execute(f"{_ENTRIES} WHERE s.seq = ?", (first,)).fetchone()
                 results[index] = _entry(row)._replace(repeated=True, redacted=tuple((redacted or {}).get(index, ())))
         return results
+
+    def take_seqs(self, count: int) -> int:
+        """The first of so many numbers in a row (`Entry.seq`) that no step has or had since this was first asked.
+
+        Asked before a step is erased, with 0: who holds its number then means no step any more, and never a new one.
+        """
+        with self._lock:
+            if not self._next_seq:
+                ((self._next_seq,),) = self.rows("SELECT coalesce(max(seq), 0) + 1 FROM steps")
+            first, self._next_seq = self._next_seq, self._next_seq + count
+        return first
 
     def record_labels(self, labels: Sequence[tuple[int, bytes]]) -> None:
         """Keep the labels of steps, named by `Entry.seq`, as `encode_labels` gave them; they are labeled now."""

@@ -8,6 +8,7 @@ import random
 import re
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -97,10 +98,11 @@ def live(memory: Memory, chance: random.Random, said: set[int], lock: threading.
         return
     try:
         if doing == "search":
-            other = name_of(chance.randrange(TENANTS))
+            other, past = name_of(chance.randrange(TENANTS)), time.time() - chance.random()
             for query in ("What did breakfast on day 1 cost?", f"Where is the {other} Dining Hall?"):
-                result = memory.search(query, k=9)
-                check(tenant, result.hits, result.intent_filter, result.context())
+                for as_of in (None, past):
+                    result = memory.search(query, k=9, as_of=as_of)
+                    check(tenant, result.hits, result.intent_filter, result.context())
         elif doing == "correct":
             memory.correct("1", trajectory="trip", labels={"scope": f"{tenant} scope", "event_types": (tenant,)})
             check(tenant, memory.history("1", trajectory="trip"))
@@ -112,6 +114,7 @@ def live(memory: Memory, chance: random.Random, said: set[int], lock: threading.
             check(tenant, memory.inventory(), memory.status(), list(memory.receipts()), list(memory.steps("trip")))
             check(tenant, memory.trajectories(), memory.why_not("0", query="the hotel", trajectory="trip"))
             check(tenant, memory.why("What did it cost?", step="0", trajectory="trip"))
+            check(tenant, memory.why("What did it cost?", step="0", trajectory="trip", as_of=time.time()))
             assert all(recall.tenant == tenant for recall in memory.recalls())
             check(tenant, [recall.hits for recall in memory.recalls()])
         elif doing == "call":
