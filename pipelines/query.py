@@ -65,6 +65,7 @@ def result_as_json(result: RetrievalResult) -> dict[str, Any]:
             "event_types": chosen.event_types,
             "entity_types": chosen.entity_types,
         },
+        "weighed": result.weighed,
         "reasons": result.reasons,
         "hits": [_hit_as_json(rank, hit) for rank, hit in enumerate(result.hits, start=1)],
         "context_tokens": result.context_tokens,
@@ -99,12 +100,14 @@ def _hit_as_json(rank: int, hit: ScoredSnippet) -> dict[str, Any]:
 def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
     """The result for a person: the chosen labels, then each step with the labels that matched."""
     labels = sorted(result.intent_filter.labels())
-    lines = ["looking for  " + (", ".join(f"{kind.value} {value!r}" for kind, value in labels) or "similar text only")]
+    said = ", ".join(f"{kind.value} {value!r}" for kind, value in labels)
+    lines = [f"{'hinted at' if said and result.weighed else 'looking for'}  {said or 'similar text only'}"]
     for rank, hit in enumerate(result.hits[:limit], start=1):
         snippet = hit.snippet
         matched = ", ".join(value for _, value in sorted(hit.matched)) or "no label"
+        how = "weighed" if said and result.weighed else f"{_plain(hit.density)} matched"
         lines.append(
-            f"{rank:>3}. {_plain(hit.density)} matched ({matched}), similarity {hit.similarity:.2f}"
+            f"{rank:>3}. {how} ({matched}), similarity {hit.similarity:.2f}"
             f"  [{snippet.trajectory} step {snippet.step}, {snippet.role}, {snippet.intent.scope or 'no scope yet'},"
             f" {_clocks(snippet)}]"
         )

@@ -77,7 +77,10 @@ def _of_filter(result: RetrievalResult) -> Iterator[str]:
     if not labels:
         yield "The question licenses no label: similarity alone ranks."
         return
-    yield f"The question licenses {_names(labels)}."
+    if result.weighed:
+        yield f"The question hints at {_names(labels)}: weighed beside similarity and nearness to what it says."
+    else:
+        yield f"The question licenses {_names(labels)}."
     yield from result.reasons
 
 

@@ -65,6 +65,9 @@ class RetrievalResult(NamedTuple):
     milliseconds: float
     mode: str
     """The retriever that answered."""
+    weighed: bool = False
+    """Whether the question only hints at the labels of the filter: they were weighed beside similarity, and the
+    similarity of the hits tells both; no hit has a density."""
 
     def context(self) -> str:
         """The hits as text for a prompt: inside the budget, in the order in which they happened.

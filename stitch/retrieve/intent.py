@@ -1,6 +1,6 @@
 """Search by contextual intent: label density first, similarity inside a tier (§2.3).
 
-Where a selection says that its labels are only likely, they are weighed beside similarity instead (`weigh`). Where a
+Where a question only hints at its labels, they are weighed beside similarity instead (`weigh`). Where a
 question asks a fact of something it names, an exchange that names it counts as one step (`join_exchanges`).
 """
 
@@ -38,6 +38,9 @@ from stitch.retrieve.weighing import weigh
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
+
+_HINTED_POOL = 100
+"""How many of the most similar hits are looked at where a question says nowhere where to look; 400 find no more."""
 
 Inventories = Callable[[str, str | None], LabelInventory]
 """The label space of a tenant's trajectory, or of all of them."""
@@ -107,14 +110,19 @@ class IntentRetriever:
         if trajectory is None:
             raise InputError(f"cannot look for step {step!r}: its trajectory is not named", hint=_HINT)
         wanted = snippet_id(request.tenant, trajectory, step)
-        if request.trajectory not in (None, trajectory) or not self._store.get(request.tenant, [wanted]):
-            raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
         inventory = self._inventories(request.tenant, request.trajectory)
         selection = self._select(request, inventory)
-        ranking = self._rank(request, selection, inventory, k=max(1, self._store.count(request.tenant)))
+        k, target, ranking = 0, None, list[ScoredSnippet]()
+        while target is None and k < (
+            count := max(1, self._store.count(request.tenant))
+        ):  # again if steps came while it was ranked
+            k = count
+            ranking = self._rank(request, selection, inventory, k=k)
+            target = next((hit.snippet for hit in ranking if hit.snippet.id == wanted), None)
+        if target is None:
+            raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
         vocabulary = inventory.vocabulary()
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
-        target = next(hit.snippet for hit in ranking if hit.snippet.id == wanted)
         own = frozenset(map(vocabulary.canonical_label, target.intent.labels()))
         return explain_rank(
             wanted,
@@ -138,23 +146,26 @@ class IntentRetriever:
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
         asked = ""
         if selection.weighed or (selection.intent_filter.scopes and selection.remainder is None):
-            asked = read_question(request.query).asked_after_context
+            asked = read_question(request.query).asked_beside_context
+
+        leanings, question = read_leanings(request), read_question(request.query)
+        hinted = selection.weighed and not question.context
 
         def first(k: int) -> list[ScoredSnippet]:
             query = self._similarity.query(
                 request,
                 text=selection.remainder,
                 asked=asked,
-                labels={label: vocabulary.aliases(label) for label in sorted(labels)},
+                labels={} if hinted else {label: vocabulary.aliases(label) for label in sorted(labels)},
                 count=self._count(selection),
                 weights=self._weights(labels, inventory),
                 k=k,
             )
             return scored(self._store.rank(query), labels, vocabulary)
 
-        leanings, question = read_leanings(request), read_question(request.query)
         if selection.weighed:
-            return lean(leanings, weigh(question, first(max(k, POOL)), vocabulary))[:k]
+            pool = POOL if question.context or leanings else _HINTED_POOL
+            return lean(leanings, weigh(question, first(max(k, pool)), vocabulary))[:k]
         deciding = frozenset([vocabulary.canonical_label(_DECIDE)]) & labels if request.intent_filter is None else None
         # To read many hits takes long: in a scope, or without a class, what names the thing is among the first.
         unplaced = bool(question.facts and labels) and not selection.intent_filter.scopes

@@ -22,6 +22,13 @@ _LEADING = re.compile(
     r"|give)\b)",
     re.IGNORECASE,
 )
+_TRAILING = re.compile(
+    r"[\s,]\s*(?P<clause>(?:in|for|during|at|on|from|within|about|regarding|concerning)\s+"
+    r"(?:the|this|that|those|our|my|an?|one)\s+(?:[\w'’-]+\s+){1,4}?"
+    r"(?:where|whose|when|with|that|(?:in|for|with|of|to) which)\s[^?.!]+)(?:\?|$)",
+    re.IGNORECASE,
+)
+"""The same clause behind the question ("What was the fare in the request where the city is Oslo?")."""
 _ASKS_ITSELF = re.compile(rf"\s*(?:{_ASKING})\b", re.IGNORECASE)
 _ASKED = re.compile(rf"\b(?:{_ASKING})\b", re.IGNORECASE)
 _ASKS_FOR_A_THING = re.compile(
@@ -139,14 +146,16 @@ class Question:
     moments: dict[str, bool]
     """See `find_moments`."""
     context: str
-    """The leading clause that says where to look ("In the request where the city is Oslo"); empty if it has none."""
-    asked_after_context: str
-    """What stands after that clause; empty if there is none."""
-    context_stems: frozenset[str]
+    """The clause that says where to look ("In the request where the city is Oslo"); empty if it has none."""
+    asked_beside_context: str
+    """What stands beside that clause; empty if there is none."""
+    clues: str
+    """Where it may say where to look: in that clause, or anywhere if it has none."""
+    clue_stems: frozenset[str]
     asked_stems: tuple[str, ...]
     """Stems of the thing it asks for ("fare" of "what was the fare per ticket"); none of "what did it cost"."""
     other_stems: frozenset[str]
-    """Stems outside the context."""
+    """Stems outside that clause."""
     classes: tuple[str, ...]
     """Classes of things for which its form asks."""
     lists: bool
@@ -176,6 +185,8 @@ def read_question(text: str) -> Question:
     leading = _LEADING.match(text)
     context = leading.group().rstrip(" ,") if leading and not _ASKS_ITSELF.match(leading["body"]) else ""
     rest = text[len(context) :]
+    if not context and (trailing := _TRAILING.search(text)):
+        context, rest = trailing["clause"], text[: trailing.start()] + text[trailing.end("clause") :]
     lists = _LISTS.match(rest)
     asking = _ASKED.search(rest)
     asked = f"the {rest[lists.end() :]}" if lists else rest[asking.start() :] if asking else rest
@@ -194,8 +205,9 @@ def read_question(text: str) -> Question:
         ),
         moments=find_moments(text),
         context=context,
-        asked_after_context=rest if context else "",
-        context_stems=frozenset(content_stems(context)),
+        asked_beside_context=rest if context else "",
+        clues=context or text,
+        clue_stems=frozenset(content_stems(context or text)),
         asked_stems=asked_stems,
         other_stems=other_stems,
         classes=tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds)),

@@ -161,4 +161,5 @@ def result(
         context_hits=context.ids,
         milliseconds=(time.perf_counter() - started) * 1000,
         mode=mode,
+        weighed=selection.weighed,
     )

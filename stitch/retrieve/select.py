@@ -2,9 +2,9 @@
 
 Two failures are to be avoided (Appendix D.2): labels that are typical of the memory but that nothing in the question
 asks for, and labels of the wrong granularity, which admit half of the memory or a fragment of what is asked about. A
-question licenses a scope if it says where to look: in a clause of its own ("In the request where the city is Oslo,
-what ...") or by a name under which the scope was taken up ("for day 1"). Without that, its words are those of the
-answer as well as of the question, similarity finds them better than any label, and the filter stays empty.
+question licenses a scope by a name under which it was taken up ("for day 1"). A clause of its own that says where to
+look ("In the request where the city is Oslo, what ...") makes labels likely. Without either, its words are those of the
+answer as well: they only hint at labels, which then are weighed lightly beside similarity.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ _COUNT = re.compile(rf"(?:\d{{1,2}}|an?|{'|'.join(COUNTS)}) ")
 class LocalFilterSelector:
     """Chooses labels by what a question and the label inventory share, without a model.
 
-    Scopes: by values named in the question's context that stand in the scope, most of all, and by its words; or by the
-    scope's name. Scopes found by values are likely and no more, and so is every label beside them (`weighed`).
+    Scopes: by the scope's name; or by values that the question names and that stand in the scope, most of all, and by
+    its words. Scopes found so are likely and no more, and so is every label beside them (`weighed`).
     Key entity types: the class of what is asked for. Event types: operations that the question names.
-    Entity and event types are chosen only beside a scope, for alone they would prefer any price to the words of the
+    Entity and event types are licensed only beside a scope, for alone they would prefer any price to the words of the
     question; except that a question for a list of things licenses their class.
     """
 
@@ -94,17 +94,11 @@ class LocalFilterSelector:
 
     def _chosen(self, request: SearchRequest, index: LabelSpace, *, inventory: LabelInventory) -> Selection:
         question = read_question(request.query)
-        remainder = None
         named = _named_scopes(question, index)
-        if named:
-            scopes = {name: f"the question names {said!r}" for name, said in named.items()}
-            remainder = _without(question.text, set(named.values()))
-        else:
-            scopes = _scopes_of_context(question, index)
-        weighed = bool(question.context) and remainder is None
+        if question.context and not named:
+            return _likely(question, index)
         # Who revises a choice seldom says what is chosen: inside the scope, the last decision is found by its words.
-        revised = bool(named) and read_leanings(request).decision
-        searched = (bool(scopes) or weighed) and not revised
+        searched = bool(named) and not read_leanings(request).decision
         lists = question.lists or (bool(named) and question.several)
         entity_types = dict(_entity_types(question, index)) if searched or lists else _facts(question, index)
         # An act tells much where it is rare, and inside of what is asked for: "evidence used against the pro side".
@@ -115,23 +109,13 @@ class LocalFilterSelector:
             if searched
             or (name in question.acts and (listed or inventory.event_types[name] * _RARE_IN <= inventory.steps))
         }
-        names: dict[str, str] = {}
-        if weighed:
-            entity_types = dict(_likely_entity_types(question, index, certain=bool(entity_types))) | entity_types
-        elif named and lists:
-            names = dict(_names_of_members(question, index, classes=entity_types))
-            entity_types = names | entity_types
-        return Selection(
-            IntentFilter(scopes=tuple(scopes), event_types=tuple(event_types), entity_types=tuple(entity_types)),
-            tuple(
-                f"{'likely ' if weighed else ''}{kind} {name!r}: {reason}"
-                for kind, chosen in (("scope", scopes), ("event type", event_types), ("entity type", entity_types))
-                for name, reason in chosen.items()
-            ),
-            remainder,
-            weighed,
-            bool(names),
-        )
+        if not (named or event_types or entity_types or question.subjects):
+            return _likely(question, index)
+        names = dict(_names_of_members(question, index, classes=entity_types)) if named and lists else {}
+        reasons = {name: f"the question names {said!r}" for name, said in named.items()}
+        chosen = _selection(reasons, event_types, names | entity_types)
+        remainder = _without(question.text, set(named.values())) if named else None
+        return chosen._replace(remainder=remainder, lists_names=bool(names))
 
     def _space(self, request: SearchRequest) -> LabelSpace:
         key = (request.tenant, request.trajectory, request.as_of)
@@ -141,6 +125,27 @@ class LocalFilterSelector:
             while len(self._spaces) > _REMEMBERED:
                 del self._spaces[next(iter(self._spaces))]
             return space
+
+
+def _selection(
+    scopes: dict[str, str], event_types: dict[str, str], entity_types: dict[str, str], how: str = ""
+) -> Selection:
+    return Selection(
+        IntentFilter(scopes=tuple(scopes), event_types=tuple(event_types), entity_types=tuple(entity_types)),
+        tuple(
+            f"{how}{kind} {name!r}: {reason}"
+            for kind, chosen in (("scope", scopes), ("event type", event_types), ("entity type", entity_types))
+            for name, reason in chosen.items()
+        ),
+    )
+
+
+def _likely(question: Question, index: LabelSpace) -> Selection:
+    """The labels that a question hints at; none of them is sure, so that they are weighed."""
+    asked = dict(_entity_types(question, index))
+    asked = dict(_likely_entity_types(question, index, certain=bool(asked))) | asked
+    chosen = _selection(_scopes_hinted_at(question, index), dict(_event_types(question, index)), asked, how="likely ")
+    return chosen._replace(weighed=True)
 
 
 def _counts(name: str, known: EntityTypeSummary) -> bool:
@@ -180,8 +185,8 @@ def _without(text: str, names: set[str]) -> str:
     return " ".join(word for word, _ in left)
 
 
-def _scopes_of_context(question: Question, index: LabelSpace) -> dict[str, str]:
-    if len(index.names) < 2 or not question.context:
+def _scopes_hinted_at(question: Question, index: LabelSpace) -> dict[str, str]:
+    if len(index.names) < 2:
         return {}
     evidence: dict[int, float] = defaultdict(float)
     clues: dict[int, list[str]] = defaultdict(list)
@@ -193,7 +198,7 @@ def _scopes_of_context(question: Question, index: LabelSpace) -> dict[str, str]:
             clues[number].append(clue)
 
     named: set[str] = set()
-    least, told = _LEAST_EVIDENCE, f" {' '.join(words(question.context))} "
+    least, told = _LEAST_EVIDENCE, f" {' '.join(words(question.clues))} "
     for phrase, holders in _values_in(question, index):
         if any(f" {verb} {phrase} " in told for verb in _EQUALS):
             least = 0.0
@@ -202,9 +207,9 @@ def _scopes_of_context(question: Question, index: LabelSpace) -> dict[str, str]:
         named.update(map(stem, phrase.split()))
     for moment, fully_said in question.moments.items():
         add(moment, index.by_moment.get(moment, set()), _NAME_WEIGHT * (1.0 if fully_said else _PARTLY_SAID))
-    for term in sorted(question.context_stems - named):
+    for term in sorted(question.clue_stems - named):
         add(term, index.by_term.get(term, set()), 1.0)
-    for term in sorted(question.other_stems - question.context_stems - named):
+    for term in sorted(question.other_stems - question.clue_stems - named):
         add(term, index.by_term.get(term, set()), _OTHER_WEIGHT)
     best = max(evidence.values(), default=0.0)
     chosen = index.in_order(n for n, weight in evidence.items() if weight >= _MARGIN * best)

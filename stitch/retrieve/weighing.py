@@ -1,28 +1,42 @@
-"""Labels as evidence beside similarity, for questions that describe where to look and do not name it.
+"""Labels as evidence beside similarity, for questions that describe or hint at where to look and do not name it.
 
 "In the order where the city is Oslo, what was the price?" names no scope: values tell which one it may be, and the one
 asked for may be cut in pieces. There a label is a witness among others, and so is standing near to the steps that say
-what the question says: the answer comes a few steps after "Oslo" was said, in words that repeat none of it.
+what the question says: the answer comes a few steps after "Oslo" was said, in words that repeat none of it. "What was
+the price for Oslo?" says the same less clearly, and all of it counts less.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stitch.core import LabelKind, LabelVocabulary, ScoredSnippet
 from stitch.core.ranking import ranking_key
 from stitch.embed.lexical import stem, words
-from stitch.label.local.language import content_stems
 from stitch.retrieve.moments import find_moments
 from stitch.retrieve.question import Question
 
-_WITNESS = {LabelKind.SCOPE: 0.2, LabelKind.ENTITY_TYPE: 0.45, LabelKind.EVENT_TYPE: 0.1}
-"""What a matched label of a kind counts beside a similarity between 0 and 1; two of a kind count once."""
-_NEARNESS = 1.0
-"""What it counts to stand at all the clues at once."""
+
+class _Strength(NamedTuple):
+    """What counts how much beside a similarity between 0 and 1."""
+
+    labels: Mapping[LabelKind, float]
+    """A matched label of a kind; two of a kind count once."""
+    nearness: float
+    """To stand at all the clues at once."""
+
+
+_DESCRIBED = _Strength({LabelKind.SCOPE: 0.2, LabelKind.ENTITY_TYPE: 0.45, LabelKind.EVENT_TYPE: 0.1}, 1.0)
+"""For a question with a clause that says where to look."""
+_HINTED = _Strength({LabelKind.SCOPE: 0.05, LabelKind.ENTITY_TYPE: 0.05, LabelKind.EVENT_TYPE: 0.05}, 0.4)
+"""For any other question: its words are those of the answer as well."""
+_SHORT_CHARS = 180
+"""Steps of up to so many characters say little of what they are about. Longer ones say it themselves."""
+_LEAST_SHARE = 0.1
+"""Less than this of the strength moves nothing, and is not worth the reading."""
 _FADING_STEPS = 24.0
 """At so many steps from a clue, a third of its weight is left."""
 _OTHER_SCOPE_STEPS = 4
@@ -52,36 +66,48 @@ class _Place(NamedTuple):
 
 def weigh(question: Question, hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[ScoredSnippet]:
     """The hits ranked by similarity with what their labels and their nearness to the clues add; no density is left."""
+    strength, share = (_DESCRIBED, 1.0) if question.context else (_HINTED, _share(hits))
+    if share < _LEAST_SHARE:
+        return sorted((hit._replace(density=0.0) for hit in hits), key=ranking_key)
     scopes = [vocabulary.canonical(LabelKind.SCOPE, hit.snippet.intent.scope or "") for hit in hits]
-    near = _nearness(list(_clues(question, hits)), hits, scopes)
+    said = [words(hit.snippet.text) for hit in hits]
+    near = _nearness(list(_clues(question, hits, said)), hits, scopes)
     weighed = [
         hit._replace(
             density=0.0,
             similarity=hit.similarity
-            + _NEARNESS * beside
-            + sum(_WITNESS[kind] for kind in {label.kind for label in hit.matched}),
+            + share * strength.nearness * beside
+            + share * sum(strength.labels[kind] for kind in {label.kind for label in hit.matched}),
         )
         for hit, beside in zip(hits, near, strict=True)
     ]
     return sorted(weighed, key=ranking_key)
 
 
-def _clues(question: Question, hits: Sequence[ScoredSnippet]) -> Iterator[tuple[float, list[int]]]:
+def _share(hits: Sequence[ScoredSnippet]) -> float:
+    """How much of what a step is about stands around it and not in it, by the length of most steps."""
+    lengths = sorted(len(hit.snippet.text) for hit in hits)
+    return min(1.0, _SHORT_CHARS / max(1, lengths[len(lengths) // 2])) ** 2 if lengths else 0.0
+
+
+def _clues(
+    question: Question, hits: Sequence[ScoredSnippet], said: Sequence[Sequence[str]]
+) -> Iterator[tuple[float, list[int]]]:
     """What the question says of where to look, each with its weight and the numbers of the hits that say it."""
-    said = [f" {' '.join(words(hit.snippet.text))} " for hit in hits]
-    left = f" {' '.join(words(question.context))} "
+    texts = [f" {' '.join(own)} " for own in said]
+    left = f" {' '.join(words(question.clues))} "
     named: set[str] = set()
     for name in sorted(question.names, key=lambda name: (-len(name), name)):
         if f" {name} " in left:
             left = left.replace(f" {name} ", " | ")
             named.update(map(stem, name.split()))
-            yield from _told(_NAME, (f" {name} " in text for text in said))
+            yield from _told(_NAME, (f" {name} " in text for text in texts))
     if question.moments:
         moments = [find_moments(hit.snippet.text) for hit in hits]
         for moment, fully in question.moments.items():
             yield from _told(_NAME if fully else _PARTLY_SAID, (moment in own for own in moments))
-    stems = [frozenset(content_stems(hit.snippet.text)) for hit in hits]
-    for term in sorted(question.context_stems - named):
+    stems = [frozenset(map(stem, own)) for own in said]
+    for term in sorted(question.clue_stems - named):
         yield from _told(_TERM, (term in own for own in stems))
 
 

@@ -208,6 +208,23 @@ def test_why_not_of_an_unknown_step_is_an_error(trajectory: str | None) -> None:
     assert caught.value.hint
 
 
+class GrowingStore(ListStore):
+    """One in which another step comes right after the steps were counted for the first time."""
+
+    def count(self, tenant: str | None = None) -> int:
+        counted = super().count(tenant)
+        if tenant and not super().get(tenant, [snippet("the price", step="8").id]):
+            self.put([record(snippet(QUERY, step="8"))])
+        return counted
+
+
+def test_why_not_finds_a_step_although_others_come_meanwhile() -> None:
+    store = GrowingStore()
+    store.put([record(snippet(QUERY, step=str(n))) for n in range(3)] + [record(snippet("unlike", step="9"))])
+    why = intent_retriever(store, choosing=IntentFilter()).why_not(ASKED, step="9")
+    assert why.rank == 5
+
+
 def test_beside_a_scope_what_is_asked_for_counts_more_than_where_to_look() -> None:
     scope = ContextualIntent(scope="day 1 itinerary")
     store = stored(

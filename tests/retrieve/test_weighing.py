@@ -99,3 +99,21 @@ def test_every_hit_stays_once_without_density_and_in_order(drawn: list[tuple[str
 @pytest.mark.parametrize("asked", ["", "What was the price?", "In the one where it is Bergen, what was the price?"])
 def test_a_question_without_clues_changes_nothing(asked: str) -> None:
     assert order(hit(1, "Oslo", similarity=0.3), hit(2, "x", similarity=0.4), asked=asked) == ["2", "1"]
+
+
+def gain(asked: str, text: str) -> float:
+    """What standing beside "For Oslo." adds to a step."""
+    hits = [hit(10, "For Oslo.", similarity=0.0), hit(11, text)]
+    return max(own.similarity for own in weigh(read_question(asked), hits, LabelVocabulary())) - 0.5
+
+
+def test_a_question_that_only_hints_at_where_to_look_weighs_less() -> None:
+    described, hinted = gain(ASKED, "It is $7."), gain("What was the price for Oslo?", "It is $7.")
+    assert 0 < hinted < described
+
+
+def test_long_steps_say_themselves_what_they_are_about_and_gain_nothing_by_a_hint() -> None:
+    long = "It is seven dollars, and more is to be said of that. " * 12
+    assert gain("What was the price for Oslo?", long) == 0 < gain(ASKED, long)
+    order_of_two = order(hit(1, long, similarity=0.2), hit(2, long, similarity=0.4, density=0.0), asked="Oslo?")
+    assert order_of_two == ["2", "1"]
