@@ -16,7 +16,7 @@ _TOLD = (*_ASKED, "completion", "choices", "candidates", "output", "preferred_ou
 _ENVELOPES = ("request", "response", "body", "params", "result", "input", "inputs", "request_body", "response_body",
               "output", "outputs", "message", "inputBodyJson", "outputBodyJson")  # fmt: skip
 _MARKS = ("choices", "candidates", "request", "response", "body", "params", "completion", "output", "outputs", "result",
-          "request_body", "preferred_output", "custom_id", "chosen", "answers", "answer", "chat_history")  # fmt: skip
+          "request_body", "preferred_output", "custom_id", "chosen", "answers", "chat_history")  # fmt: skip
 _REQUESTS = ("request", "body", "params", "kwargs", "inputs", "input", "request_body")
 _MAX_DEPTH = 5
 _HUMANS = {"Human": "user", "Assistant": "assistant", "System": "system"}
@@ -152,7 +152,8 @@ def is_exchange(record: Any) -> bool:
     """Whether a record is a request to a model with its reply, or one of the two in its envelope."""
     if not isinstance(record, Mapping) or any(name in record for name in ("role", "run_type", "observations")):
         return False
-    if not any(name in record for name in _MARKS):
+    # An answer beside a `question` is what a benchmark knows, and the conversation it asks about may stand beside both.
+    if not any(name in record for name in _MARKS) and not {"query", "answer"} <= record.keys():
         return False
     if is_message(record) and not isinstance(record.get("input"), Mapping):
         return False

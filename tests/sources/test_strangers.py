@@ -451,3 +451,13 @@ def test_a_broken_message_does_not_end_the_reading_of_those_after_it(tmp_path):
     items = list(FileSource(path))
     assert brief(item for item in items if isinstance(item, SourcedStep)) == [ASKED, SAID]
     assert sum(isinstance(item, Rejection) for item in items) == 1
+
+
+@pytest.mark.parametrize("asked", ["beside", "in a list"])
+def test_what_a_benchmark_asks_of_a_conversation_is_no_step(tmp_path, asked):
+    question = {"question": "Was it sunny?", "answer": "Yes", "evidence": ["1"], "category": 2}
+    record = {"sample_id": "s", **(question if asked == "beside" else {"qa": [question, question]}), "conversation": {
+        "speaker_a": "Ann", "session_1": [{"speaker": "Ann", "dia_id": "1", "text": "It is sunny"}]}}  # fmt: skip
+    assert brief(given(tmp_path, [record])) == [said("Ann", "It is sunny")]
+    sessions = {**question, "haystack_sessions": [[USER, DONE], [DONE]]}
+    assert brief(given(tmp_path, [sessions])) == [ASKED, SAID, SAID]
