@@ -1,6 +1,7 @@
 """The choice of labels: only what the question licenses, and at the right granularity."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -228,7 +229,7 @@ def test_many_inventories_may_be_asked_in_turn() -> None:
         assert selector.select(request, named).intent_filter.scopes == ("day 1 itinerary",)
 
 
-def test_a_filter_from_five_hundred_labels_is_chosen_within_milliseconds() -> None:
+def test_a_filter_from_five_hundred_labels_is_chosen_sooner_than_they_are_copied() -> None:
     many = inventory(
         *(scope(f"goal {n}", *(f"Value {n} {m}" for m in range(12)), terms=("bus", f"word{n}")) for n in range(400)),
         entity_types=tuple(f"kind {n}" for n in range(60)),
@@ -237,12 +238,17 @@ def test_a_filter_from_five_hundred_labels_is_chosen_within_milliseconds() -> No
     selector = LocalFilterSelector()
     request = SearchRequest(query="In the bus request where the name is Value 7 3, what was the kind 4?", tenant="a")
     assert selector.select(request, many).intent_filter.scopes == ("goal 7",)
-    fastest = float("inf")
-    for _ in range(20):
-        started = time.perf_counter()
-        selector.select(request, many)
-        fastest = min(fastest, time.perf_counter() - started)
-    assert fastest < 0.01
+
+    def fastest(work: Callable[[], object]) -> float:
+        seconds = []
+        for _ in range(20):
+            started = time.thread_time()
+            work()
+            seconds.append(time.thread_time() - started)
+        return min(seconds)
+
+    # Some twenty times as fast: an inventory that is gone through again for each question would not be.
+    assert fastest(lambda: selector.select(request, many)) < fastest(lambda: many.model_copy(deep=True))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -168,21 +169,29 @@ def ingest_cost(unit: str, *, chars: int) -> float:
     step = Step(id="1", role="assistant", content="x " + unit * (chars // len(unit)), metadata={"m": unit * 50})
 
     def once() -> float:
-        started = time.process_time()
+        started = time.thread_time()  # what other threads do, or a collection of garbage, is not meant
         clean, _ = redact_step(step)
         session = LocalLabeler().begin("t")
         session.label([GOOD[0], clean])
         quote(clean.content)
         LocalFilterSelector().select(SearchRequest(query=step.content, tenant="t"), session.inventory())
-        return time.process_time() - started
+        return time.thread_time() - started
 
-    return min(once(), once())
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return min(once(), once())
+    finally:
+        if collects:
+            gc.enable()
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_step_of_any_unit_costs_in_proportion_to_its_length(unit: str) -> None:
     ingest_cost(unit, chars=2_000)  # loads what is loaded once
     short, long = ingest_cost(unit, chars=20_000), ingest_cost(unit, chars=80_000)
+    if long >= 0.02 and long / short >= 9:  # a busy machine may have been at something else
+        short, long = min(short, ingest_cost(unit, chars=20_000)), min(long, ingest_cost(unit, chars=80_000))
     assert long < 0.02 or long / short < 9, f"{short:.3f} s for 20,000 characters, {long:.3f} s for 80,000"
 
 
