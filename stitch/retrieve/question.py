@@ -23,7 +23,7 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"[\s,]\s*(?P<clause>(?:in|for|during|at|on|from|within|about|regarding|concerning)\s+"
+    r"(?<=[\s,])(?P<clause>(?:in|for|during|at|on|from|within|about|regarding|concerning)\s+"
     r"(?:the|this|that|those|our|my|an?|one)\s+(?:[\w'’-]+\s+){1,4}?"
     r"(?:where|whose|when|with|that|(?:in|for|with|of|to) which)\s[^?.!]+)(?:\?|$)",
     re.IGNORECASE,
@@ -186,7 +186,7 @@ def read_question(text: str) -> Question:
     context = leading.group().rstrip(" ,") if leading and not _ASKS_ITSELF.match(leading["body"]) else ""
     rest = text[len(context) :]
     if not context and (trailing := _TRAILING.search(text)):
-        context, rest = trailing["clause"], text[: trailing.start()] + text[trailing.end("clause") :]
+        context, rest = trailing["clause"], text[: trailing.start()].rstrip(" ,\t\n") + text[trailing.end("clause") :]
     lists = _LISTS.match(rest)
     asking = _ASKED.search(rest)
     asked = f"the {rest[lists.end() :]}" if lists else rest[asking.start() :] if asking else rest
