@@ -49,6 +49,8 @@ _NO_TIME = re.compile(r"(?i)edit|updat|end|expire|complet|last|finish|modif|proc
 _WHEN = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\d{10,19}(?:\.\d+)?")
 _LEAST_TIME, _MOST_TIME = 3e8, 4e18
 """What a number must be to be a time: seconds after 1979, or a smaller unit of them."""
+_FEW_ALIKE = 0.1
+"""What share of neighbors in a list may have the same time where the newest stands first."""
 _DEEPEST = 6
 _ANSWERED = ("reference", "reply_to", "reply", "quoted", "m.relates_to", "m.in_reply_to")
 _ANSWERED_IDS = ("messageId", "message_id", "event_id", "id")
@@ -199,12 +201,16 @@ def time_in(record: Mapping[str, Any]) -> Any:
 
 
 def oldest_first(entries: list[Any]) -> list[Any]:
-    """The entries of a list, turned round if their times say that the newest stands first."""
+    """The entries of a list, turned round if their times say that the newest stands first.
+
+    Where many share a time, as those of a session do that all have its date, their order is the one they stand in.
+    """
     times = [seconds_of(time_in(entry)) for entry in entries if isinstance(entry, Mapping)]
     if len(times) < 2 or len(times) < len(entries) or len({type(at) for at in times}) > 1 or times[0] is None:
         return entries
     pairs = list(pairwise(times))
-    newest_first = all(earlier >= later for earlier, later in pairs) and times[0] > times[-1]
+    alike = sum(earlier == later for earlier, later in pairs)
+    newest_first = all(earlier >= later for earlier, later in pairs) and alike <= _FEW_ALIKE * len(pairs)
     return entries[::-1] if newest_first else entries
 
 

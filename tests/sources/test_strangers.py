@@ -461,3 +461,9 @@ def test_what_a_benchmark_asks_of_a_conversation_is_no_step(tmp_path, asked):
     assert brief(given(tmp_path, [record])) == [said("Ann", "It is sunny")]
     sessions = {**question, "haystack_sessions": [[USER, DONE], [DONE]]}
     assert brief(given(tmp_path, [sessions])) == [ASKED, SAID, SAID]
+
+
+def test_sessions_that_all_have_one_time_stay_in_their_order_also_where_a_later_one_stands_first(tmp_path):
+    days = ("2026-01-06", "2026-01-06", "2026-01-05", "2026-01-05")
+    steps = [{**said, "timestamp": day} for said, day in zip((USER, DONE, USER, DONE), days, strict=True)]
+    assert brief(given(tmp_path, {"id": "t", "steps": steps})) == [ASKED, SAID, ASKED, SAID]
