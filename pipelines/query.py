@@ -30,7 +30,7 @@ from stitch.core import MemorySnippet, RetrievalResult, ScoredSnippet, matched_b
     "--as-of",
     metavar="STEP|TIME",
     help="Answer as the memory would have then: a time (2026-03-01T12:00), or a step of --trajectory. "
-    "What was retired or corrected since is there as it was.",
+    "What was retired or corrected since is there as it was; what was erased is not.",
 )
 @click.option("--context", is_flag=True, help="Print the context for a prompt instead of the list of steps.")
 @json_option
