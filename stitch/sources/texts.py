@@ -143,10 +143,16 @@ def _take_of(line: str) -> dict[str, Any] | None:
 
 
 def _commands(texts: Sequence[str]) -> bool:
-    """Whether a text is a world that answers commands: lines after a `>`, none below another, as a quote's are."""
+    """Whether a text is a world that answers commands: lines after a `>`, none below another, as a quote's are.
+
+    Most commands are no sentences: what a letter quotes to answer it ends with a point or a question mark.
+    """
     given = [at for at, text in enumerate(texts) if text.startswith("> ")]
-    return len(given) > 1 and given[0] > 0 and all(later - earlier > 1 for earlier, later in pairwise(given)) and (
-        not any(map(speaker_of, texts[given[0] + 1 : given[0] + 2])))  # fmt: skip
+    sentences = sum(texts[at].rstrip().endswith((".", "?", "!", ",")) for at in given)
+    if len(given) < 2 or given[0] == 0 or 2 * sentences >= len(given):
+        return False
+    apart = all(later - earlier > 1 for earlier, later in pairwise(given))
+    return apart and not any(map(speaker_of, texts[given[0] + 1 : given[0] + 2]))
 
 
 def _played(lines: Lines) -> Utterances:

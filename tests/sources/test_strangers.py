@@ -394,7 +394,8 @@ def test_a_document_on_one_line_that_breaks_off_keeps_its_whole_records(tmp_path
 
 @pytest.mark.parametrize(
     "data",
-    [b"[section]\nkey = 1\n", b"PAR1\x00\x00", b"PK\x03\x04\x00", b"only prose here\n",
+    [b"[section]\nkey = 1\n", b"Hi,\n> can we meet on Monday?\nYes.\n> And who brings the slides?\nI do.\n",
+     b"PAR1\x00\x00", b"PK\x03\x04\x00", b"only prose here\n",
      b'{"name": "pkg", "version": "1"}', b"2026-01-01 10:00:00 INFO server: up\n"],
 )  # fmt: skip
 def test_what_nobody_knows_is_told_the_generic_form(tmp_path, data):
