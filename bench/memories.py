@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Opener = Callable[[Path], "Memory"]
 """Makes a memory in a folder."""
-FilterChoice = Callable[["Memory", Inquiry], "IntentFilter | None"]
+FilterChoice = Callable[["Memory", Inquiry], "Selection | None"]
 """The labels to search by; None leaves the choice to the memory."""
 
 MATCHED_SHOWN = 20
@@ -123,7 +123,8 @@ class MemoryMethod:
             k=k,
             budget_tokens=budget_tokens,
             asked_at=inquiry.asked_at,
-            intent_filter=chosen,
+            intent_filter=None if chosen is None else chosen.intent_filter,
+            weighed=chosen is not None and chosen.weighed,
         )
         return found_in(result, milliseconds=(time.perf_counter() - started) * 1000)
 
@@ -168,19 +169,20 @@ def as_selected(memory: Memory, inquiry: Inquiry) -> None:
     del memory, inquiry
 
 
-def no_labels(memory: Memory, inquiry: Inquiry) -> IntentFilter:
+def no_labels(memory: Memory, inquiry: Inquiry) -> Selection:
     """Search by similarity alone, on the same snippets."""
     del memory, inquiry
-    return IntentFilter()
+    return Selection(IntentFilter())
 
 
 def without(kind: LabelKind) -> FilterChoice:
     """The memory's choice without the labels of one kind."""
     field = _FILTER_FIELDS[kind]
 
-    def choose(memory: Memory, inquiry: Inquiry) -> IntentFilter:
+    def choose(memory: Memory, inquiry: Inquiry) -> Selection:
         selected = memory.search(inquiry.text, trajectory=inquiry.trajectory, k=1, asked_at=inquiry.asked_at)
-        return selected.intent_filter.model_copy(update={field: ()})
+        left = selected.intent_filter.model_copy(update={field: ()})
+        return Selection(left, weighed=selected.weighed)
 
     return choose
 
@@ -188,9 +190,9 @@ def without(kind: LabelKind) -> FilterChoice:
 def given(filters: Mapping[str, IntentFilter]) -> FilterChoice:
     """The labels given for each question, by its id."""
 
-    def choose(memory: Memory, inquiry: Inquiry) -> IntentFilter:
+    def choose(memory: Memory, inquiry: Inquiry) -> Selection:
         del memory
-        return filters[inquiry.id]
+        return Selection(filters[inquiry.id])
 
     return choose
 

@@ -187,6 +187,7 @@ class Memory(Keeping):
         budget_tokens: int | None = None,
         asked_at: float | str | None = None,
         intent_filter: IntentFilter | None = None,
+        weighed: bool = False,
         retriever: str | None = None,
         min_trust: Trust | str | None = None,
         as_of: float | str | None = None,
@@ -200,6 +201,7 @@ class Memory(Keeping):
             budget_tokens: How many tokens `RetrievalResult.context` may have; what the settings say (4096) by default.
             asked_at: When the question is asked; "last week" is read against it.
             intent_filter: Labels to use instead of those the question licenses.
+            weighed: Whether those labels are only likely: then they are weighed beside similarity, and decide nothing.
             retriever: `intent`, `dense`, `lexical` or `hybrid`; what the settings say by default.
             min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
@@ -214,6 +216,7 @@ class Memory(Keeping):
             budget_tokens=self._defaults.budget_tokens if budget_tokens is None else budget_tokens,
             asked_at=asked_at,
             intent_filter=intent_filter,
+            weighed=weighed,
             min_trust=min_trust,
             as_of=self._moment(as_of, trajectory),
         )

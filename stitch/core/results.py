@@ -29,6 +29,8 @@ class SearchRequest(BaseModel):
     """When the question is asked; relative times in it are read against this."""
     intent_filter: IntentFilter | None = None
     """Use this filter instead of selecting one."""
+    weighed: bool = False
+    """Whether the labels of that filter are only likely, see `RetrievalResult.weighed`."""
     min_trust: Trust | None = None
     """Return only snippets of this trust or more."""
     as_of: Moment | None = None

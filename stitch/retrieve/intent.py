@@ -136,7 +136,7 @@ class IntentRetriever:
 
     def _select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         if request.intent_filter is not None:
-            return Selection(request.intent_filter, ("the filter came with the request",))
+            return Selection(request.intent_filter, ("the filter came with the request",), weighed=request.weighed)
         return self._selector.select(request, inventory)
 
     def _rank(

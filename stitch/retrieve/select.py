@@ -143,7 +143,8 @@ def _selection(
 def _likely(question: Question, index: LabelSpace) -> Selection:
     """The labels that a question hints at; none of them is sure, so that they are weighed."""
     asked = dict(_entity_types(question, index))
-    asked = dict(_likely_entity_types(question, index, certain=bool(asked))) | asked
+    certain = bool(asked) or not question.context
+    asked = dict(_likely_entity_types(question, index, certain=certain)) | asked
     chosen = _selection(_scopes_hinted_at(question, index), dict(_event_types(question, index)), asked, how="likely ")
     return chosen._replace(weighed=True)
 

@@ -332,3 +332,15 @@ def test_a_step_that_decides_in_so_many_words_counts_as_a_decision_without_the_l
         hit.snippet.step: hit.density for hit in intent_retriever(stored(kept), inventory=known).search(brought).hits
     }
     assert given == {"1": 0.0, "2": 0.0, "3": 1.0}
+
+
+def test_a_filter_that_comes_along_as_likely_only_is_weighed_and_decides_nothing() -> None:
+    chosen = IntentFilter(scopes=("day 2 itinerary",))
+    decided = intent_retriever().search(ASKED.model_copy(update={"intent_filter": chosen}))
+    weighed = intent_retriever().search(ASKED.model_copy(update={"intent_filter": chosen, "weighed": True}))
+    assert (decided.weighed, decided.hits[0].density) == (False, 1)
+    assert weighed.weighed
+    assert {hit.density for hit in weighed.hits} == {0}
+    assert {hit.snippet.step for hit in weighed.hits if hit.matched} == {
+        hit.snippet.step for hit in decided.hits if hit.matched
+    }
