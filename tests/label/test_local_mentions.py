@@ -117,6 +117,10 @@ def test_a_long_list_of_values_is_cut():
         ("Your account balance is $12", "account balance", "$12"),
         ("It has 2 stops", "stop", "2 stops"),
         ("for 3 nights", "duration", "3 nights"),
+        ("Execution Time: 412.7 ms", "duration", "412.7 ms"),
+        ("2.5 GB are left", "size", "2.5 GB"),
+        ("12 kg of flour", "weight", "12 kg"),
+        ("it is 1,200 miles from here", "distance", "1,200 miles"),
         ("The number of seats is 4", "number of seat", "4"),
         ("The earliest time is 6 pm", "time", "6 pm"),
         ("1.9 is the rating that spot has reached", "rating", "1.9"),
@@ -133,6 +137,10 @@ def test_a_long_list_of_values_is_cut():
 )
 def test_a_phrase_can_say_what_a_value_is(text, name, value):
     assert (name, value) in slots(text, find_mentions(text))
+
+
+def test_nothing_is_counted_across_a_comma():
+    assert [mention.value for mention in find_mentions("Extension 4410, lines 12")] == ["4410", "12"]
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     ("phone", r"\+?\(?\d{2,4}\)?[ -]\d{3}[ -]\d{3,5}\b|\b\d{10,12}\b"),
     ("percentage", r"\b\d+(?:\.\d+)? ?(?:%|percent\b)"),
-    ("quantity", rf"(?i)\b(?:\d[\d,]*(?:\.\d+)?|{_COUNTS})[ -](?:more |other |direct )?(?P<unit>[a-z]{{2,14}})\b"),
+    ("quantity", rf"(?i)\b(?:\d+(?:,\d+)*(?:\.\d+)?|{_COUNTS})[ -](?:more |other |direct )?(?P<unit>[a-z]{{2,14}})\b"),
     ("name", rf"\b{_CAP}(?:(?: (?:{_JOINS})(?= [A-Z]))? (?!I\b){_CAP})*"),
     ("number", r"\b\d[\d,]*(?:\.\d+)?\b"),
 )
@@ -307,7 +307,17 @@ def _name(text: str, start: int, value: str) -> FoundMention | None:
     return FoundMention(kind, value, start, start + len(value))
 
 
-_DURATIONS = listed("second sec minute min hour hr night week month year")
+_MEASURES = {
+    unit: kind
+    for kind, units in (
+        ("duration", "second sec ms millisecond minute min hour hr night week month year"),
+        ("size", "byte kb mb gb tb kilobyte megabyte gigabyte terabyte"),
+        ("weight", "kg kilogram gram lb ounce ton"),
+        ("distance", "km kilometer kilometre meter metre cm mm mile inch foot feet yard"),
+    )
+    for unit in units.split()
+}
+"""Units of measure, and the class of what is measured in them."""
 _NO_CLASS = listed(
     """idea thing way lot bit kind type sort option choice question one other first second third last next
     best cheapest cheaper earliest earlier latest later highest lowest closest nearest longest shortest fastest"""
@@ -330,7 +340,7 @@ def slots(text: str, found: Sequence[FoundMention]) -> list[Slot]:
         if mention.entity_type == "quantity":
             unit = singular(re.split(r"[ -]", mention.value)[-1].lower())
             if not unit.endswith("ed"):
-                named.append(Slot("duration" if unit in _DURATIONS else counted(unit), mention.value))
+                named.append(Slot(_MEASURES.get(unit) or counted(unit), mention.value))
         before = text[max(0, mention.start - 48) : mention.start]
         may_end = not before.isascii() or before.endswith("\n") or before.lower().endswith(_SLOT_ENDS)
         match = _SLOT.search(before) if may_end else None
