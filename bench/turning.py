@@ -16,20 +16,21 @@ import click
 from stitch.bench.data.files import read_records
 from stitch.bench.data.sets import load_questions
 
-_FORM = re.compile(
-    r"(?P<clause>(?:In|For|During) [^?]*?(?:where|whose) (?P<said>[^?]*)), (?P<asked>(?:what|which|who) [^?]*)\?"
-)
+_LEADING = ("In ", "For ", "During ")
+_ASKING = (", what ", ", which ", ", who ")
+_WHERE = re.compile(r" (?:where|whose) ")
 _AND = re.compile(r" and (?=the [^,]* is )")
 
 
 def turn(question: str, *, form: str) -> str:
     """The question in another form; one that has no clause in front stays as it is."""
-    parts = _FORM.fullmatch(question)
-    if parts is None:
+    ends = max(question.rfind(asking) for asking in _ASKING)
+    clause, asked = question[: max(ends, 0)], question[ends + 2 :].removesuffix("?")
+    said = _WHERE.split(clause, maxsplit=1)
+    if not clause.startswith(_LEADING) or len(said) < 2:
         return question
-    clause, asked = parts["clause"], parts["asked"]
     if form == "values":
-        clause = "for " + " and ".join(said.rsplit(" is ", 1)[-1] for said in _AND.split(parts["said"]))
+        clause = "for " + " and ".join(value.rsplit(" is ", 1)[-1] for value in _AND.split(said[1]))
     return f"{asked[0].upper()}{asked[1:]} {clause[0].lower()}{clause[1:]}?"
 
 
