@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import click
 
-from stitch.cli.lazy import LazyGroup
+from stitch.console.lazy import LazyGroup
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "retrieval": (

@@ -33,7 +33,7 @@ def spoken(step: Step) -> str:
 
 def terms(text: str) -> list[str]:
     """The stems of the words of a text that are no function words, in order."""
-    from stitch.embed.lexical import stem
+    from stitch.text.words import stem
 
     return [stem(word) for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
 

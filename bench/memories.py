@@ -215,7 +215,8 @@ def opener(
 
     def open_in(folder: Path) -> Memory:
         from stitch.embed import LexicalEncoder, StaticEmbedder
-        from stitch.ingest import Ingestor, Journal
+        from stitch.ingest import Ingestor
+        from stitch.journal import Journal
         from stitch.memory import Memory, SearchDefaults
         from stitch.observe import Observers
         from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter

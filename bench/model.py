@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from stitch.bench.generate.generation import SIZES, generate
 
-from stitch.cli.options import json_option, print_json
+from stitch.console.options import json_option, print_json
 from stitch.core import Labeler, SourcedStep, Step
 
 if TYPE_CHECKING:

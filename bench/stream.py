@@ -13,7 +13,7 @@ import click
 from stitch.bench.figures import plain
 from stitch.bench.perf import _in_a_process, _ms, _percentile, _resident_mb, sample_question, sample_steps
 
-from stitch.cli.options import json_option, print_json
+from stitch.console.options import json_option, print_json
 from stitch.core import Step
 
 BATCH_STEPS = 100
@@ -175,7 +175,7 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
 
 def _journal_steps_per_s(memory: str, steps: list[Step]) -> float:
     """The durable part of accepting alone: batches written to a journal of their own on the same disk."""
-    from stitch.ingest import Journal
+    from stitch.journal import Journal
 
     path = Path(f"{memory}.journal")
     journal = Journal(path)

@@ -19,7 +19,7 @@ BLOCK = 3
 
 def texttiling(texts: Sequence[str], *, block: int = BLOCK) -> list[int]:
     """The number of the segment of each text, from 0; a boundary never makes the label of an earlier segment return."""
-    from stitch.embed.lexical import stem
+    from stitch.text.words import stem
 
     bags = [Counter(stem(word) for word in words(text) if word not in FUNCTION_WORDS) for text in texts]
     cohesion = [

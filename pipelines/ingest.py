@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from stitch.pipelines.follow import OFFSETS_FILE, Offsets
 from stitch.pipelines.follow import follow as follow_files
 
-from stitch.cli.ending import Terminated
-from stitch.cli.options import json_option, labeling_options, memory_options, opened_memory, print_json
+from stitch.console.ending import Terminated
+from stitch.console.options import json_option, labeling_options, memory_options, opened_memory, print_json
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError, StepRejectedError
 from stitch.ingest.secrets import redact_text

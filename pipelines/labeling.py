@@ -8,9 +8,9 @@ from typing import IO, Any, cast
 
 import click
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, memory_options, opened_memory, print_json
 from stitch.errors import InputError, StepRejectedError
-from stitch.ingest.handover import NumberedLine
+from stitch.lifecycle.handover import NumberedLine
 
 SOME_REJECTED = StepRejectedError.exit_code
 _FORMATS = ("neutral", "openai")

@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, known_trajectory, memory_options, model_options, opened_memory, print_json
+from stitch.console.options import (
+    json_option,
+    known_trajectory,
+    memory_options,
+    model_options,
+    opened_memory,
+    print_json,
+)
 from stitch.core import MemorySnippet, RetrievalResult, ScoredSnippet, matched_by_kind
 
 
@@ -117,7 +124,7 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
 
 def _clocks(snippet: MemorySnippet) -> str:
     """When it happened, if the source says it, and when the memory took it in."""
-    from stitch.retrieve.quoting import clock
+    from stitch.retrieve.context.quoting import clock
 
     happened = "" if snippet.happened is None else f"{clock(snippet.happened)}, "
     return f"{happened}recorded {clock(snippet.recorded)}"

@@ -13,10 +13,10 @@ from math import exp, log
 from typing import NamedTuple
 
 from stitch.core import Step, ToolCall
-from stitch.embed.lexical import words
-from stitch.label.local.language import FUNCTION_WORDS, sentence_spans
-from stitch.label.local.mentions import find_mentions
 from stitch.label.local.reading import Reading
+from stitch.text.language import FUNCTION_WORDS, sentence_spans
+from stitch.text.mentions import find_mentions
+from stitch.text.words import words
 
 _MIN_STEPS = 3
 _SYLLABLES = ["ba", "de", "ki", "lo", "mu", "ra", "se", "ti", "vo", "xa", "ne", "zu", "fi", "go", "ha", "jo"]

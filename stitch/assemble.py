@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
-    from stitch.ingest import Journal
+    from stitch.journal import Journal
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import LanguageModel, Ledger, Price
     from stitch.memory import Memory
@@ -125,9 +125,10 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
         InputError: There is no memory.
         StoreLockedError: Another process has it open.
     """
-    from stitch.ingest import Ingestor, Journal
-    from stitch.ingest.repair import claim_next, finish_move, next_folder, put_in_place, remove_unknown
+    from stitch.ingest import Ingestor
+    from stitch.journal import Journal
     from stitch.label.local import LocalLabeler
+    from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place, remove_unknown
     from stitch.store.owner import Ownership
 
     given = {"memory": None if memory is None else str(memory), **settings}
@@ -174,10 +175,11 @@ def _build(
     everybody: bool = False,
 ) -> Memory:
     from stitch.embed import LexicalEncoder
-    from stitch.ingest import Ingestor, Journal
-    from stitch.ingest.forget import finish_purge
-    from stitch.ingest.repair import finish_move
-    from stitch.ingest.rewriting import finish_rewriting, remove_drafts
+    from stitch.ingest import Ingestor
+    from stitch.journal import Journal
+    from stitch.lifecycle.forget import finish_purge
+    from stitch.lifecycle.repair import finish_move
+    from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts
     from stitch.lm import Ledger
     from stitch.memory import Memory, SearchDefaults
     from stitch.observe import LogObserver, Observers
@@ -394,7 +396,7 @@ def _selector(settings: Settings, model: LanguageModel | None) -> FilterSelector
 
         return LocalFilterSelector()
     from stitch.label.model.compiled import load_compiled
-    from stitch.retrieve.model_filter import ModelFilterSelector
+    from stitch.retrieve.question.model_filter import ModelFilterSelector
     from stitch.signatures.programs import FilterProgram
 
     program = FilterProgram()
@@ -409,7 +411,7 @@ def is_url(location: str) -> bool:
 
 
 def restoring_in(folder: Path) -> Path:
-    """Where a memory is made before it is given its place by `stitch.upkeep.restore_memory`."""
+    """Where a memory is made before it is given its place by `stitch.maintenance.restore_memory`."""
     return folder.with_name(f"{folder.name}.restoring")
 
 
@@ -472,7 +474,7 @@ def _store(settings: Settings, location: str, *, folder: Path, embedder: Embedde
 
 def _building(settings: Settings, folder: Path) -> Path:
     """What says, beside the journal of a memory on a server, that a collection does not hold all of it yet."""
-    from stitch.ingest.traces import BUILDING
+    from stitch.lifecycle.traces import BUILDING
 
     return folder / (BUILDING + quote(settings.collection, safe=""))
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from stitch.core import ReferenceRewrite
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
-    from stitch.ingest.backup import BackedUp
-    from stitch.ingest.corrections import Correction
-    from stitch.ingest.exchange import Imported
-    from stitch.ingest.forget import Erased, Revision, Selector
-    from stitch.ingest.repair import Verification
-    from stitch.ingest.retention import Expiry
+    from stitch.lifecycle.backup import BackedUp
+    from stitch.lifecycle.corrections import Correction
+    from stitch.lifecycle.forget import Erased, Revision, Selector
+    from stitch.lifecycle.repair import Verification
+    from stitch.lifecycle.retention import Expiry
+    from stitch.lifecycle.transfer import Imported
 
 
 class Keeping:
@@ -34,7 +34,7 @@ class Keeping:
 
     def count(self, selector: Selector) -> int:
         """How many steps a selector means: what `retire` and `erase` would concern."""
-        from stitch.ingest.forget import select
+        from stitch.lifecycle.forget import select
 
         return len(select(self._ingestor, selector, tenant=self.tenant))
 
@@ -61,26 +61,26 @@ class Keeping:
         Raises:
             InputError: There is no such step, or it cannot be corrected.
         """
-        from stitch.ingest.forget import correct
+        from stitch.lifecycle.forget import correct
 
         correct(self._ingestor, tenant=self.tenant, trajectory=trajectory, step=step, at=time.time(), by=by,
                 text=text, labels=dict(labels or {}), references=references)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """What a step was before each of its corrections, oldest first."""
-        from stitch.ingest.forget import history
+        from stitch.lifecycle.forget import history
 
         return history(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory, step=step)
 
     def corrections(self) -> Iterator[Correction]:
         """The steps whose labels a person has put right, in the order of acceptance."""
-        from stitch.ingest.corrections import corrections
+        from stitch.lifecycle.corrections import corrections
 
         return corrections(self._ingestor.journal, tenant=self.tenant)
 
     def retire(self, selector: Selector, *, reason: str = "") -> int:
         """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before."""
-        from stitch.ingest.forget import retire, select
+        from stitch.lifecycle.forget import retire, select
 
         selected = select(self._ingestor, selector, tenant=self.tenant)
         return retire(self._ingestor, selected, tenant=self.tenant, at=time.time(), reason=reason)
@@ -91,7 +91,7 @@ class Keeping:
         Returns:
             How many, with the proof. What traces are left is in `proof.found`; copies made earlier are not touched.
         """
-        from stitch.ingest.forget import erase, select
+        from stitch.lifecycle.forget import erase, select
 
         selected = select(self._ingestor, selector, tenant=self.tenant)
         return erase(self._ingestor, selected, tenant=self.tenant, folder=self.folder)
@@ -106,14 +106,14 @@ class Keeping:
             now: Unix seconds; the clock of this machine if None. Compared with when steps were accepted.
             dry_run: Only count.
         """
-        from stitch.ingest.retention import expire
+        from stitch.lifecycle.retention import expire
 
         chosen, moment = self.retention if rules is None else rules, time.time() if now is None else now
         return expire(self._ingestor, chosen, tenant=self.tenant, folder=self.folder, now=moment, dry_run=dry_run)
 
     def export(self, *, trajectory: str | None = None) -> Iterator[str]:
         """Yield all of this memory, or one trajectory, as lines of JSON that `import_lines` of another takes in."""
-        from stitch.ingest.exchange import export_lines
+        from stitch.lifecycle.transfer import export_lines
 
         self._ingestor.save()
         return export_lines(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory)
@@ -125,7 +125,7 @@ class Keeping:
             lines: All of them, in order; an import that was interrupted is taken up by giving them again.
             source: Where they come from, for the lines that cannot be used.
         """
-        from stitch.ingest.exchange import import_lines
+        from stitch.lifecycle.transfer import import_lines
 
         with charged_to(self.tenant):
             return import_lines(self._ingestor, lines, tenant=self.tenant, source=source)
@@ -136,7 +136,7 @@ class Keeping:
         Args:
             to: A folder that is empty or not there.
         """
-        from stitch.ingest.backup import back_up
+        from stitch.lifecycle.backup import back_up
 
         self._ingestor.save()
         return back_up(self._ingestor.journal, to=to, beside=self.folder, at=time.time(), tenant=self.tenant)
@@ -147,7 +147,7 @@ class Keeping:
         Args:
             repair: Put what is missing and remove what the journal does not know; what is named then is still wrong.
         """
-        from stitch.ingest import repair as repairs
+        from stitch.lifecycle import repair as repairs
 
         return (repairs.repair if repair else repairs.verify)(self._ingestor, tenant=self.tenant)
 
@@ -157,6 +157,6 @@ class Keeping:
         Steps are added and found as ever; at the end, the next search is answered from the new store. An interrupted
         call leaves the old one, and is taken up by the next. For another embedder see `stitch reindex`.
         """
-        from stitch.ingest.rebuild import rebuild
+        from stitch.lifecycle.rebuild import rebuild
 
         return rebuild(self._ingestor, folder=self.folder)

@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 
     from stitch.core import Embedder, Observer, Retriever
     from stitch.core.retention import RetentionRule
-    from stitch.ingest import Entry, Ingestor
-    from stitch.ingest.handover import Handover
-    from stitch.ingest.relabel import Relabeled
+    from stitch.ingest import Ingestor
+    from stitch.journal import Entry
     from stitch.label.model.offline import OfflineLabeler
+    from stitch.lifecycle.handover import Handover
+    from stitch.lifecycle.relabel import Relabeled
     from stitch.observe.recalls import Recall, RecallLog
     from stitch.retrieve import IntentRetriever, WhyNot
     from stitch.why import Why
@@ -281,7 +282,7 @@ class Memory(Keeping):
     def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:
         if as_of is None:
             return None
-        from stitch.ingest.past import moment_of
+        from stitch.lifecycle.as_of import moment_of
 
         return moment_of(self._ingestor.journal, as_of, tenant=self.tenant, trajectory=trajectory)
 
@@ -300,7 +301,7 @@ class Memory(Keeping):
             raise SettingsError(f"no retriever {name!r}", hint=f"one of {known}") from None
         if moment is None:
             return retriever
-        from stitch.ingest.past import in_the_past
+        from stitch.lifecycle.as_of import in_the_past
 
         return in_the_past(retriever, ingestor=self._ingestor, moment=moment)
 
@@ -351,13 +352,13 @@ class Memory(Keeping):
 
     def handover(self, labeler: OfflineLabeler) -> Handover:
         """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""
-        from stitch.ingest.handover import Handover
+        from stitch.lifecycle.handover import Handover
 
         return Handover(self._ingestor, labeler=labeler, tenant=self.tenant, ledger=self._spent)
 
     def relabel(self) -> Relabeled:
         """Let the labeler of the settings make the labels that another has made, in place."""
-        from stitch.ingest.relabel import relabel
+        from stitch.lifecycle.relabel import relabel
 
         with charged_to(self.tenant):
             return relabel(self._ingestor, tenant=self.tenant)

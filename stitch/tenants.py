@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stitch.memory import Memory
 
 if TYPE_CHECKING:
-    from stitch.ingest.backup import BackedUp
+    from stitch.lifecycle.backup import BackedUp
 
 
 class Tenants:
@@ -49,7 +49,7 @@ class Tenants:
         Args:
             to: A folder that is empty or not there.
         """
-        from stitch.ingest.backup import back_up
+        from stitch.lifecycle.backup import back_up
 
         self._first._ingestor.save()
         return back_up(self._first._ingestor.journal, to=to, beside=self._first.folder, at=time.time())

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core import IntentFilter, Origin, RetrievalResult, SearchRequest, StepState, Trust
 from stitch.errors import InputError
-from stitch.ingest.retirement import retired_at
+from stitch.lifecycle.retirement import retired_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stitch.core import Label
-    from stitch.ingest import Entry, Journal
+    from stitch.journal import Entry, Journal
     from stitch.retrieve import IntentRetriever, WhyNot
 
 

@@ -16,7 +16,7 @@ from stitch.bench.models import configured_model
 
 from stitch.errors import SettingsError
 from stitch.lm import LanguageModel
-from stitch.retrieve.budget import PieceCounter
+from stitch.retrieve.context.budget import PieceCounter
 
 
 @click.group()

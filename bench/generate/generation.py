@@ -30,7 +30,7 @@ from stitch.bench.generate.storyboard import Operation, Storyboard, plan_debate,
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Turn
 from stitch.bench.generate.verify import VerificationError, check_debate, check_travel, verify
 
-from stitch.retrieve.budget import PieceCounter, TokenCounter
+from stitch.retrieve.context.budget import PieceCounter, TokenCounter
 
 
 class Size(NamedTuple):

@@ -9,7 +9,7 @@ from stitch.bench.generate.environment import DebateWorld
 from stitch.bench.generate.storyboard import Operation
 from stitch.bench.generate.trajectory import GeneratedTrajectory
 
-from stitch.retrieve.budget import PieceCounter, TokenCounter
+from stitch.retrieve.context.budget import PieceCounter, TokenCounter
 
 EXAMPLE: dict[str, dict[str, Any]] = {
     "travel": {

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from stitch.bench.training.sources import TARGETS, open_task
 
-from stitch.cli.ending import Terminated, status_of
-from stitch.cli.options import json_option, model_options, print_json
+from stitch.console.ending import Terminated, status_of
+from stitch.console.options import json_option, model_options, print_json
 from stitch.errors import BudgetSpentError, InputError
 
 if TYPE_CHECKING:

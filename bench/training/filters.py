@@ -18,7 +18,7 @@ from stitch.signatures.programs import FilterProgram
 from stitch.core import ContextualIntent, IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
 from stitch.label.model.quoting import shorten
 from stitch.lm import LanguageModel
-from stitch.retrieve.model_filter import ModelFilterSelector
+from stitch.retrieve.question.model_filter import ModelFilterSelector
 
 if TYPE_CHECKING:
     from stitch.memory import Memory

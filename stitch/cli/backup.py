@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, print_json
+from stitch.console.options import json_option, memory_options, print_json
 
 
 @click.command()
@@ -23,7 +23,7 @@ def command(as_json: bool, to: str, **arguments: Any) -> None:
     Example:
       stitch backup --memory trip.memory --to backups/monday
     """
-    from stitch.upkeep import backup_memory
+    from stitch.maintenance import backup_memory
 
     made = backup_memory(to=to, **arguments)
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, opened_memory, print_json, trajectory_of
+from stitch.console.options import json_option, memory_options, opened_memory, print_json, trajectory_of
 from stitch.errors import InputError
 
 if TYPE_CHECKING:

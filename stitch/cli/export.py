@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import memory_options, print_json
+from stitch.console.options import memory_options, print_json
 
 
 @click.command()
@@ -27,7 +27,7 @@ def command(out: Path | None, as_json: bool, **arguments: Any) -> None:
       stitch export --memory trip.memory > trip.export.jsonl
       stitch export --memory trip.memory --trajectory trip-1 --out trip-1.export.jsonl
     """
-    from stitch.upkeep import export_memory
+    from stitch.maintenance import export_memory
 
     lines = export_memory(**arguments)
     if out is None or out == Path("-"):

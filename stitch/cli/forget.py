@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from stitch.cli.correct import command as correct
-from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, print_json
 from stitch.errors import InputError, StoreError
 
 if TYPE_CHECKING:
-    from stitch.ingest.forget import Selector
-    from stitch.ingest.traces import Proof
+    from stitch.lifecycle.forget import Selector
+    from stitch.lifecycle.traces import Proof
     from stitch.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -171,7 +171,7 @@ def _print_proof(proof: Proof) -> None:
 
 def _selector(arguments: dict[str, Any]) -> tuple[Selector, dict[str, Any]]:
     """The selector that the options describe, and the options that are left."""
-    from stitch.ingest.forget import Selector
+    from stitch.lifecycle.forget import Selector
 
     age = arguments.pop("older_than")
     names = ("trajectory", "step", "scope", "event_type", "everything")

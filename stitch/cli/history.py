@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import (
+from stitch.console.options import (
     json_option,
     known_trajectory,
     memory_options,

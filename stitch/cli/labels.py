@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, print_json
 
 
 @click.command()

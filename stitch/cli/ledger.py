@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json
-from stitch.cli.spending import read_spending
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, print_json
+from stitch.console.spending import read_spending
 
 
 @click.command()

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 import click
 
 from stitch import __version__
-from stitch.cli.ending import Terminated, status_of, termination_heeded
-from stitch.cli.lazy import LazyGroup
+from stitch.console.ending import Terminated, status_of, termination_heeded
+from stitch.console.lazy import LazyGroup
 from stitch.errors import StitchError
 
 COMMANDS: Mapping[str, tuple[str, str]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, memory_options, print_json
+from stitch.console.options import json_option, memory_options, print_json
 from stitch.errors import StoreError
 
 
@@ -26,7 +26,7 @@ def command(context: click.Context, /, *, folder: str, as_json: bool, **argument
     Example:
       stitch restore backups/monday --memory trip.memory
     """
-    from stitch.upkeep import restore_memory
+    from stitch.maintenance import restore_memory
 
     made = restore_memory(folder, **arguments)
     if as_json:

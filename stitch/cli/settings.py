@@ -7,8 +7,8 @@ from typing import Any
 import click
 from pydantic import SecretStr
 
-from stitch.cli.options import json_option, memory_options, print_json
 from stitch.config import load_settings
+from stitch.console.options import json_option, memory_options, print_json
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, print_json
 from stitch.core import ScopeSummary
 
 if TYPE_CHECKING:

@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from stitch.cli.options import json_option, known_trajectory, memory_options, opened_memory, print_json, trajectory_of
+from stitch.console.options import (
+    json_option,
+    known_trajectory,
+    memory_options,
+    opened_memory,
+    print_json,
+    trajectory_of,
+)
 from stitch.core import matched_by_kind
 from stitch.retrieve import WhyNot
 

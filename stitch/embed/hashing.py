@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stitch.embed.lexical import words
+from stitch.text.words import words
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from stitch.embed.lexical import words
 from stitch.errors import EmbedderError
+from stitch.text.words import words
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors

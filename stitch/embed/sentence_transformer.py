@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.embed.lexical import words
 from stitch.errors import EmbedderError
+from stitch.text.words import words
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors

@@ -43,13 +43,13 @@ from stitch.errors import (
     StitchError,
     StoreError,
 )
-from stitch.ingest.entries import Entry, IngestCounts, differences, encode_labels
-from stitch.ingest.journal import Journal
-from stitch.ingest.labelthreads import LabelThreads
+from stitch.ingest.label_threads import LabelThreads
+from stitch.ingest.priorities import InTurns, RightOfWay
 from stitch.ingest.records import make_records
 from stitch.ingest.secrets import redact_steps, redact_text
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
-from stitch.ingest.turns import InTurns, RightOfWay
+from stitch.journal.entries import Entry, IngestCounts, differences, encode_labels
+from stitch.journal.sqlite import Journal
 from stitch.lm import charged_to
 
 _PUT_STEPS = 16

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from stitch.core import LabelInventory, LabelSession, Step, StepLabels, Trust
-from stitch.ingest.entries import Entry, borrowed_trust
+from stitch.journal.entries import Entry, borrowed_trust
 
 WINDOW_STEPS = 64
 """Among so many steps before it a step's borrowed words are looked for."""

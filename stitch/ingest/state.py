@@ -12,11 +12,11 @@ from itertools import islice
 from typing import TypeVar
 
 from stitch.core import Labeler, LabelInventory, LabelSession, LabelsMerged, MemoryEvent
-from stitch.ingest.entries import Checkpoint
+from stitch.ingest.active_labels import without_retired
 from stitch.ingest.inventories import TenantInventories
-from stitch.ingest.journal import Journal
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
-from stitch.ingest.shown import without_retired
+from stitch.journal.entries import Checkpoint
+from stitch.journal.sqlite import Journal
 
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stitch.core.intent import LabelKind, LabelMerge, LabelVocabulary, clean_label
-from stitch.embed.lexical import stems
+from stitch.text.words import stems
 
 MERGE_EVERY_STEPS = 50
 """k_update of the paper: how often near-synonyms are looked for."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stitch.retrieve.budget import Context, PieceCounter, TokenCounter, fit_context
-from stitch.retrieve.explain import FilterChange, WhyNot
+from stitch.retrieve.context.budget import Context, PieceCounter, TokenCounter, fit_context
 from stitch.retrieve.intent import IntentRetriever, Inventories
-from stitch.retrieve.select import LocalFilterSelector
+from stitch.retrieve.question.local_filter import LocalFilterSelector
+from stitch.retrieve.rank.explain import FilterChange, WhyNot
 from stitch.retrieve.similar import DenseRetriever, HybridRetriever, LexicalRetriever
 
 __all__ = [

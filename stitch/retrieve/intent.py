@@ -28,13 +28,13 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.errors import InputError
-from stitch.retrieve.budget import TokenCounter
-from stitch.retrieve.exchanges import join_exchanges
-from stitch.retrieve.explain import WhyNot, explain_rank
-from stitch.retrieve.leanings import POOL, decides, lean, named_speakers, read_leanings
-from stitch.retrieve.question import read_question
-from stitch.retrieve.searching import Similarity, result, scored
-from stitch.retrieve.weighing import weigh
+from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.question.reading import read_question
+from stitch.retrieve.rank.exchanges import join_exchanges
+from stitch.retrieve.rank.explain import WhyNot, explain_rank
+from stitch.retrieve.rank.hints import POOL, decides, lean, named_speakers, read_leanings
+from stitch.retrieve.rank.similarity import Similarity, result, scored
+from stitch.retrieve.rank.weighing import weigh
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stitch.core import Embedder, SnippetStore
-from stitch.retrieve.budget import TokenCounter
-from stitch.retrieve.searching import Similarity, Unlabeled
+from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.rank.similarity import Similarity, Unlabeled
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder

@@ -10,9 +10,9 @@ from itertools import chain
 from typing import Any
 
 from stitch.errors import StepRejectedError
-from stitch.sources.exchanges import is_system
 from stitch.sources.fields import BROKEN, GOLD_FIELDS, Row, is_message, oldest_first, system_of
 from stitch.sources.messages import MessageReader
+from stitch.sources.model_calls import is_system
 from stitch.sources.parts import arguments_of, text_of
 from stitch.sources.spoken import called_in
 

@@ -17,9 +17,9 @@ import orjson
 from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources import agents, frameworks, sessions
-from stitch.sources.exchanges import beside, dated, is_exchange, is_system, messages_of
 from stitch.sources.fields import is_message, oldest_first, system_of
 from stitch.sources.messages import make_step
+from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
 from stitch.sources.recognizing import (
     FileReading,
     Format,

@@ -12,7 +12,7 @@ from stitch.bench.generate.command import group
 from stitch.bench.generate.statistics import EXAMPLE
 
 from stitch.errors import InputError, SettingsError
-from stitch.retrieve.budget import PieceCounter
+from stitch.retrieve.context.budget import PieceCounter
 from stitch.testing.model import LoopbackProvider, fields_of
 
 DATA = Path(os.environ.get("STITCH_TEST_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))

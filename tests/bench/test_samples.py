@@ -10,7 +10,7 @@ import pytest
 from stitch.bench.samples import Sample, coding_sample, travel_sample, write_jsonl
 
 from stitch.core import Step
-from stitch.embed.lexical import stems
+from stitch.text.words import stems
 
 SAMPLES = [travel_sample(), coding_sample()]
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)

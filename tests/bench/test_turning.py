@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from stitch.bench.data.sets import load_questions
-from stitch.bench.turning import main, turn
+from stitch.bench.paraphrase import main, turn
 
 ASKED = "In the bus request where the city is Oslo and the date is 2019-03-01, what was the fare?"
 

@@ -11,7 +11,7 @@ from stitch.pipelines.follow import OFFSETS_FILE, Offsets, follow
 from stitch.pipelines.ingest import ingest
 
 from stitch import open_memory
-from stitch.cli.ending import Terminated, status_of, termination_heeded
+from stitch.console.ending import Terminated, status_of, termination_heeded
 from stitch.core import Rejection
 from stitch.errors import InputError
 

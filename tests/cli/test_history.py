@@ -7,7 +7,7 @@ import json
 import pytest
 
 from stitch import Step, open_memory
-from stitch.ingest.forget import Selector
+from stitch.lifecycle.forget import Selector
 
 KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.embed import LexicalEncoder
-from stitch.embed.lexical import index_of, stem, stems, words
+from stitch.embed.lexical import index_of
+from stitch.text.words import stem, stems, words
 
 texts = st.text(alphabet=st.sampled_from("abcdeé ’'.,5\n-_中"), max_size=80)
 few = settings(deadline=None, max_examples=60)

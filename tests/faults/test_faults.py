@@ -20,12 +20,13 @@ from stitch import Step, open_memory
 from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import JournalError, StoreError
-from stitch.ingest import Ingestor, Journal
-from stitch.ingest.forget import Selector, erase, retire, select
-from stitch.ingest.repair import verify
+from stitch.ingest import Ingestor
+from stitch.journal import Journal
+from stitch.lifecycle.forget import Selector, erase, retire, select
+from stitch.lifecycle.repair import verify
+from stitch.maintenance import backup_memory, restore_memory
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
-from stitch.upkeep import backup_memory, restore_memory
 
 RUNS = int(os.environ.get("STITCH_TEST_KILL_RUNS", "2"))
 NOBODY = 65534

@@ -13,10 +13,10 @@ import pytest
 from stitch import Memory, Step, open_memory
 from stitch.core import StepState
 from stitch.errors import StoreError, StoreUnavailableError
+from stitch.maintenance import backup_memory, restore_memory
 from stitch.store import ServerStore
 from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER
-from stitch.upkeep import backup_memory, restore_memory
 
 LIMIT_S = 3.0
 """What hangs is given up after it; what does not must not take so long on a busy machine."""

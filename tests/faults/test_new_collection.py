@@ -13,7 +13,7 @@ import pytest
 from stitch import Step, open_memory
 from stitch.assemble import reindex_memory
 from stitch.errors import StoreError, StoreUnavailableError
-from stitch.ingest.forget import Selector
+from stitch.lifecycle.forget import Selector
 from stitch.store import ServerStore
 
 pytestmark = [

@@ -22,19 +22,21 @@ from stitch import assemble
 from stitch.core import LabelKind, LabelMerge, LabelsMerged, MemoryEvent, Step, StepState
 from stitch.core.retention import RetentionRule
 from stitch.embed.hashing import HashingEmbedder
-from stitch.ingest import Ingestor, Journal, backup, forget
-from stitch.ingest.backup import back_up, check_backup
-from stitch.ingest.exchange import export_lines, import_lines
-from stitch.ingest.forget import Selector, correct, erase, finish_purge, history, retire, select
-from stitch.ingest.rebuild import rebuild
-from stitch.ingest.relabel import relabel
-from stitch.ingest.repair import finish_move, verify
-from stitch.ingest.retention import expire
-from stitch.ingest.rewriting import finish_rewriting, remove_drafts
+from stitch.ingest import Ingestor
+from stitch.journal import Journal
+from stitch.lifecycle import backup, forget
+from stitch.lifecycle.backup import back_up, check_backup
+from stitch.lifecycle.forget import Selector, correct, erase, finish_purge, history, retire, select
+from stitch.lifecycle.rebuild import rebuild
+from stitch.lifecycle.relabel import relabel
+from stitch.lifecycle.repair import finish_move, verify
+from stitch.lifecycle.retention import expire
+from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts
+from stitch.lifecycle.transfer import export_lines, import_lines
+from stitch.maintenance import restore_memory
 from stitch.observe import Observers, TraceObserver
 from stitch.store import EdgeStore
 from stitch.testing.labeling import ScriptedLabeler
-from stitch.upkeep import restore_memory
 
 TENANTS = ("a", "b")
 TRAJECTORIES = ("t", "u")

@@ -8,7 +8,8 @@ import pytest
 
 from stitch.core import LabelInventory, Step
 from stitch.embed.hashing import HashingEmbedder
-from stitch.ingest import Ingestor, Journal
+from stitch.ingest import Ingestor
+from stitch.journal import Journal
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
 

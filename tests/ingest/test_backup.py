@@ -15,9 +15,9 @@ import pytest
 
 from stitch import Step, open_memory, open_tenants
 from stitch.errors import InputError, JournalError, SettingsError, StoreMismatchError
-from stitch.ingest.backup import MANIFEST, check_backup, copy_running
-from stitch.ingest.forget import Selector
-from stitch.upkeep import backup_memory, export_memory, restore_memory
+from stitch.lifecycle.backup import MANIFEST, check_backup, copy_running
+from stitch.lifecycle.forget import Selector
+from stitch.maintenance import backup_memory, export_memory, restore_memory
 
 Make = Callable[..., Any]
 
@@ -26,7 +26,7 @@ CANARY = "Quetzalina Archaeopteryx lives at the Halcyon Observatory"
 
 WRITER = """
 import sys
-from stitch.ingest import Journal
+from stitch.journal import Journal
 from stitch.core import Step
 from stitch.store.owner import Ownership
 from pathlib import Path

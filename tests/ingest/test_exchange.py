@@ -14,9 +14,9 @@ from stitch.core import SCHEMA_VERSION, LabelMerge, Step, StepState, ToolCall
 from stitch.core.intent import LabelKind
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import ReplyError, StoreError
-from stitch.ingest.exchange import Imported, export_lines, import_lines
-from stitch.ingest.forget import Selector, correct, erase, history, retire, select
-from stitch.ingest.repair import verify
+from stitch.lifecycle.forget import Selector, correct, erase, history, retire, select
+from stitch.lifecycle.repair import verify
+from stitch.lifecycle.transfer import Imported, export_lines, import_lines
 from stitch.testing.labeling import ScriptedLabeler
 
 Make = Callable[..., Any]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from stitch import Memory, Step, open_memory
 from stitch.core import LabelInventory, StepState, ToolCall
 from stitch.errors import InputError, JournalError
-from stitch.ingest.forget import Selector, correct, erase, history, retire, select
-from stitch.ingest.needles import Needles
+from stitch.lifecycle.forget import Selector, correct, erase, history, retire, select
+from stitch.lifecycle.multi_search import Needles
 from stitch.lm import Charge, Ledger, read_ledger
 from stitch.observe import TraceObserver
 
@@ -269,7 +269,7 @@ def test_what_only_retired_steps_say_is_not_in_the_inventory(memory: Memory) -> 
 
 
 def test_a_retired_step_that_came_back_is_told_and_removed(world: Any, steps: Make) -> None:
-    from stitch.ingest.repair import repair, verify
+    from stitch.lifecycle.repair import repair, verify
 
     world.add(*steps(2))
     record = next(iter(world.store.records.values()))

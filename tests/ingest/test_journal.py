@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, LabelInventory, Step, StepLabels, StepState, ToolCall
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
-from stitch.ingest import Checkpoint, Entry, Journal
-from stitch.ingest.entries import encode_labels
+from stitch.journal import Checkpoint, Entry, Journal
+from stitch.journal.entries import encode_labels
 
 LABELS = StepLabels(intent=ContextualIntent(scope="day 1", event_types=("ask",)), made_by="local", summary="short")
 ENCODED = encode_labels(LABELS, step="1")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stitch import open_memory
 from stitch.core import Receipt, Step, StepState
-from stitch.ingest.turns import InTurns, RightOfWay
+from stitch.ingest.priorities import InTurns, RightOfWay
 from stitch.label.local import LocalLabeler
 from stitch.memory import Memory
 
@@ -92,7 +92,7 @@ def test_work_stands_back_for_what_is_in_a_hurry_and_for_nothing_after_it() -> N
 
 
 def test_work_goes_on_however_long_the_hurry_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stitch.ingest.turns.PATIENCE_S", 0.001)
+    monkeypatch.setattr("stitch.ingest.priorities.PATIENCE_S", 0.001)
     way = RightOfWay()
     with way.first():
         began = time.monotonic()

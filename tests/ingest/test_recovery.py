@@ -14,7 +14,7 @@ import pytest
 from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import ModelUnavailableError, StoreError
-from stitch.ingest import Journal
+from stitch.journal import Journal
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.observing import RecordingObserver
 from stitch.testing.storing import FaultPlan, ListStore, SimulatedCrash, with_faults

@@ -15,10 +15,11 @@ from stitch.assemble import reindex_memory
 from stitch.core import LabelInventory, StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import EmbedderError, InputError, SettingsError, StoreError, StoreLockedError, StoreMismatchError
-from stitch.ingest import Checkpoint, Ingestor, Journal
-from stitch.ingest.forget import Selector
-from stitch.ingest.rebuild import rebuild
-from stitch.ingest.repair import NEXT_FOLDER, claim_next, damage, next_folder, repair, verify
+from stitch.ingest import Ingestor
+from stitch.journal import Checkpoint, Journal
+from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.rebuild import rebuild
+from stitch.lifecycle.repair import NEXT_FOLDER, claim_next, damage, next_folder, repair, verify
 from stitch.store import EdgeStore
 from stitch.testing.embedding import EmbeddingServer
 from stitch.testing.labeling import ScriptedLabeler
@@ -290,7 +291,7 @@ def test_a_rebuilding_that_breaks_off_leaves_the_old_store_and_is_taken_up(
 ) -> None:
     with open_memory(memory) as opened:
         with monkeypatch.context() as patch:
-            patch.setattr("stitch.ingest.rebuild.remove_unknown", lambda *_, **__: 1 / 0)
+            patch.setattr("stitch.lifecycle.rebuild.remove_unknown", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 opened.reindex()
         assert opened.verify().disagreements == ()

@@ -16,7 +16,7 @@ from stitch.cli import main
 from stitch.core import StepState
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
 from stitch.errors import ReplyError, SettingsError
-from stitch.ingest.retention import expire
+from stitch.lifecycle.retention import expire
 
 Make = Callable[..., Any]
 

@@ -15,12 +15,13 @@ from stitch.cli.main import cli
 from stitch.core import Step, StepState
 from stitch.embed import HashingEmbedder
 from stitch.errors import InputError, ReplyError, SettingsError
-from stitch.ingest import Ingestor, Journal
-from stitch.ingest.forget import Selector
-from stitch.ingest.handover import Handover, NumberedLine
+from stitch.ingest import Ingestor
+from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
 from stitch.label.model.batches import read_window, write_window
 from stitch.label.model.offline import OfflineLabeler, WindowReply
+from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.handover import Handover, NumberedLine
 from stitch.lm import Ledger
 from stitch.memory import Memory
 from stitch.testing.labeling import ScriptedLabeler

@@ -5,7 +5,7 @@ import pytest
 from stitch.core import Step
 from stitch.label.local import LocalLabeler
 from stitch.label.local.arguing import ACTS, argued
-from stitch.label.local.language import plain
+from stitch.text.language import plain
 
 _FILLER = (
     " The wells were dug in two summers, paid for by the owners of the mill. Nobody counted the carts that came,"

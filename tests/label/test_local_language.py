@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.label.local.language import (
+from stitch.text.language import (
     SentenceForm,
     content_stems,
     content_words,

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from stitch.core import Step, ToolCall
 from stitch.label.local.entities import EntityTyper
-from stitch.label.local.mentions import (
+from stitch.label.local.reading import read_step
+from stitch.text.mentions import (
     MAX_MENTIONS,
     find_entity_mentions,
     find_mentions,
@@ -18,7 +19,6 @@ from stitch.label.local.mentions import (
     structured,
     value_keys,
 )
-from stitch.label.local.reading import read_step
 
 
 def found(text):

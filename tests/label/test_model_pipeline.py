@@ -20,14 +20,15 @@ from stitch.cli.main import cli
 from stitch.core import IntentFilter, LabelInventory, SearchRequest, Step, StepState
 from stitch.embed import HashingEmbedder
 from stitch.errors import ModelUnavailableError, ReplyError, SettingsError
-from stitch.ingest import Ingestor, Journal
-from stitch.ingest.forget import correct
-from stitch.ingest.relabel import relabel
+from stitch.ingest import Ingestor
+from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
+from stitch.lifecycle.forget import correct
+from stitch.lifecycle.relabel import relabel
 from stitch.lm import LanguageModel
 from stitch.memory import Memory
-from stitch.retrieve.model_filter import ModelFilterSelector
+from stitch.retrieve.question.model_filter import ModelFilterSelector
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.model import (
     LoopbackProvider,

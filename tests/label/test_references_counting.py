@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from stitch.core import Step, apply_rewrites
 from stitch.label.local.antecedents import Antecedents
 from stitch.label.local.counting import find_counting
-from stitch.label.local.names import find_names, fold_words, last_unit, ordinal, plain
 from stitch.label.local.references import ReferenceResolver
+from stitch.text.names import find_names, fold_words, last_unit, ordinal, plain
 
 TRIP = (
     ("user", "Let's plan day 1."),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.places import Places
+from stitch.lm.limits import Places
 
 
 def order_of(positions: Iterable[int | None]) -> list[int | None]:

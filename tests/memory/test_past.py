@@ -14,9 +14,10 @@ from stitch.cli.main import cli
 from stitch.core import Moment
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import InputError, SettingsError
-from stitch.ingest import Ingestor, Journal
-from stitch.ingest.forget import Selector, correct
-from stitch.ingest.past import PastStore, in_the_past
+from stitch.ingest import Ingestor
+from stitch.journal import Journal
+from stitch.lifecycle.as_of import PastStore, in_the_past
+from stitch.lifecycle.forget import Selector, correct
 from stitch.observe.recalls import RecallLog
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore

@@ -16,13 +16,13 @@ from stitch.cli.main import cli
 from stitch.core import DensityQuery, Label, LabelKind, MemorySnippet, Moment
 from stitch.embed.hashing import HashingEmbedder
 from stitch.embed.lexical import LexicalEncoder
-from stitch.ingest import Entry
-from stitch.ingest.beside import in_order, rank_beside
-from stitch.ingest.entries import differences
-from stitch.ingest.forget import Selector
-from stitch.ingest.past import inventory_at
 from stitch.ingest.records import make_records
-from stitch.ingest.retirement import retired_at, retirement_note
+from stitch.journal import Entry
+from stitch.journal.entries import differences
+from stitch.lifecycle.as_of import inventory_at
+from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.overlay import in_order, rank_beside
+from stitch.lifecycle.retirement import retired_at, retirement_note
 from stitch.store import EdgeStore
 from stitch.testing.storing import ListStore
 

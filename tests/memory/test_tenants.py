@@ -20,7 +20,7 @@ import pytest
 from stitch import Memory, Step, StitchError, Tenants, open_memory, open_tenants
 from stitch.core import StepState, ToolCall
 from stitch.errors import ScopeError
-from stitch.ingest.forget import Selector
+from stitch.lifecycle.forget import Selector
 from stitch.lm import read_ledger
 from stitch.observe import TraceObserver
 from stitch.testing.model import LoopbackProvider, label_by_rules
@@ -297,7 +297,8 @@ def test_what_waits_of_others_is_not_shown_to_the_labeler_of_one(worlds_of: Any)
 @pytest.fixture
 def worlds_of() -> Iterator[Any]:
     from stitch.embed.hashing import HashingEmbedder
-    from stitch.ingest import Ingestor, Journal
+    from stitch.ingest import Ingestor
+    from stitch.journal import Journal
     from stitch.testing.labeling import ScriptedLabeler
     from stitch.testing.storing import ListStore
 

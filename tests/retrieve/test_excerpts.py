@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import MemorySnippet, ScoredSnippet
-from stitch.label.local.language import sentences
-from stitch.label.local.mentions import find_mentions
-from stitch.retrieve.excerpts import excerpt_hits
-from stitch.retrieve.question import read_question
+from stitch.retrieve.context.excerpts import excerpt_hits
+from stitch.retrieve.question.reading import read_question
+from stitch.text.language import sentences
+from stitch.text.mentions import find_mentions
 
 SPEECH = "This is a long opening. Read Miller (2009) and you will see. The winter was cold. Later came Lindley (2002)."
 

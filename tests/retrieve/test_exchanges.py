@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from stitch.core import Label, LabelKind, MemorySnippet, ScoredSnippet
 from stitch.core.ranking import ranking_key
-from stitch.retrieve.exchanges import join_exchanges
-from stitch.retrieve.question import read_question
+from stitch.retrieve.question.reading import read_question
+from stitch.retrieve.rank.exchanges import join_exchanges
 
 RATED = read_question("How is Blue Door Inn rated, as told in the conversation?")
 PRICE, RATING = (Label(LabelKind.ENTITY_TYPE, name) for name in ("price", "rating"))

@@ -1,7 +1,7 @@
 """What decides inside a tier besides similarity: who spoke, when, and in which order."""
 
 from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, SearchRequest
-from stitch.retrieve.leanings import lean, named_speakers, read_leanings
+from stitch.retrieve.rank.hints import lean, named_speakers, read_leanings
 
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.retrieve.moments import find_moments
+from stitch.text.moments import find_moments
 
 
 @pytest.mark.parametrize(

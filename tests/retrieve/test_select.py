@@ -17,7 +17,7 @@ from stitch.core import (
     Selection,
 )
 from stitch.retrieve import LocalFilterSelector
-from stitch.retrieve.question import read_question
+from stitch.retrieve.question.reading import read_question
 from stitch.testing.contracts.selector import INVENTORY, SelectorContract
 
 

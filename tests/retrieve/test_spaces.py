@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelMerge, ScopeSummary
-from stitch.retrieve.spaces import LabelSpace
+from stitch.retrieve.question.label_space import LabelSpace
 
 names = st.sampled_from(["day 1 breakfast", "day 2", "the museum", "trip to Oslo", "hotel"])
 scopes = st.builds(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.retrieve.times import day_of, spans_of
+from stitch.text.periods import day_of, spans_of
 
 ASKED = date(2023, 5, 10).toordinal()
 """A Wednesday."""

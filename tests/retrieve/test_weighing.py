@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, MemorySnippet, ScoredSnippet
-from stitch.retrieve.question import read_question
-from stitch.retrieve.weighing import weigh
+from stitch.retrieve.question.reading import read_question
+from stitch.retrieve.rank.weighing import weigh
 
 ASKED = "In the order where the city is Oslo, what was the price?"
 

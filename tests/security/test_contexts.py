@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, Trust
 from stitch.retrieve import PieceCounter, fit_context
-from stitch.retrieve.quoting import clock, quote
+from stitch.retrieve.context.quoting import clock, quote
 
 _LINE = re.compile(r'<step n="(\d+)" role="([^"<>]*)"((?: [a-z]+="[^"<>]*")*)>')
 _BREAKOUTS = [

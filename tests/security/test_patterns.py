@@ -36,18 +36,21 @@ ROOTS = {"stitch": REPOSITORY / "stitch"} | {
 LONG = 6_000
 READ_IN_PART = (
     "stitch.label.local.",  # only 4,000 characters of a step are read
-    "stitch.retrieve.question.",  # and of a question
+    "stitch.text.language.",
+    "stitch.text.mentions.",
+    "stitch.text.names.",
+    "stitch.retrieve.question.reading.",  # and of a question
     "stitch.sources.formats._CAME_STAMP",  # the last 300 characters
     "stitch.bench.data.came._STAMP",
 )
 """Patterns that are given only a part of a text: they are tested by what uses them, in `test_poisoned.py`."""
 MADE_WHEN_USED = {
     "stitch.ingest.secret_rules._token",  # called when the module is loaded: its patterns are values of tables
-    "stitch.label.local.language.cue",  # likewise
+    "stitch.text.language.cue",  # likewise
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
-    "stitch.label.local.names._read_name",  # an escaped name
+    "stitch.text.names._read_name",  # an escaped name
     "stitch.label.model.matching.locate_references",  # an escaped phrase
-    "stitch.retrieve.leanings.named_speakers",  # an escaped name; of a question
+    "stitch.retrieve.rank.hints.named_speakers",  # an escaped name; of a question
 }
 """Functions that put patterns together, and why none of these can be made slow by a text."""
 _USES = frozenset({"compile", "match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"})
@@ -221,7 +224,7 @@ def growth(
 def test_all_patterns_of_the_library_are_found() -> None:
     names = patterns()
     assert len(names) > 100
-    for wanted in ("stitch.core.intent", "stitch.ingest.secret_rules", "stitch.retrieve.quoting"):
+    for wanted in ("stitch.core.intent", "stitch.ingest.secret_rules", "stitch.retrieve.context.quoting"):
         assert any(name.startswith(wanted) for name in names)
     assert stitch.__version__
 

@@ -164,7 +164,7 @@ def ingest_cost(unit: str, *, chars: int) -> float:
     """Seconds of the processor to label, clean, select for and show a step of a repeated unit; the best of two."""
     from stitch.core import SearchRequest
     from stitch.ingest.secrets import redact_step
-    from stitch.retrieve.quoting import quote
+    from stitch.retrieve.context.quoting import quote
 
     step = Step(id="1", role="assistant", content="x " + unit * (chars // len(unit)), metadata={"m": unit * 50})
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import StepRejectedError, StitchError
-from stitch.ingest.entries import encode_step
+from stitch.journal.entries import encode_step
 from stitch.sources import FileSource
 
 FIELDS = (

@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from stitch.label.local.callings import nouns_for, purpose, same_purpose, told_kinds
-from stitch.label.local.language import FUNCTION_WORDS
-from stitch.label.local.names import NameMention, fold_words, last_unit, name_key
+from stitch.label.local.hypernyms import nouns_for, purpose, same_purpose, told_kinds
+from stitch.text.language import FUNCTION_WORDS
+from stitch.text.names import NameMention, fold_words, last_unit, name_key
 
 _MAX_REFERENTS = 64
 _MAX_RAISED = 400

@@ -7,7 +7,7 @@ yours), and whether it finds fault with it, holds it, or gives it up. Nothing he
 
 from __future__ import annotations
 
-from stitch.label.local.language import cue
+from stitch.text.language import cue
 
 MIN_ARGUED_CHARS = 100
 """Shorter turns react rather than argue; forms and plain cues name what they do."""

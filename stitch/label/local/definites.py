@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from stitch.label.local.antecedents import Antecedents, Referent
-from stitch.label.local.language import FUNCTION_WORDS, is_verb, listed
-from stitch.label.local.names import RELATIONAL_NOUN, last_unit
+from stitch.text.language import FUNCTION_WORDS, is_verb, listed
+from stitch.text.names import RELATIONAL_NOUN, last_unit
 
 _I = re.IGNORECASE
 _DEFINITE = re.compile(

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from stitch.core import ReferenceRewrite
 from stitch.label.local.antecedents import Referent
-from stitch.label.local.language import FUNCTION_WORDS, is_verb, listed, noun_phrases, singular
-from stitch.label.local.names import NOT_NAMES, RELATIONAL_NOUN, NameMention
+from stitch.text.language import FUNCTION_WORDS, is_verb, listed, noun_phrases, singular
+from stitch.text.names import NOT_NAMES, RELATIONAL_NOUN, NameMention
 
 MAX_REMEMBERED = 6
 """How many earlier steps are searched for what an utterance leaves out."""

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from stitch.core.intent import LabelKind, LabelMerge
 from stitch.core.snippets import EntityMention, EntityTypeSummary
 from stitch.label.curation import Vocabulary
-from stitch.label.local.language import FUNCTION_WORDS, SentenceForm, cue, is_verb, listed, singular
-from stitch.label.local.mentions import MAX_MENTIONS, MAX_VALUE_CHARS, counted, slot_name, slots
 from stitch.label.local.reading import Reading
+from stitch.text.language import FUNCTION_WORDS, SentenceForm, cue, is_verb, listed, singular
+from stitch.text.mentions import MAX_MENTIONS, MAX_VALUE_CHARS, counted, slot_name, slots
 
 MAX_ENTITY_TYPES = 8
 _MAX_VALUES_KEPT = 24

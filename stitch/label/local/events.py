@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from stitch.core.intent import LabelKind
-from stitch.embed.lexical import stem
 from stitch.label.curation import Vocabulary
 from stitch.label.local.arguing import ACTS, argued
-from stitch.label.local.language import SentenceForm, cue
 from stitch.label.local.reading import INSTRUCTING, Reading
+from stitch.text.language import SentenceForm, cue
+from stitch.text.words import stem
 
 MAX_EVENT_TYPES = 3
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from math import log, log1p
 from typing import NamedTuple
 
-from stitch.label.local.language import SentenceForm
 from stitch.label.local.moves import AWAITED, answers
 from stitch.label.local.reading import Reading
+from stitch.text.language import SentenceForm
 
 _QUESTIONS = (SentenceForm.QUESTION, SentenceForm.REQUEST)
 _SHORT_ANSWERS = (SentenceForm.AGREEMENT, SentenceForm.REFUSAL)

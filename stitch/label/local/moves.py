@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stitch.label.local.language import SentenceForm, cue
+from stitch.text.language import SentenceForm, cue
 
 _ASKS = {
     "more": cue(

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from stitch.core.intent import clean_label
-from stitch.label.local.language import (
+from stitch.label.local.reading import Reading
+from stitch.text.language import (
     FUNCTION_WORDS,
     NounPhrase,
     SentenceForm,
@@ -16,7 +17,6 @@ from stitch.label.local.language import (
     cue,
     listed,
 )
-from stitch.label.local.reading import Reading
 
 MAX_NAME_WORDS = 6
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from stitch.label.local.antecedents import Antecedents, Referent
-from stitch.label.local.language import FUNCTION_WORDS, is_verb, listed, noun_phrases
-from stitch.label.local.mentions import ORGANIZATION_SUFFIX, PLACE_SUFFIX
-from stitch.label.local.names import RELATIONAL_NOUN, NameMention, last_unit, name_key
+from stitch.text.language import FUNCTION_WORDS, is_verb, listed, noun_phrases
+from stitch.text.mentions import ORGANIZATION_SUFFIX, PLACE_SUFFIX
+from stitch.text.names import RELATIONAL_NOUN, NameMention, last_unit, name_key
 
 _MIN_CONFIDENCE = 0.51
 _MAX_AGE_STEPS = 4

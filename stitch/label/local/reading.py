@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stitch.core.steps import Step
-from stitch.embed.lexical import stem, words
-from stitch.label.local.language import (
+from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
+from stitch.text.language import (
     FUNCTION_WORDS,
     MAX_READ_CHARS,
     NounPhrase,
@@ -21,8 +21,8 @@ from stitch.label.local.language import (
     sentence_form,
     sentence_spans,
 )
-from stitch.label.local.mentions import FoundMention, StructuredContent, find_mentions, structured, value_keys
-from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
+from stitch.text.mentions import FoundMention, StructuredContent, find_mentions, structured, value_keys
+from stitch.text.words import stem, words
 
 MAX_READ_SENTENCES = 40
 

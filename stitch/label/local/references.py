@@ -14,8 +14,8 @@ from stitch.label.local.antecedents import Antecedents, distinct
 from stitch.label.local.counting import find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
-from stitch.label.local.names import NameMention, find_names, last_unit, name_key, plain
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
+from stitch.text.names import NameMention, find_names, last_unit, name_key, plain
 
 MAX_CONTEXT_CHARS = 300
 _MAX_COMPLETED_CHARS = 400

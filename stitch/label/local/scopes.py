@@ -29,7 +29,6 @@ from stitch.label.local.evidence import (
     scope_evidence,
     step_evidence,
 )
-from stitch.label.local.language import SentenceForm, content_stems
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.label.local.replies import Heard, Replies, blend, fit, shipped_replies, vector, vectors
@@ -42,6 +41,7 @@ from stitch.label.local.threads import (
     join_evidence,
     take_over,
 )
+from stitch.text.language import SentenceForm, content_stems
 
 MAX_CANDIDATES = 10
 """With how many scopes a step is compared."""

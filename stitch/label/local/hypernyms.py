@@ -1,0 +1,93 @@
+"""What a thing was said to be and to be for, and which nouns may stand for it then: "the hotel", "that place"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from stitch.text.language import FUNCTION_WORDS
+from stitch.text.names import RELATIONAL_NOUN, fold_words, name_key
+
+_SLOT = re.compile(
+    r"\b(?:[Ff]or|[Aa]s) (?:the |our |my |an? )?([a-z]{3,})(?= (?:is|are|could|would|might|may|can|[A-Z])\b|[.,;?!]|$)"
+)
+_OF_PURPOSE = re.compile(r"\b(?:of|about) (?:the |our |my |an? )?(breakfast|brunch|lunch|dinner|stay|outing)\b")
+_MEANS_IT = re.compile(r"\b(?:it|that|this)\b", re.IGNORECASE)
+_SHOWS = tuple(
+    (frozenset(signs.split()), frozenset(called.split()))
+    for signs, called in (
+        ("hotel inn lodge resort hostel motel guesthouse loft suite stay", "hotel house place spot"),
+        (
+            "restaurant grill cafe bistro diner dining eatery tavern kitchen breakfast lunch dinner brunch",
+            "restaurant house place spot",
+        ),
+        ("museum gallery park garden observatory theater zoo attraction outing", "attraction house place spot"),
+        ("apartment flat house complex villa", "apartment property place"),
+        ("bar pub shop store market club spa gym salon", "place spot"),
+    )
+)
+"""What something is said to be or to be for, or the end of its name, and what it may be called then."""
+_CALLED = re.compile(
+    r"(?<![a-z])([a-z]{3,20})(?:,? (?:called|named|titled|entitled|(?:would be|will be|is|was)(?: called)?))$"
+)
+_IS_A = re.compile(
+    r" (?:is|was) (?:an?|the) (?:(?!(?:of|that|which|in|at|on|for|to|from|with|by)\b)[\w-]+,? ){0,5}?([a-z]{3,})"
+    r"(?=[,.;!?]|$| (?:in|at|on|near|with|that|which|by|for|from|located|situated|is|and)\b)"
+)
+_SAME_SLOT = {
+    **dict.fromkeys(("night", "nights", "overnight", "accommodation", "lodging", "sleep"), "stay"),
+    "supper": "dinner",
+    **dict.fromkeys(("sightseeing", "excursion", "activity"), "outing"),
+}
+"""Words for one and the same purpose."""
+_PURPOSES = frozenset(("stay", "outing", "breakfast", "brunch", "lunch", "dinner"))
+"""Purposes are no names of things: "the dinner" is not the restaurant."""
+
+
+def purpose(sentences: Sequence[str]) -> str:
+    """What a name is raised for ("dinner"): its own sentence says so, or one beside it that speaks of it.
+
+    Args:
+        sentences: The name's own sentence first.
+
+    Returns:
+        The purpose, by one word for those that mean the same; empty if nothing is said.
+    """
+    for place, sentence in enumerate(sentences):
+        about = not place or _MEANS_IT.search(sentence)
+        match = (_SLOT.search(sentence) or _OF_PURPOSE.search(sentence)) if about else None
+        if match is not None:
+            return same_purpose(match.group(1).lower())
+    return ""
+
+
+def same_purpose(word: str) -> str:
+    """The word that stands for all that mean this purpose: "stay" for "night"."""
+    return _SAME_SLOT.get(word, word)
+
+
+def told_kinds(name: str, sentence: str) -> list[str]:
+    """What the sentence calls the named thing: "bistro" in "X is a bistro" and "a bistro called X"."""
+    place = sentence.find(name)
+    if place < 0:
+        return []
+    found = _CALLED.search(sentence[:place].rstrip()), _IS_A.match(sentence, place + len(name))
+    return [word for match in found if match is not None for word in fold_words(match.group(1))]
+
+
+@lru_cache(maxsize=4_096)
+def nouns_for(name: str, told: tuple[str, ...]) -> frozenset[str]:
+    """The nouns that may stand for a thing.
+
+    Args:
+        name: Its name; the last word of several may say what it is.
+        told: What it was said to be and to be for.
+    """
+    words = fold_words(name_key(name))
+    signs = {*told, *(words[-1:] if len(words) > 1 else ())}
+    nouns = set(signs)
+    for shown, called in _SHOWS:
+        if not shown.isdisjoint(signs):
+            nouns |= called
+    return frozenset(noun for noun in nouns - FUNCTION_WORDS - _PURPOSES if not RELATIONAL_NOUN.match(noun))

@@ -1,0 +1,242 @@
+"""Copies of a memory that are whole, and known to be: made while it runs, checked before they are used.
+
+A backup is a folder with the journal, the lines beside it (ledger, rejects, traces) and a manifest with the size and
+digest of each file. Of snippets, vectors and indexes there is no copy: they are made from the journal again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stitch.core import SCHEMA_VERSION
+from stitch.errors import InputError, JournalError, StoreMismatchError
+from stitch.journal.sqlite import Journal
+
+MANIFEST = "manifest.json"
+JOURNAL_FILE = "journal.sqlite"
+
+_FORMAT = "stitch backup"
+_ATTEMPTS = 50
+_WAL_HEADER_BYTES = 32
+_TABLES = ("trajectories", "steps", "labels", "states", "unflushed", "checkpoints", "history", "redactions", "purges")
+_OF_NOBODY = (
+    "DELETE FROM checkpoints WHERE trajectory NOT IN (SELECT number FROM trajectories)",
+    "DELETE FROM steps WHERE trajectory NOT IN (SELECT number FROM trajectories)",
+    "DELETE FROM labels WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM states WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM unflushed WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM history WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM redactions WHERE seq NOT IN (SELECT seq FROM steps)",
+)
+
+
+class BackedUp(NamedTuple):
+    """What a backup holds."""
+
+    folder: Path
+    tenants: int
+    steps: int
+    megabytes: float
+
+
+def back_up(
+    journal: Journal | Path, *, to: str | os.PathLike[str], beside: Path, at: float, tenant: str | None = None
+) -> BackedUp:
+    """Make a backup; when this returns, it is whole and on the disk.
+
+    Args:
+        journal: An open journal, which others may go on using, or the file of one that another process has open.
+            Never the file of one that this process has open: SQLite would lose its lock on it.
+        to: A folder that is empty or not there.
+        beside: Where the files of lines are.
+        at: Now, in Unix seconds.
+        tenant: Copy what is this tenant's and nothing else; everybody's if None.
+
+    Raises:
+        InputError: There is something at `to`.
+        JournalError: The journal is damaged, or the backup cannot be written; nothing is left at `to`.
+    """
+    folder = Path(to)
+    check_empty(folder)
+    making = folder.with_name(f"{folder.name}.partial")
+    try:
+        shutil.rmtree(making, ignore_errors=True)
+        making.mkdir(parents=True)
+        copy = making / JOURNAL_FILE
+        if isinstance(journal, Journal):
+            journal.copy_to(copy)
+        else:
+            copy_running(journal, to=copy)
+        tenants, steps = _settle(copy, tenant=tenant)
+        for lines in sorted(beside.glob("*.jsonl")):
+            _copy_lines(lines, to=making / lines.name, tenant=tenant)
+        files = {path.name: _described(path) for path in sorted(making.iterdir())}
+        about = {
+            "format": _FORMAT, "schema_version": SCHEMA_VERSION, "made_at": at, "tenants": tenants, "steps": steps,
+            "files": files,
+        }  # fmt: skip
+        (making / MANIFEST).write_text(json.dumps(about, indent=1) + "\n")
+        for path in making.iterdir():
+            _sync(path)
+        _sync(making)
+        put_at(making, folder)
+    except (OSError, sqlite3.Error) as error:
+        shutil.rmtree(making, ignore_errors=True)
+        reason = getattr(error, "strerror", None) or str(error)
+        raise JournalError(f"the backup {str(folder)!r} cannot be made: {reason.lower()}") from error
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    return BackedUp(folder, tenants, steps, round(sum(each["bytes"] for each in files.values()) / 1e6, 1))
+
+
+def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
+    """The files of a backup, all of them as they were when it was made.
+
+    Raises:
+        InputError: There is no backup.
+        StoreMismatchError: It was made by a later version of this library.
+        JournalError: A file is missing or is not as it was.
+    """
+    folder = Path(backup)
+    try:
+        about = json.loads((folder / MANIFEST).read_text())
+        if about["format"] != _FORMAT:
+            raise ValueError(about["format"])
+        version, files = int(about["schema_version"]), dict(about["files"])
+    except OSError as error:
+        raise InputError(f"no backup at {str(folder)!r}", hint="`stitch backup --to FOLDER` makes one") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise JournalError(f"the backup {str(folder)!r} is damaged: its {MANIFEST} cannot be read") from error
+    if version > SCHEMA_VERSION:
+        raise StoreMismatchError(
+            f"the backup {str(folder)!r} has schema version {version}, this library reads {SCHEMA_VERSION}",
+            hint="pip install --upgrade stitch-memory",
+        )
+    paths = []
+    for name, described in files.items():
+        path = folder / name
+        if path.parent != folder or name in (".", "..") or not path.is_file() or _described(path) != described:
+            raise JournalError(
+                f"the backup {str(folder)!r} is damaged: {name!r} is not as it was", hint="use another backup"
+            )
+        paths.append(path)
+    if JOURNAL_FILE not in files:
+        raise JournalError(f"the backup {str(folder)!r} is damaged: it has no journal", hint="use another backup")
+    return paths
+
+
+def check_empty(folder: Path) -> None:
+    """Refuse a folder in which there is anything.
+
+    Raises:
+        InputError: There is.
+    """
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise InputError(f"there is something at {str(folder)!r}", hint="name a folder that is empty or not there")
+
+
+def put_at(made: Path, folder: Path) -> None:
+    """Give a complete folder its name, where there is nothing or an empty folder."""
+    if folder.exists():
+        folder.rmdir()
+    made.rename(folder)
+    _sync(folder.parent)
+
+
+def copy_running(journal: Path, *, to: Path) -> None:
+    """Copy the file of a journal that another process may be writing, with its log.
+
+    File and log are consistent at any moment, as after a kill, as long as the log is not begun anew between the copies:
+    then its header changes, and the copies are made again.
+
+    Raises:
+        JournalError: It was begun anew each time.
+        OSError: A file cannot be read or written.
+    """
+    log, copied_log = (path.with_name(f"{path.name}-wal") for path in (journal, to))
+    for _ in range(_ATTEMPTS):
+        before = _log_header(log), journal.stat().st_mtime_ns
+        shutil.copyfile(journal, to)
+        copied_log.unlink(missing_ok=True)
+        if before[0]:
+            try:
+                shutil.copyfile(log, copied_log)
+            except FileNotFoundError:  # its owner has just closed it
+                continue
+        # With the same log, what has come into the file meanwhile is in the log too.
+        if _log_header(log) == before[0] and (before[0] or journal.stat().st_mtime_ns == before[1]):
+            return
+    raise JournalError(f"journal {str(journal)!r} changes too fast to be copied", hint="try again when less is added")
+
+
+def _log_header(log: Path) -> bytes:
+    try:
+        with log.open("rb") as file:
+            return file.read(_WAL_HEADER_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _settle(copy: Path, *, tenant: str | None) -> tuple[int, int]:
+    """Make one sound file of a copied journal, of one tenant if it is named; return its tenants and steps."""
+    with closing(sqlite3.connect(copy, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = DELETE").fetchall()
+        if tenant is not None:
+            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                if table not in _TABLES and not table.startswith("sqlite_"):
+                    db.execute(f'DROP TABLE "{table}"')
+            db.execute("DELETE FROM trajectories WHERE tenant <> ?", (tenant,))
+            for statement in _OF_NOBODY:
+                db.execute(statement)
+            db.execute("VACUUM")
+        if (found := db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
+            raise JournalError(
+                f"the journal is damaged and cannot be backed up: {found[0][0]}", hint="`stitch verify` says more"
+            )
+        query = "SELECT count(DISTINCT t.tenant), count(*) FROM steps s JOIN trajectories t ON t.number = s.trajectory"
+        tenants, steps = db.execute(query).fetchone()
+    return tenants, steps
+
+
+def _copy_lines(lines: Path, *, to: Path, tenant: str | None) -> None:
+    """Copy the whole lines of a file, of one tenant if it is named: those that name it."""
+    with lines.open("rb") as source, to.open("wb") as target:
+        for line in source:
+            if line.endswith(b"\n") and (tenant is None or _names(line, tenant)):
+                target.write(line)
+    if tenant is not None and not to.stat().st_size:
+        to.unlink()
+
+
+def _names(line: bytes, tenant: str) -> bool:
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(fields, dict) and fields.get("tenant") == tenant
+
+
+def _described(path: Path) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def _sync(path: Path) -> None:
+    if sys.platform != "win32":  # there a folder cannot be synced
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,194 @@
+"""Labels made elsewhere, by a batch of a provider or by a person: windows handed out, and replies taken in.
+
+A window is the first steps of a trajectory, in a row, that the labeler of the memory's model has not labeled yet and
+nobody corrected: without labels, or with those that another labeler made. The next window of a trajectory depends on
+the labels of this one, so it is handed out when these are in; windows of different trajectories are independent.
+Nothing is kept about windows that are out: a window's id names its steps, so a reply can come at any time, twice, or
+never.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from stitch.core import Rejection, StepLabels, StepState
+from stitch.errors import ReplyError
+from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
+from stitch.ingest.state import BATCH_STEPS, chunks
+from stitch.journal.entries import Checkpoint, Entry, encode_labels
+from stitch.journal.sqlite import forget_checkpoint
+
+if TYPE_CHECKING:
+    from stitch.label.model.batches import ReturnedWindow, SentWindow
+    from stitch.label.model.offline import OfflineLabeler, WindowReply
+    from stitch.lm import Ledger
+
+_ID = re.compile(r"stitch-(\d{1,18})-(\d{1,4})-([0-9a-f]{16})")
+
+
+class NumberedLine(NamedTuple):
+    """A line with a reply, and where it was read."""
+
+    source: str
+    line: int
+    """From 1."""
+    content: bytes
+
+
+class TakenIn(NamedTuple):
+    """What became of replies."""
+
+    windows: int
+    """How many were stored."""
+    steps: int
+    """How many steps have labels from them."""
+    repeated: int
+    """How many windows were in already; nothing was changed."""
+    rejections: tuple[Rejection, ...]
+    """The lines that could not be used, each with the reason; all others were."""
+
+
+class Handover:
+    """Hands out windows of a tenant's trajectories, and takes in replies.
+
+    Args:
+        ingestor: Of the memory.
+        labeler: Makes requests of steps, and labels of replies.
+        tenant: Whose trajectories.
+        ledger: Where replies that were taken in are counted, if they say how many tokens they took.
+    """
+
+    def __init__(self, ingestor: Ingestor, *, labeler: OfflineLabeler, tenant: str, ledger: Ledger) -> None:
+        self._ingestor, self._journal = ingestor, ingestor.journal
+        self._labeler, self._tenant, self._ledger = labeler, tenant, ledger
+        self._corrected = frozenset(self._journal.rows("SELECT seq, made_by FROM history"))
+
+    def windows(self) -> Iterator[SentWindow]:
+        """The window that is next in each trajectory that has one."""
+        from stitch.label.model.batches import SentWindow
+
+        for trajectory in self._journal.trajectories(self._tenant):
+            window = self._next(trajectory)
+            if window:
+                session = self._session(trajectory, window[0].position)
+                request = self._labeler.request(session, [entry.step for entry in window])
+                ids = tuple(entry.id for entry in window)
+                yield SentWindow(self._id(window), self._labeler.model.name, trajectory, ids, request)
+
+    def waiting(self) -> tuple[int, int]:
+        """How many trajectories, and how many steps of them, wait for labels of this labeler."""
+        trajectories = steps = 0
+        for trajectory in self._journal.trajectories(self._tenant):
+            count = sum(map(self._waits, self._journal.entries(self._tenant, trajectory)))
+            trajectories, steps = trajectories + bool(count), steps + count
+        return trajectories, steps
+
+    def take_in(self, lines: Iterable[NumberedLine]) -> TakenIn:
+        """Store the labels of all replies that can be used, each window as a whole, in place of what is there.
+
+        Run again, or after an interruption, it changes nothing of what is in. Labels that a person corrected stay.
+        """
+        from stitch.label.model.batches import read_window
+
+        windows = steps = repeated = 0
+        rejections: list[Rejection] = []
+        for source, number, content in lines:
+            if not content.strip():
+                continue
+            try:
+                count = self._take_in(read_window(content))
+            except ReplyError as error:
+                rejections.append(Rejection(source=source, line=number, reason=error.message))
+                continue
+            windows, steps, repeated = windows + bool(count), steps + count, repeated + (not count)
+        return TakenIn(windows, steps, repeated, tuple(rejections))
+
+    def _waits(self, entry: Entry) -> bool:
+        if entry.state is StepState.RETIRED:
+            return False
+        maker = entry.labels.made_by if entry.labels else ""
+        return maker != self._labeler.name and (entry.seq, maker) not in self._corrected
+
+    def _next(self, trajectory: str) -> list[Entry]:
+        """The next window of a trajectory; none if there is nothing to label."""
+        window: list[Entry] = []
+        for entry in self._journal.entries(self._tenant, trajectory):
+            if self._waits(entry):
+                window.append(entry)
+            if window and (window[-1] is not entry or len(window) == self._labeler.window_steps):
+                break
+        first = next(self._labeler.windows([entry.step for entry in window]), [])
+        return window[: len(first)]
+
+    def _id(self, window: Sequence[Entry]) -> str:
+        steps = [[entry.id, entry.step.model_dump_json(exclude_defaults=True)] for entry in window]
+        what = json.dumps([self._labeler.name, self._tenant, window[0].trajectory, steps])
+        return f"stitch-{window[0].seq}-{len(window)}-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+
+    def _session(self, trajectory: str, position: int) -> LineageSession:
+        """The labeling of a trajectory as it stands before a position, from the last checkpoint if it fits."""
+        checkpoint = self._journal.checkpoint(self._tenant, trajectory)
+        if checkpoint and checkpoint.labeler == self._labeler.name and checkpoint.position <= position:
+            begun, start = self._labeler.begin(trajectory, checkpoint.session), checkpoint.position
+        else:
+            begun, start = self._labeler.begin(trajectory), 0
+        before = self._journal.entries(self._tenant, trajectory, start=max(0, start - WINDOW_STEPS), stop=start)
+        session = LineageSession(begun, before=before, earlier=partial(self._journal.entry, self._tenant, trajectory))
+        missed = self._journal.entries(self._tenant, trajectory, start=start, stop=position)
+        for chunk in chunks((entry for entry in missed if entry.labels), BATCH_STEPS):
+            session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
+        return session
+
+    def _take_in(self, returned: ReturnedWindow) -> int:
+        """Store the labels of a window; return how many steps have them now, 0 if they had them already."""
+        window = self._found(returned.id)
+        if not any(map(self._waits, window)):
+            return 0
+        trajectory, position = window[0].trajectory, window[0].position
+        if any(map(self._waits, self._journal.entries(self._tenant, trajectory, stop=position))):
+            raise ReplyError(f"steps before it in trajectory {trajectory!r} have no labels of this model yet")
+        session = self._session(trajectory, position)
+        labels = self._labeler.accept(session, [entry.step for entry in window], returned.reply)
+        kept = [(entry, made) for entry, made in zip(window, labels, strict=True) if self._waits(entry)]
+        checkpoint = None
+        if len(kept) == len(window):  # else the session knows other labels than the journal
+            end = window[-1].position + 1
+            checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())
+        self._ingestor.rework(self._tenant, trajectory, lambda: self._store(trajectory, kept, checkpoint))
+        self._charge(window, returned.reply)
+        return len(kept)
+
+    def _found(self, name: str) -> list[Entry]:
+        match = _ID.fullmatch(name)
+        if match is None:
+            raise ReplyError(f"no window has the id {name[:80]!r}")
+        first = next(self._journal.entries_of([int(match[1])]), None)
+        window: list[Entry] = []
+        if first is not None and first.tenant == self._tenant:
+            stop = first.position + int(match[2])
+            window = list(self._journal.entries(self._tenant, first.trajectory, start=first.position, stop=stop))
+        if not window or self._id(window) != name:
+            raise ReplyError(f"the steps of window {name!r} are not as they were, or another model was asked")
+        return window
+
+    def _store(self, trajectory: str, kept: Sequence[tuple[Entry, StepLabels]], checkpoint: Checkpoint | None) -> None:
+        rows = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in kept]
+        with self._journal.transaction() as db:
+            db.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?)", rows)
+            db.executemany(
+                "UPDATE states SET state = 'labeled', reason = '' WHERE seq = ?", [(seq,) for seq, _ in rows]
+            )
+            forget_checkpoint(db, self._tenant, trajectory)
+        if checkpoint is not None:
+            self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
+
+    def _charge(self, window: Sequence[Entry], reply: WindowReply) -> None:
+        charge = self._labeler.charge(reply)
+        if charge is not None:
+            self._ledger.charge(charge.model_copy(update={"tenant": self._tenant, "steps": len(window)}))

@@ -1,0 +1,230 @@
+"""What keeps a memory whole: does the store agree with the journal, and a store built anew."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, StepState
+from stitch.errors import JournalError, StoreError
+from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.state import BATCH_STEPS, chunks
+from stitch.journal.entries import Entry, differences
+from stitch.journal.sqlite import Journal, forget_checkpoint
+from stitch.store.owner import Ownership
+
+NEXT_FOLDER = "reindex"
+"""Where in the folder of a memory its next store is built."""
+
+_COMPLETE = "complete"
+
+
+class Disagreement(NamedTuple):
+    """One thing that is not as the journal says."""
+
+    trajectory: str
+    """Empty if it is about the whole memory."""
+    step: str
+    """Empty if it is about a whole trajectory."""
+    what: str
+
+
+class Verification(NamedTuple):
+    """What was compared, and what does not agree."""
+
+    steps: int
+    snippets: int
+    disagreements: tuple[Disagreement, ...]
+
+
+def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
+    """Compare journal, store and inventories of a tenant; name each thing that does not agree.
+
+    Every step that is stored must be in the store as the journal has it, one that is retired must not, and the store
+    must hold nothing else. Every label of a step that is not retired must be in the inventory of its trajectory.
+    """
+    found = [Disagreement("", "", f"journal: {message}") for message in damage(ingestor.journal)]
+    try:
+        return _compare(ingestor, tenant=tenant, found=found)
+    except JournalError as error:  # what of it cannot be read cannot be compared
+        found.append(Disagreement("", "", f"{error.message}: not all could be compared"))
+        return Verification(0, ingestor.store.count(tenant), tuple(found))
+
+
+def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement]) -> Verification:
+    journal, store = ingestor.journal, ingestor.store
+    known: set[str] = set()
+    steps = 0
+    for chunk in chunks(journal.every_entry(tenant), BATCH_STEPS):
+        wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in chunk)}
+        held = {snippet.id: snippet for snippet in store.get(tenant, list(wanted))}
+        for entry, (name, snippet) in zip(chunk, wanted.items(), strict=True):
+            if what := _disagreement(entry, snippet, held.get(name)):
+                found.append(Disagreement(entry.trajectory, entry.id, what))
+        known.update(wanted)
+        steps += len(chunk)
+    snippets = 0
+    for snippet in store.scroll(tenant):
+        snippets += 1
+        if snippet.id not in known:
+            what = "it is in the store, and the journal does not know it"
+            found.append(Disagreement(snippet.trajectory, snippet.step, what))
+    for trajectory in journal.trajectories(tenant):
+        found.extend(_inventory_disagreements(ingestor, tenant, trajectory))
+    return Verification(steps, snippets, tuple(found))
+
+
+def repair(ingestor: Ingestor, *, tenant: str) -> Verification:
+    """Put what the store of a tenant lacks, remove from it what it must not hold, take inventories from the journal.
+
+    Returns:
+        What does not agree after that: damage of the journal itself.
+    """
+    ingestor.reindex(ingestor.store, tenant=tenant)
+    remove_unknown(ingestor.journal, ingestor.store, tenant=tenant)
+    journal = ingestor.journal
+    for trajectory in journal.trajectories(tenant):
+        if any(_inventory_disagreements(ingestor, tenant, trajectory)):
+            drop_checkpoint(ingestor, tenant=tenant, trajectory=trajectory)
+    ingestor.flush()
+    return verify(ingestor, tenant=tenant)
+
+
+def remove_unknown(journal: Journal, store: SnippetStore, *, tenant: str) -> int:
+    """Remove a tenant's snippets that a store must not hold, unknown or retired ones; return how many there were."""
+    shown = {entry.snippet().id for entry in journal.every_entry(tenant) if entry.state is not StepState.RETIRED}
+    unwanted = [snippet.id for snippet in store.scroll(tenant) if snippet.id not in shown]
+    return store.delete(tenant, unwanted) if unwanted else 0
+
+
+def drop_checkpoint(ingestor: Ingestor, *, tenant: str, trajectory: str) -> None:
+    """Forget what the labeling of a trajectory remembers; it is taken from steps and labels again when needed."""
+
+    def drop() -> None:
+        with ingestor.journal.transaction() as db:
+            forget_checkpoint(db, tenant, trajectory)
+
+    ingestor.rework(tenant, trajectory, drop)
+
+
+def damage(journal: Journal) -> list[str]:
+    """What is wrong with the file of a journal, by SQLite's own check; nothing if it is sound."""
+    try:
+        messages = [str(message) for (message,) in journal.rows("PRAGMA integrity_check(20)")]
+    except JournalError as error:  # so much that the check itself gave up
+        return [error.message]
+    return [] if messages == ["ok"] else messages
+
+
+def _disagreement(entry: Entry, wanted: MemorySnippet, held: MemorySnippet | None) -> str:
+    if entry.state is StepState.RETIRED:
+        return "it is retired, and still in the store" if held else ""
+    if held is None:
+        return "it is stored, by the journal, and not in the store" if entry.state is StepState.STORED else ""
+    names = differences(held, wanted)
+    return f"the store has it with another {', '.join(names)}" if names else ""
+
+
+def _inventory_disagreements(ingestor: Ingestor, tenant: str, trajectory: str) -> Iterator[Disagreement]:
+    inventory = ingestor.inventory(tenant, trajectory)
+    vocabulary, steps, used = inventory.vocabulary(), 0, dict[Label, str]()
+    for entry in ingestor.journal.entries(tenant, trajectory):
+        if entry.labels is not None and entry.state is not StepState.RETIRED:
+            steps += 1
+            used = dict.fromkeys(sorted(entry.labels.intent.labels()), entry.id) | used
+    if inventory.steps != steps:
+        yield Disagreement(trajectory, "", f"its inventory knows {inventory.steps} labeled steps of {steps}")
+    for label, step in used.items():
+        if not _listed(label, vocabulary) and not inventory.count(vocabulary.canonical_label(label)):
+            yield Disagreement(trajectory, step, f"its {label.kind.value} {label.value!r} is not in the inventory")
+
+
+def _listed(label: Label, vocabulary: LabelVocabulary) -> bool:
+    """Whether an inventory does not list labels of this kind, or has it as an alias that was counted elsewhere."""
+    return label.kind.value == "target" or vocabulary.canonical_label(label) != label
+
+
+# A store built anew, next to the one that serves
+
+
+def next_folder(folder: Path, *, embedder_name: str) -> Path:
+    """The folder in which the next store of a memory is built; what an earlier run with this embedder did is kept."""
+    made, note = folder / NEXT_FOLDER, folder / NEXT_FOLDER / "embedder"
+    with _written(made):
+        if note.exists() and note.read_text() != embedder_name:
+            shutil.rmtree(made)
+        made.mkdir(exist_ok=True)
+        note.write_text(embedder_name)
+    return made
+
+
+def put_in_place(folder: Path) -> None:
+    """Put the store that was built in `next_folder`, and is closed, in place of the one that served.
+
+    It is decided by one file; whatever interrupts the moves after that, `finish_move` goes on with them.
+    """
+    made = folder / NEXT_FOLDER
+    with _written(made):
+        with open(made / _COMPLETE, "w") as file:
+            os.fsync(file.fileno())
+        _sync(made)
+        _move(folder)
+
+
+def finish_move(folder: Path) -> None:
+    """Finish what `put_in_place` began, if it was interrupted; else do nothing. To be called before a store is opened.
+
+    Raises:
+        StoreLockedError: Another process is at it.
+    """
+    made = folder / NEXT_FOLDER
+    if (made / _COMPLETE).exists():
+        claim = claim_next(folder)
+        try:
+            _move(folder)
+        finally:
+            claim.release()
+
+
+def claim_next(folder: Path) -> Ownership:
+    """The claim on the next store of a memory, to be held while it is built or moved.
+
+    Raises:
+        StoreLockedError: Another process has it.
+    """
+    return Ownership(folder / NEXT_FOLDER / "owner.json", what=f"the next store of {str(folder)!r}")
+
+
+@contextmanager
+def _written(made: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"the next store {str(made)!r} cannot be written: {(error.strerror or str(error)).lower()}",
+            hint="the old one serves; free some disk space and run the command again",
+        ) from error
+
+
+def _move(folder: Path) -> None:
+    made, store = folder / NEXT_FOLDER, folder / "store"
+    if (made / _COMPLETE).exists() and (made / "store").exists():
+        if store.exists():
+            store.rename(made / "old")
+        (made / "store").rename(store)
+        _sync(folder)
+    (made / _COMPLETE).unlink(missing_ok=True)
+    shutil.rmtree(made, ignore_errors=True)  # where an open file cannot be removed, the claim's note stays
+
+
+def _sync(folder: Path) -> None:
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,9 @@
+"""Language models: how they are called, within which limits, and what the calls cost."""
+
+from stitch.lm.ledger import Charge, Ledger, Price, Purpose, Totals, charged_to, read_ledger, sum_up
+from stitch.lm.model import CHARS_PER_TOKEN, Completion, LanguageModel, Limits
+
+__all__ = [
+    "CHARS_PER_TOKEN", "Charge", "Completion", "LanguageModel", "Ledger", "Limits", "Price", "Purpose", "Totals",
+    "charged_to", "read_ledger", "sum_up",
+]  # fmt: skip

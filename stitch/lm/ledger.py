@@ -1,0 +1,175 @@
+"""What calls of a model cost: who asked for what, and what it came to."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stitch.errors import JournalError
+
+_log = logging.getLogger(__name__)
+
+
+class Purpose(NamedTuple):
+    """What a call is for."""
+
+    stage: str
+    """Such as `window` or `filter`."""
+    trajectory: str = ""
+    position: int | None = None
+    """Of the first step it covers."""
+    steps: int = 0
+    """How many steps it covers."""
+
+
+class Charge(BaseModel):
+    """One call, as the ledger keeps it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str
+    stage: str
+    tenant: str = ""
+    trajectory: str = ""
+    position: int | None = None
+    steps: int = 0
+    prompt_tokens: int
+    reply_tokens: int
+    cost_usd: float | None = None
+    """None if the model's price is not known."""
+    used: bool = True
+    """Whether the reply was whole; one that was cut is paid for all the same."""
+
+
+class Totals(BaseModel):
+    """What calls came to."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    cost_usd: float | None = None
+    """None if the price of any of the calls is not known."""
+
+    @property
+    def tokens(self) -> int:
+        """Of prompts and replies."""
+        return self.prompt_tokens + self.reply_tokens
+
+    def add(self, charge: Charge) -> None:
+        """Count one call."""
+        known = self.cost_usd if self.calls else 0.0
+        self.calls += 1
+        self.prompt_tokens += charge.prompt_tokens
+        self.reply_tokens += charge.reply_tokens
+        self.cost_usd = None if known is None or charge.cost_usd is None else known + charge.cost_usd
+
+
+class Ledger:
+    """What was spent, by stage, since it was opened; with a file, every call is a line of it. Safe for threads.
+
+    Args:
+        file: JSON lines, appended to; made with the first call.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = file
+        self._lock = threading.Lock()
+        self._stages: dict[str, Totals] = {}
+        self._total = Totals()
+        self._tenants: dict[str, Ledger] = {}
+
+    def of(self, tenant: str) -> Ledger:
+        """What is spent for one tenant from the first time on that this is asked; it is counted here as well."""
+        with self._lock:
+            return self._tenants.setdefault(tenant, Ledger())
+
+    def charge(self, charge: Charge) -> None:
+        """Count a call. A file that cannot be written is reported in the log; the call has happened all the same."""
+        with self._lock:
+            self._stages.setdefault(charge.stage, Totals()).add(charge)
+            self._total.add(charge)
+            if charge.tenant in self._tenants:
+                self._tenants[charge.tenant].charge(charge)
+            if self.file is not None:
+                try:
+                    with self.file.open("ab") as lines:
+                        lines.write(charge.model_dump_json(exclude_defaults=True).encode() + b"\n")
+                except OSError as error:
+                    _log.warning("the ledger %r cannot be written: %s", str(self.file), error.strerror)
+
+    def total(self) -> Totals:
+        """Of all stages."""
+        with self._lock:
+            return self._total.model_copy()
+
+    def stages(self) -> dict[str, Totals]:
+        """By stage."""
+        with self._lock:
+            return {stage: totals.model_copy() for stage, totals in self._stages.items()}
+
+
+def read_ledger(file: Path) -> Iterator[Charge]:
+    """Yield the calls of a ledger's file, oldest first; none if there is no file. A torn last line is left out.
+
+    Raises:
+        JournalError: The file cannot be read.
+    """
+    try:
+        lines = file.read_bytes().splitlines() if file.exists() else []
+    except OSError as error:
+        raise JournalError(f"cannot read the ledger {str(file)!r}: {str(error.strerror).lower()}") from error
+    for line in lines:
+        try:
+            yield Charge.model_validate_json(line)
+        except ValidationError:
+            _log.warning("a line of the ledger %r cannot be read and is left out", str(file))
+
+
+def sum_up(charges: Iterable[Charge]) -> Totals:
+    """What charges come to."""
+    totals = Totals()
+    for charge in charges:
+        totals.add(charge)
+    return totals
+
+
+class Price(NamedTuple):
+    """What a model costs, in US dollars for a million tokens."""
+
+    prompt_usd: float
+    reply_usd: float
+
+    def of(self, prompt_tokens: int, reply_tokens: int) -> float:
+        """What a call costs."""
+        return (prompt_tokens * self.prompt_usd + reply_tokens * self.reply_usd) / 1e6
+
+
+charged_tenant: ContextVar[str] = ContextVar("charged_tenant", default="")
+current_purpose: ContextVar[Purpose] = ContextVar("current_purpose", default=Purpose("other"))  # noqa: B039 - a tuple of constants
+
+
+@contextmanager
+def charged_to(tenant: str) -> Iterator[None]:
+    """Say for whom a model is called inside this context, for the ledger."""
+    token = charged_tenant.set(tenant)
+    try:
+        yield
+    finally:
+        charged_tenant.reset(token)
+
+
+@contextmanager
+def purposed(purpose: Purpose) -> Iterator[None]:
+    """Say what calls inside this context are for."""
+    token = current_purpose.set(purpose)
+    try:
+        yield
+    finally:
+        current_purpose.reset(token)

@@ -1,0 +1,357 @@
+"""Language models: built from plain values, bounded, counted, and never trusted.
+
+Every call goes through one engine of our own around DSPy's HTTP client, so retries, limits, the ledger and the checks
+of a reply are in one place; DSPy formats prompts and parses replies. Nothing is kept by DSPy between two calls.
+
+More than 400 lines because no call may pass by its limits, its ledger or its checks: they are read together.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError, ReplyError, SettingsError
+from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_tenant, current_purpose, purposed
+from stitch.lm.limits import Places
+
+if TYPE_CHECKING:
+    from dspy import lm15
+
+CHARS_PER_TOKEN = 4
+"""For estimates: where a provider does not count, and before a call."""
+
+_LONGEST_WAIT_S = 30.0
+_ENDPOINT = "stitch-endpoint"
+
+_log = logging.getLogger(__name__)
+
+
+class Completion(Protocol):
+    """Answers one request once, without retries; `lm15.LMRouter` and the engines of `stitch.testing` do."""
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """Return the reply, or raise an error of `dspy.lm15`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far a model may go.
+
+    Attributes:
+        timeout_s: How long to wait for a reply.
+        retries: How often what is transient is tried again, with growing pauses or those the provider asks for.
+        concurrency: How many calls may be under way at once.
+        budget_tokens: Tokens that may be spent, prompts and replies together; calls under way may go over it.
+        budget_usd: Money that may be spent; needs a price.
+        reply_tokens: The longest reply to ask for; the provider's own limit if None.
+    """
+
+    timeout_s: float = 120.0
+    retries: int = 3
+    concurrency: int = 8
+    budget_tokens: int | None = None
+    budget_usd: float | None = None
+    reply_tokens: int | None = None
+
+
+class LanguageModel:
+    """A language model that runs DSPy predictors. Safe to use from several threads; nothing happens before `run`.
+
+    Args:
+        name: With its provider, such as `openai/gpt-5-mini`, `anthropic/...`, `ollama_chat/...`; with `base_url` the
+            name that the server knows, `openai/` before it is dropped.
+        base_url: Of a server that speaks OpenAI's chat completions, such as `http://localhost:8000/v1`.
+        api_key: Of the provider; its own environment variable is read if None. A server of one's own needs none.
+        limits: How far it may go.
+        price: What it costs; costs are not counted if None.
+        offline: Refuse to leave this machine.
+        ledger: Where calls are counted.
+        completion: Answers in the place of a provider.
+        pause: Waits between two tries.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        limits: Limits | None = None,
+        price: Price | None = None,
+        offline: bool = False,
+        ledger: Ledger | None = None,
+        completion: Completion | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        limits = limits or Limits()
+        if limits.budget_usd is not None and price is None:
+            raise SettingsError(
+                f"a budget in dollars needs the price of {name!r}", hint="set price_prompt, price_reply"
+            )
+        if offline and completion is None and not (base_url and _is_loopback(base_url)):
+            raise ModelUnavailableError(
+                f"model {name!r} is on the network, and the network is off",
+                hint="name a server on this machine with --base-url, or set offline: false",
+            )
+        self.name = name
+        self.limits = limits
+        self.price = price
+        self.ledger = ledger or Ledger()
+        self._base_url, self._api_key = base_url, api_key
+        self._engine = _Engine(self, completion, price=price, pause=pause)
+        self._bound: dict[str, Any] = {}
+        self._held = False
+        self._failure: ModelError | None = None
+        """What ended the block of `held`; no call is made after it."""
+        self._lock = threading.Lock()
+
+    def run(self, predictor: Any, *, purpose: Purpose, **inputs: Any) -> Any:
+        """Return the prediction of a DSPy predictor for `inputs`.
+
+        Raises:
+            ModelUnavailableError: The provider is down after all retries, refuses, or is not configured.
+            ReplyError: The reply is cut, empty, no JSON, or lacks a field; asking for less may help.
+            BudgetSpentError: The budget is spent; nothing was sent.
+        """
+        from dspy import context
+        from dspy.utils.exceptions import AdapterParseError, LMError
+
+        with purposed(purpose):
+            try:
+                # While it is held, the optimizer around has bound it, with a trace, and perhaps another temperature.
+                with context() if self._held else context(**self._binding()):
+                    return predictor(**inputs)
+            except AdapterParseError as error:
+                raise ReplyError(f"the reply of {self.name!r} lacks a field or has one of the wrong kind") from error
+            except LMError as error:
+                if isinstance(error.__cause__, ModelError):
+                    raise error.__cause__ from None
+                raise ModelUnavailableError(f"model {self.name!r} cannot be called: {_first_line(error)}") from error
+
+    @contextmanager
+    def held(self, purpose: Purpose) -> Iterator[Any]:
+        """Bind the model to a block in which an optimizer of DSPy sees what `run` calls, and may call the model too.
+
+        Yields it as DSPy takes it.
+
+        A provider that is down, or a budget that is spent, ends it: no call is made after that, and the error is raised
+        at the end of the block, whatever the optimizer has made of it.
+        """
+        from dspy import context
+
+        self._held, self._failure = True, None
+        try:
+            with purposed(purpose), context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}):
+                yield self._bound["lm"]
+        except Exception:
+            if self._failure is not None:
+                raise self._failure from None
+            raise
+        finally:
+            self._held = False
+        if self._failure is not None:
+            raise self._failure
+
+    def close(self) -> None:
+        """Let go of connections; closing twice is harmless."""
+        self._engine.close()
+
+    def _binding(self) -> dict[str, Any]:
+        with self._lock:
+            if not self._bound:
+                os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
+                import dspy
+
+                from stitch.signatures.rendering import PromptAdapter
+
+                self._engine.open(self._base_url, self._api_key)
+                self._bound = {
+                    "lm": dspy.LM(f"stitch/{self.name}", engine=self._engine, cache=False, num_retries=0),
+                    "adapter": PromptAdapter(),
+                    "disable_history": True,
+                    "trace": None,
+                    "max_trace_size": 0,
+                }
+            return self._bound
+
+
+class _Engine:
+    """The engine that DSPy calls: limits, retries, the ledger, and the checks of a reply."""
+
+    supported_params = frozenset({"response_format"})
+    supports_response_schema = True
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        completion: Completion | None,
+        *,
+        price: Price | None,
+        pause: Callable[[float], None],
+    ) -> None:
+        self._model = model
+        self._completion = completion
+        self._target = model.name
+        self._price = price
+        self._pause = pause
+        self._places = Places(model.limits.concurrency)
+
+    def open(self, base_url: str | None, api_key: str | None) -> None:
+        if self._completion is not None:
+            return
+        from dspy import lm15
+
+        limits = self._model.limits
+        timeout_s = limits.timeout_s
+        timeouts = lm15.Timeouts(connect=min(10.0, timeout_s), read=timeout_s, write=timeout_s, pool=timeout_s)
+        settings: dict[str, Any] = {"timeouts": timeouts, "max_connections": limits.concurrency}
+        if base_url is not None:
+            access = lm15.AccessPolicy(provider=_ENDPOINT, base_url=base_url.rstrip("/"))
+            compat = lm15.OpenAIChatCompat.preset("openai")
+            settings["providers"] = (lm15.ProviderDefinition.chat(access, compat=compat, placeholder_key="none"),)
+            self._target = f"{_ENDPOINT}:{self._model.name.removeprefix('openai/')}"
+            provider = _ENDPOINT
+        else:
+            try:
+                found = lm15.LMRouter(lm15.RouterConfig(**settings)).resolve_openai_chat(self._model.name)
+            except lm15.LM15Error as error:
+                raise ModelUnavailableError(
+                    f"no provider is known for model {self._model.name!r}",
+                    hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
+                ) from error
+            provider, self._target = found.provider, f"{found.provider}:{found.model}"
+        if api_key is not None:
+            settings["api_keys"] = {provider: api_key}
+        self._completion = lm15.LMRouter(lm15.RouterConfig(**settings))
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        if self._model._held and self._model._failure is not None:
+            raise self._model._failure
+        try:
+            return self._complete(request)
+        except (ModelUnavailableError, BudgetSpentError) as error:
+            self._model._failure = error
+            raise
+
+    def _complete(self, request: lm15.Request) -> lm15.Response:
+        from dspy import lm15
+
+        limits = self._model.limits
+        prompt_chars = _chars(request)
+        config = (
+            request.config if limits.reply_tokens is None else replace(request.config, max_tokens=limits.reply_tokens)
+        )
+        sent = replace(request, model=self._target, config=config)
+        assert self._completion is not None
+        tries = 0
+        while True:
+            self._check_budget(prompt_chars // CHARS_PER_TOKEN)
+            try:
+                with self._places.taken(current_purpose.get().position):
+                    response = self._completion.complete(sent)
+            except lm15.LM15Error as error:
+                if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= limits.retries:
+                    raise self._mapped(error) from error
+                self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
+                tries += 1
+            else:
+                return self._checked(response, prompt_chars)
+
+    def close(self) -> None:
+        close = getattr(self._completion, "close", None)
+        if close is not None:
+            close()
+
+    def _check_budget(self, prompt_tokens: int) -> None:
+        limits, spent = self._model.limits, self._model.ledger.total()
+        if limits.budget_tokens is not None and spent.tokens + prompt_tokens > limits.budget_tokens:
+            raise BudgetSpentError(
+                f"the budget of {limits.budget_tokens} tokens is spent: {spent.tokens} used, {prompt_tokens} asked",
+                hint="`stitch relabel --budget-tokens N` goes on",
+            )
+        if limits.budget_usd is not None and self._price is not None:
+            asked = self._price.of(prompt_tokens, 0)
+            if (spent.cost_usd or 0.0) + asked > limits.budget_usd:
+                raise BudgetSpentError(
+                    f"the budget of ${limits.budget_usd:g} is spent: ${spent.cost_usd or 0.0:.4f} used",
+                    hint="`stitch relabel --budget-usd N` goes on",
+                )
+
+    def _checked(self, response: lm15.Response, prompt_chars: int) -> lm15.Response:
+        from dspy import lm15
+
+        text = "".join(part.text for part in response.message.parts if isinstance(part, lm15.TextPart))
+        found = _json_object(text) if response.finish_reason == "stop" else None
+        purpose, usage = current_purpose.get(), response.usage
+        prompt_tokens = prompt_chars // CHARS_PER_TOKEN if usage.input_tokens is None else usage.input_tokens
+        reply_tokens = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
+        self._model.ledger.charge(
+            Charge(
+                model=self._model.name,
+                **purpose._asdict(),
+                tenant=charged_tenant.get(),
+                prompt_tokens=prompt_tokens,
+                reply_tokens=reply_tokens,
+                cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
+                used=found is not None,
+            )
+        )
+        if response.finish_reason == "length":
+            raise ReplyError(f"the reply of {self._model.name!r} was cut after {reply_tokens} tokens")
+        if found is None:
+            what = "is empty" if not text.strip() else "is no whole JSON object"
+            raise ReplyError(f"the reply of {self._model.name!r} {what}")
+        return replace(response, message=lm15.Message.assistant([lm15.TextPart(found)]))
+
+    def _mapped(self, error: lm15.LM15Error) -> ModelError:
+        from dspy import lm15
+
+        name, reason = self._model.name, _first_line(error)
+        if isinstance(error, lm15.ContextLengthError):
+            return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
+        if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
+            return ModelUnavailableError(f"model {name!r} refuses: {reason}", hint="set STITCH_MODEL_KEY")
+        return ModelUnavailableError(f"model {name!r} does not answer: {reason}")
+
+
+def _json_object(text: str) -> str | None:
+    """The JSON object in a reply, fences and talk around it left out; None if there is no whole one.
+
+    DSPy would mend a torn one without a word, and a mended reply lacks what was torn off.
+    """
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        found = json.loads(text[start : end + 1], strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return json.dumps(found, ensure_ascii=False) if isinstance(found, dict) else None
+
+
+def _chars(request: lm15.Request) -> int:
+    system = request.system or ""
+    count = len(system) if isinstance(system, str) else sum(len(getattr(part, "text", "")) for part in system)
+    return count + sum(len(getattr(part, "text", "")) for message in request.messages for part in message.parts)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,236 @@
+"""What is done to a whole memory, for all tenants, from its own process or from another: copies, and memories of them.
+
+Not for who holds one tenant's memory: that one has `Memory.backup` and `Memory.export`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from stitch.assemble import (
+    JOURNAL_FILE,
+    OWNER_FILE,
+    UNFINISHED_FILE,
+    folder_for,
+    is_url,
+    reindex_memory,
+    restoring_in,
+    store_in,
+)
+from stitch.config import Settings, load_settings
+from stitch.errors import InputError, SettingsError, StoreError, StoreLockedError
+
+if TYPE_CHECKING:
+    from stitch.journal import Journal
+    from stitch.lifecycle.backup import BackedUp
+
+
+class Restored(NamedTuple):
+    """A memory made of a backup."""
+
+    folder: Path
+    tenants: int
+    steps: int
+    snippets: int
+    disagreements: int
+    """How many things do not agree in the new memory; `stitch verify` names them."""
+
+
+def backup_memory(
+    memory: str | Path | None = None,
+    *,
+    to: str | os.PathLike[str],
+    tenant: str | None = None,
+    config: str | Path | None = None,
+    **settings: Any,
+) -> BackedUp:
+    """Make a backup of a memory, also while another process has it open.
+
+    Args:
+        memory: A folder, or the URL of a Qdrant server.
+        to: A folder that is empty or not there.
+        tenant: Copy this tenant's alone; everybody's if None.
+        config: A YAML file of settings.
+        settings: Any other of `stitch.config.Settings` by name.
+
+    Raises:
+        InputError: There is no memory, nothing of a tenant that is named, or something at `to`; or this very process
+            has the memory open, see `Memory.backup` and `Tenants.backup`.
+        JournalError: It is damaged, or the backup cannot be written.
+    """
+    from stitch.lifecycle.backup import back_up
+
+    loaded, location = _loaded(memory, config, settings)
+    folder = folder_for(loaded, location, must_exist=True)
+    with _readable(loaded, location, folder) as journal:
+        made = back_up(journal, to=to, beside=folder, at=time.time(), tenant=tenant)
+    if tenant is not None and not made.tenants:  # it would look like a backup
+        shutil.rmtree(made.folder)
+        raise _nothing_of(tenant)
+    return made
+
+
+def export_memory(
+    memory: str | Path | None = None,
+    *,
+    tenant: str | None = None,
+    trajectory: str | None = None,
+    config: str | Path | None = None,
+    **settings: Any,
+) -> Iterator[str]:
+    """Yield one tenant's memory as lines of JSON, also while another process has it open; see `Memory.export`.
+
+    Args:
+        memory: A folder, or the URL of a Qdrant server.
+        tenant: Whose; what the settings say if None.
+        trajectory: Only this one.
+        config: A YAML file of settings.
+        settings: Any other of `stitch.config.Settings` by name.
+
+    Raises:
+        InputError: There is no memory, nothing of a tenant that is named, or no such trajectory.
+    """
+    from stitch.journal import Journal
+    from stitch.lifecycle.backup import copy_running
+    from stitch.lifecycle.transfer import export_lines
+
+    loaded, location = _loaded(memory, config, {**settings, "tenant": tenant})
+    folder = folder_for(loaded, location, must_exist=True)
+    with ExitStack() as stack:
+        journal = stack.enter_context(_readable(loaded, location, folder))
+        if isinstance(journal, Path):
+            copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stitch-"))) / JOURNAL_FILE
+            copy_running(journal, to=copy)
+            journal = Journal(copy)
+            stack.callback(journal.close)
+        if tenant is not None and not journal.trajectories(tenant):
+            raise _nothing_of(tenant)
+        yield from export_lines(journal, tenant=loaded.tenant, trajectory=trajectory)
+
+
+def restore_memory(
+    backup: str | os.PathLike[str],
+    *,
+    memory: str | Path | None = None,
+    config: str | Path | None = None,
+    **settings: Any,
+) -> Restored:
+    """Make a memory of a backup: check it, copy it, build the store from its journal, compare the two.
+
+    Until all this is done there is no memory at the place that is named, or on a server none that can be opened; an
+    interrupted call is to be repeated.
+
+    Args:
+        backup: What `backup_memory` or `Memory.backup` made.
+        memory: A folder that is empty or not there, or the URL of a Qdrant server.
+        config: A YAML file of settings.
+        settings: Any other of `stitch.config.Settings` by name, such as another `embedder` than before.
+
+    Raises:
+        InputError: There is no backup, or something where the memory shall be.
+        JournalError: The backup is damaged.
+        StoreMismatchError: It was made by a later version of this library.
+    """
+    from stitch.lifecycle.backup import check_backup, check_empty, put_at
+
+    loaded, location = _loaded(memory, config, settings)
+    files = check_backup(backup)
+    folder = folder_for(loaded, location, must_exist=False, make=False)
+    if is_url(location) and (folder / UNFINISHED_FILE).exists():
+        shutil.rmtree(folder)  # what an interrupted call has made
+    check_empty(folder)
+    making = restoring_in(folder)
+    try:
+        shutil.rmtree(making, ignore_errors=True)
+        making.mkdir(parents=True)
+        for file in files:
+            shutil.copyfile(file, making / file.name)
+        if is_url(location):
+            (making / UNFINISHED_FILE).touch()
+            put_at(making, folder)
+            reindex_memory(location, config=config, **settings)
+            return _compare(loaded, location, folder)
+        reindex_memory(making, config=config, **settings)
+        found = _compare(loaded, str(making), making)
+        put_at(making, folder)
+    except OSError as error:
+        raise StoreError(
+            f"the memory {location!r} cannot be made: {(error.strerror or str(error)).lower()}",
+            hint=f"repeat it: stitch restore {os.fspath(backup)} --memory {location}",
+        ) from error
+    return found._replace(folder=folder)
+
+
+def _nothing_of(tenant: str) -> InputError:
+    return InputError(f"nothing in this memory is of the tenant {tenant!r}", hint="name another with --tenant")
+
+
+def _loaded(memory: str | Path | None, config: str | Path | None, settings: dict[str, Any]) -> tuple[Settings, str]:
+    loaded = load_settings(config, **{"memory": None if memory is None else str(memory), **settings}).settings
+    if loaded.memory is None:
+        raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
+    return loaded, loaded.memory
+
+
+@contextmanager
+def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journal | Path]:
+    """The journal of a memory, opened if nobody has it; else its file, to be copied."""
+    from stitch.journal import Journal
+    from stitch.lifecycle.repair import finish_move
+    from stitch.store.owner import Ownership
+
+    note = folder / OWNER_FILE if is_url(location) else folder / "store" / OWNER_FILE
+    with ExitStack() as stack:
+        found: Journal | Path
+        try:
+            finish_move(folder)  # or a store would be begun where the next one is about to be put
+            note.parent.mkdir(exist_ok=True)
+            stack.callback(Ownership(note, what=f"the memory {location!r}").release)
+        except StoreLockedError as error:
+            if _holder(note) == os.getpid():
+                raise InputError(
+                    f"the memory {location!r} is open in this process", hint="call `backup` or `export` of what is open"
+                ) from error
+            found = folder / JOURNAL_FILE
+        else:
+            found = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
+            stack.callback(found.close)
+        yield found
+
+
+def _holder(note: Path) -> int | None:
+    try:
+        return int(json.loads(note.read_text())["pid"])
+    except (OSError, ValueError, KeyError, TypeError):  # it has only just begun to write its note
+        return None
+
+
+def _compare(settings: Settings, location: str, folder: Path) -> Restored:
+    from stitch.ingest import Ingestor
+    from stitch.journal import Journal
+    from stitch.label.local import LocalLabeler
+    from stitch.lifecycle.repair import verify
+
+    with ExitStack() as stack:
+        store, embedder = store_in(settings, location, folder=folder)
+        stack.callback(store.close)
+        journal = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
+        stack.callback(journal.close)
+        ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
+        tenants = journal.tenants()
+        found = [verify(ingestor, tenant=tenant) for tenant in tenants]
+    return Restored(
+        folder=folder,
+        tenants=len(tenants),
+        steps=sum(each.steps for each in found),
+        snippets=sum(each.snippets for each in found),
+        disagreements=sum(len(each.disagreements) for each in found),
+    )

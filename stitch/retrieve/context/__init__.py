@@ -1,0 +1,1 @@
+"""What of the hits a prompt has room for."""

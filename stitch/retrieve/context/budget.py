@@ -1,0 +1,240 @@
+"""The token budget: hits in ranking order until it is full, rendered in the order in which they happened (§4)."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from stitch.core import MemorySnippet, ScoredSnippet, Trust
+from stitch.retrieve.context.quoting import clock, quote, quote_attribute
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Counts the tokens of a text, without asking anybody."""
+
+    @property
+    def name(self) -> str:
+        """Says whose tokens are counted."""
+        ...
+
+    def count(self, text: str) -> int:
+        """The number of tokens of `text`; never less for a text with more added at its end."""
+        ...
+
+
+class PieceCounter:
+    """Estimates the tokens of byte-pair encoders as they are in use, without a vocabulary: `pieces-1`.
+
+    A run of letters counts one token for every nine begun, digits one for three, signs one for two, other scripts
+    one a character. On English chats, meetings and Markdown it is within 6 % of `cl100k_base`, mostly above.
+    """
+
+    name = "pieces-1"
+
+    def count(self, text: str) -> int:
+        """The number of tokens of `text`."""
+        return sum(map(_TOKENS.__getitem__, _PIECE.findall(text)))
+
+
+_PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]+|_+|\n+")
+
+
+class _TokensOfPieces(dict[str, int]):
+    """The tokens of each piece, counted when it is first asked for."""
+
+    def __missing__(self, piece: str) -> int:
+        if len(self) >= _MOST_PIECES:
+            self.clear()
+        tokens = self[piece] = _tokens_of_piece(piece)
+        return tokens
+
+
+_MOST_PIECES = 65_536
+_TOKENS = _TokensOfPieces()
+
+
+def _tokens_of_piece(piece: str) -> int:
+    if not piece.isascii():
+        return len(piece)
+    if piece.isalpha():
+        return (len(piece) + 8) // 9
+    return 1 if piece.isdigit() else (len(piece) + 1) // 2
+
+
+class Context(NamedTuple):
+    """Hits as text for a prompt."""
+
+    text: str
+    tokens: int
+    """Of the whole text, delimiters included, by the counter it was made with; never above the budget."""
+    ids: tuple[str, ...]
+    """The snippets of which at least a part is in the text, in the order in which they happened."""
+
+
+_EMPTY = Context("", 0, ())
+_SURE_CHARS = 3
+"""Texts of so many characters for every token of the budget nearly always fit: they are counted once, together."""
+_HEADER_CHARS = 60
+_OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "</step>\n"
+_WORD = re.compile(r"\S+")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
+
+
+def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: TokenCounter) -> Context:
+    """Render as many hits as the budget holds.
+
+    Hits are taken in the order given, that is, by rank; the first that does not fit is cut at its last full sentence
+    that does, and ends the context. Each stands as one `<step>` element. Attributes are its trajectory, when it
+    happened (`time`, as the source says it), when the memory took it in (`recorded`, UTC) and its scope, which are left
+    out where they equal those of the step above (of `recorded`, the day), and `trust="low"` for what is trusted least.
+    A `<` of the quoted text that could begin or end such an element is written as `&lt;`, so no text can leave its
+    place.
+
+    Args:
+        hits: Best first.
+        budget_tokens: What the text may have, delimiters included.
+        counter: Counts the tokens.
+
+    Returns:
+        The context. If not even one sentence of the first hit fits, the hit is cut at a word; if not even that fits,
+        the context is empty.
+    """
+    page = _Page(budget_tokens, counter)
+    first, ranked = _split(hits, chars=budget_tokens * _SURE_CHARS)
+    if not page.add_all([hit.snippet for hit in first]):
+        ranked = chain(first, ranked)
+    for hit in ranked:
+        if not page.add(hit.snippet):
+            break
+    return page.context()
+
+
+def _split(hits: Iterable[ScoredSnippet], *, chars: int) -> tuple[list[ScoredSnippet], Iterator[ScoredSnippet]]:
+    """The first hits, of so many characters together, and the rest."""
+    first: list[ScoredSnippet] = []
+    ranked = iter(hits)
+    for hit in ranked:
+        chars -= len(hit.snippet.resolved) + _HEADER_CHARS
+        if chars < 0:
+            return first, chain([hit], ranked)
+        first.append(hit)
+    return first, ranked
+
+
+class _Entry(NamedTuple):
+    """A snippet on the page; the first four sort in the order in which things happened."""
+
+    trajectory: str
+    position: int
+    step: str
+    rank: int
+    snippet: MemorySnippet
+    header: str
+    body: str
+
+
+class _Page:
+    """The context as it grows. A further hit costs its own line and a change of the header below it."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter) -> None:
+        self._budget, self._count = budget_tokens, counter.count
+        self._entries: list[_Entry] = []
+        self._spent = self._count(_OPEN) + self._count(_CLOSE)
+        self._rendered = _EMPTY
+
+    def add_all(self, snippets: Sequence[MemorySnippet]) -> bool:
+        """Put the first snippets, whole, each in its place; False if they do not all fit: then the page is empty."""
+        order = sorted(
+            (snippet.trajectory, snippet.position, snippet.step, rank) for rank, snippet in enumerate(snippets)
+        )
+        entries: list[_Entry] = []
+        above: MemorySnippet | None = None
+        for key in order:
+            snippet = snippets[key[3]]
+            entries.append(_Entry(*key, snippet, _header(snippet, above), quote(snippet.resolved)))
+            above = snippet
+        rendered = self._render(entries)
+        if not entries or rendered.tokens > self._budget:
+            return not entries
+        self._entries, self._spent, self._rendered = entries, rendered.tokens, rendered
+        return True
+
+    def add(self, snippet: MemorySnippet) -> bool:
+        """Put a snippet, or what fits of it, in its place; False if the page is full with it."""
+        body = quote(snippet.resolved)
+        order = (snippet.trajectory, snippet.position, snippet.step, len(self._entries))
+        place = bisect_left(self._entries, order, key=lambda other: other[:4])
+        header = _header(snippet, self._entries[place - 1].snippet if place else None)
+        below, below_cost = self._entries[place : place + 1], 0
+        if below:
+            pushed = below[0]._replace(header=_header(below[0].snippet, snippet))
+            if pushed.header != below[0].header:
+                below_cost = self._count(pushed.header) - self._count(below[0].header)
+            below = [pushed]
+
+        def cost(body: str) -> int:
+            return self._count(f"{header}{body}{_END}") + below_cost
+
+        left, spent = self._budget - self._spent, cost(body)
+        whole = spent <= left
+        if not whole:
+            cut = _longest(body, _SENTENCE_END, lambda part: cost(part) <= left)
+            if not cut and not self._entries:
+                cut = _longest(body, _WORD, lambda part: cost(part) <= left)
+            if not cut:
+                return False
+            body, spent = cut, cost(cut)
+        self._entries[place : place + 1] = [_Entry(*order, snippet, header, body), *below]
+        self._spent += spent
+        self._rendered = _EMPTY
+        return whole
+
+    def context(self) -> Context:
+        """The text of the page. If the counter does not add up over lines, the last ranked hits may have to go."""
+        while self._entries:
+            rendered = self._rendered if self._rendered.ids else self._render(self._entries)
+            if rendered.tokens <= self._budget:
+                return rendered
+            self._remove_last_ranked()
+        return _EMPTY
+
+    def _render(self, entries: Sequence[_Entry]) -> Context:
+        text = _OPEN + "".join([f"{entry.header}{entry.body}{_END}" for entry in entries]) + _CLOSE
+        return Context(text, self._count(text), tuple(entry.snippet.id for entry in entries))
+
+    def _remove_last_ranked(self) -> None:
+        place = max(range(len(self._entries)), key=lambda place: self._entries[place].rank)
+        del self._entries[place]
+        if place < len(self._entries):
+            below, above = self._entries[place], self._entries[place - 1].snippet if place else None
+            self._entries[place] = below._replace(header=_header(below.snippet, above))
+
+
+def _header(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
+    shown = [("n", str(snippet.position)), ("role", snippet.role)]
+    if above is None or above.trajectory != snippet.trajectory:
+        shown.append(("trajectory", snippet.trajectory))
+        above = None
+    if snippet.happened is not None and (above is None or above.happened != snippet.happened):
+        shown.append(("time", clock(snippet.happened)))
+    day, _, minute = clock(snippet.recorded).partition(" ")
+    day_above, _, minute_above = clock(above.recorded).partition(" ") if above else ("", "", "")
+    if (day, minute) != (day_above, minute_above):
+        shown.append(("recorded", minute if day == day_above else f"{day} {minute}"))
+    if snippet.trust is Trust.LOW:
+        shown.append(("trust", "low"))
+    scope = snippet.intent.scope or ""
+    if scope != ((above.intent.scope or "") if above else ""):
+        shown.append(("scope", scope))
+    return "<step " + " ".join(f'{name}="{quote_attribute(value)}"' for name, value in shown) + ">"
+
+
+def _longest(text: str, end: re.Pattern[str], fits: Callable[[str], bool]) -> str:
+    """The longest beginning of `text` that stops where `end` does and fits; empty if none does."""
+    stops = [match.end() for match in end.finditer(text)]
+    fitting = bisect_left(stops, True, key=lambda stop: not fits(text[:stop]))
+    return text[: stops[fitting - 1]] if fitting else ""

@@ -1,0 +1,300 @@
+"""The choice of the filter F_q without a model: a label is chosen only if the question licenses it (Appendix D).
+
+Two failures are to be avoided (Appendix D.2): labels that are typical of the memory but that nothing in the question
+asks for, and labels of the wrong granularity, which admit half of the memory or a fragment of what is asked about. A
+question licenses a scope by a name under which it was taken up ("for day 1"). A clause of its own that says where to
+look ("In the request where the city is Oslo, what ...") makes labels likely. Without either, its words are those of the
+answer as well: they only hint at labels, which then are weighed lightly beside similarity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from threading import Lock
+
+from stitch.core import (
+    EntityTypeSummary,
+    IntentFilter,
+    LabelInventory,
+    LabelKind,
+    Moment,
+    SearchRequest,
+    Selection,
+)
+from stitch.label.local.entities import NEUTRAL
+from stitch.retrieve.question.label_space import LabelSpace
+from stitch.retrieve.question.reading import NAMES, Question, read_question
+from stitch.retrieve.rank.hints import read_leanings
+from stitch.text.language import FUNCTION_WORDS, is_verb
+from stitch.text.moments import COUNTS
+from stitch.text.words import stem, words
+
+_NAME_WEIGHT = 5.0
+"""What a value counts that the question names by its form, or a date or time, beside a common word."""
+_OTHER_WEIGHT = 0.1
+"""What a word outside the context of the question counts: it belongs to the answer, wherever that stands."""
+_PARTLY_SAID = 0.3
+"""What a date or time counts that is not fully said ("the 1st")."""
+_LEAST_EVIDENCE = 4.0
+"""Less than a named value tells that one of two scopes holds. Words that say less ("press") license no scope."""
+_EQUALS = ("is", "was", "are", "were", "called", "named")
+"""Words after which even a common word is a value ("where the destination is home")."""
+_MARGIN = 0.7
+"""Scopes with less than this share of the best one's evidence are not chosen."""
+_MOST_SCOPES = 6
+"""If more scopes than this are as good as the best one, the question does not tell them apart."""
+_MOST_ENTITY_TYPES = 2
+_LONGEST_VALUE = 8
+"""In words."""
+_RARE_IN = 20
+"""Rare is an act of arguing that one step in so many has; it is chosen where nothing else narrows the search, too."""
+_REMEMBERED = 16
+"""Of how many tenants and trajectories, those asked for last, the label space is kept."""
+
+_POINTING = frozenset(map(stem, ("of", "for", "about", "with", "regarding", "concerning", "on", "in", "during")))
+"""Stems of words that say, before the name of a scope, that it is where to look and not what was done."""
+_FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
+_NUMBER = stem("number")
+_QUANTITY = "quantity"
+_COUNTED = frozenset((_QUANTITY, "phone"))
+"""Kinds of numbers that are told apart from any number."""
+_TAKEN_FOR = {
+    **dict.fromkeys(NAMES, NAMES),
+    "place": NAMES | {"address"},
+    "date": frozenset(("date", "day")),
+}
+"""The classes under which a step may carry what is asked for, by its kind."""
+_COUNT = re.compile(rf"(?:\d{{1,2}}|an?|{'|'.join(COUNTS)}) ")
+"""How values begin that are so many of something ("2 stops")."""
+
+
+class LocalFilterSelector:
+    """Chooses labels by what a question and the label inventory share, without a model.
+
+    Scopes: by the scope's name; or by values that the question names and that stand in the scope, most of all, and by
+    its words. Scopes found so are likely and no more, and so is every label beside them (`weighed`).
+    Key entity types: the class of what is asked for. Event types: operations that the question names.
+    Entity and event types are licensed only beside a scope, for alone they would prefer any price to the words of the
+    question; except that a question for a list of things licenses their class.
+    """
+
+    def __init__(self) -> None:
+        self._spaces: dict[tuple[str, str | None, Moment | None], LabelSpace] = {}
+        self._lock = Lock()
+
+    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
+        """Return the labels that the question licenses; an empty filter if it licenses none."""
+        index = self._space(request)
+        with index.lock:
+            index.update(inventory)
+            return self._chosen(request, index, inventory=inventory)
+
+    def _chosen(self, request: SearchRequest, index: LabelSpace, *, inventory: LabelInventory) -> Selection:
+        question = read_question(request.query)
+        named = _named_scopes(question, index)
+        if question.context and not named:
+            return _likely(question, index)
+        # Who revises a choice seldom says what is chosen: inside the scope, the last decision is found by its words.
+        searched = bool(named) and not read_leanings(request).decision
+        lists = question.lists or (bool(named) and question.several)
+        entity_types = dict(_entity_types(question, index)) if searched or lists else _facts(question, index)
+        # An act tells much where it is rare, and inside of what is asked for: "evidence used against the pro side".
+        listed = lists and bool(entity_types)
+        event_types = {
+            name: reason
+            for name, reason in _event_types(question, index)
+            if searched
+            or (name in question.acts and (listed or inventory.event_types[name] * _RARE_IN <= inventory.steps))
+        }
+        if not (named or event_types or entity_types or question.subjects):
+            return _likely(question, index)
+        names = dict(_names_of_members(question, index, classes=entity_types)) if named and lists else {}
+        reasons = {name: f"the question names {said!r}" for name, said in named.items()}
+        chosen = _selection(reasons, event_types, names | entity_types)
+        remainder = _without(question.text, set(named.values())) if named else None
+        return chosen._replace(remainder=remainder, lists_names=bool(names))
+
+    def _space(self, request: SearchRequest) -> LabelSpace:
+        key = (request.tenant, request.trajectory, request.as_of)
+        with self._lock:
+            space = self._spaces.pop(key, None) or LabelSpace(counts=_counts)
+            self._spaces[key] = space
+            while len(self._spaces) > _REMEMBERED:
+                del self._spaces[next(iter(self._spaces))]
+            return space
+
+
+def _selection(
+    scopes: dict[str, str], event_types: dict[str, str], entity_types: dict[str, str], how: str = ""
+) -> Selection:
+    return Selection(
+        IntentFilter(scopes=tuple(scopes), event_types=tuple(event_types), entity_types=tuple(entity_types)),
+        tuple(
+            f"{how}{kind} {name!r}: {reason}"
+            for kind, chosen in (("scope", scopes), ("event type", event_types), ("entity type", entity_types))
+            for name, reason in chosen.items()
+        ),
+    )
+
+
+def _likely(question: Question, index: LabelSpace) -> Selection:
+    """The labels that a question hints at; none of them is sure, so that they are weighed."""
+    asked = dict(_entity_types(question, index))
+    certain = bool(asked) or not question.context
+    asked = dict(_likely_entity_types(question, index, certain=certain)) | asked
+    chosen = _selection(_scopes_hinted_at(question, index), dict(_event_types(question, index)), asked, how="likely ")
+    return chosen._replace(weighed=True)
+
+
+def _counts(name: str, known: EntityTypeSummary) -> bool:
+    """Whether most of the values of an entity type say how many of something there are."""
+    said = sum(_COUNT.match(value) is not None for value in known.values)
+    return (name == _QUANTITY or name not in NEUTRAL) and 2 * said > len(known.values)
+
+
+def _named_scopes(question: Question, index: LabelSpace) -> dict[str, str]:
+    """Scopes that the question calls by name: a unit ("day 1"), or what was taken up again ("... of the NAME")."""
+    said, called = question.said.split(), dict[int, str]()
+    for unit in map(" ".join, pairwise(said)):
+        called |= dict.fromkeys(index.by_unit.get(unit, ()), unit)
+    for start, word in enumerate(said, start=1):
+        for size in range(2, index.longest_name + 1) if word == "the" else ():
+            name = " ".join(said[start : start + size])
+            if name in index.by_name and _points_to(name, question.said):
+                called = dict.fromkeys(index.by_name[name], name) | called
+    return {index.names[number]: called[number] for number in index.in_order(called)}
+
+
+def _points_to(name: str, said: str) -> bool:
+    before, _, after = said.partition(f" the {name} ")
+    whole = not after or after.split(" ", 1)[0] in _FUNCTION_STEMS  # not "the NAME conference"
+    return whole and before.rsplit(" ", 1)[-1] in _POINTING
+
+
+def _without(text: str, names: set[str]) -> str:
+    """The text without names that a label stands for; similarity would find whoever says the name once more."""
+    left = [(word, stem(word)) for word in words(text)]
+    for name in names:
+        said = name.split()
+        size = len(said)
+        for start in range(len(left) - size, -1, -1):
+            if [folded for _, folded in left[start : start + size]] == said:
+                del left[start : start + size]
+    return " ".join(word for word, _ in left)
+
+
+def _scopes_hinted_at(question: Question, index: LabelSpace) -> dict[str, str]:
+    if len(index.names) < 2:
+        return {}
+    evidence: dict[int, float] = defaultdict(float)
+    clues: dict[int, list[str]] = defaultdict(list)
+
+    def add(clue: str, holders: set[int], weight: float) -> None:
+        told = weight * index.telling(holders)
+        for number in holders:
+            evidence[number] += told
+            clues[number].append(clue)
+
+    named: set[str] = set()
+    least, told = _LEAST_EVIDENCE, f" {' '.join(words(question.clues))} "
+    for phrase, holders in _values_in(question, index):
+        if any(f" {verb} {phrase} " in told for verb in _EQUALS):
+            least = 0.0
+        tells = phrase in question.names and 2 * len(holders) <= len(index.names)
+        add(phrase, holders, _NAME_WEIGHT if tells else 1.0)
+        named.update(map(stem, phrase.split()))
+    for moment, fully_said in question.moments.items():
+        add(moment, index.by_moment.get(moment, set()), _NAME_WEIGHT * (1.0 if fully_said else _PARTLY_SAID))
+    for term in sorted(question.clue_stems - named):
+        add(term, index.by_term.get(term, set()), 1.0)
+    for term in sorted(question.other_stems - question.clue_stems - named):
+        add(term, index.by_term.get(term, set()), _OTHER_WEIGHT)
+    best = max(evidence.values(), default=0.0)
+    chosen = index.in_order(n for n, weight in evidence.items() if weight >= _MARGIN * best)
+    if best <= 0 or best < least or len(chosen) > _MOST_SCOPES:
+        return {}
+    return {index.names[n]: "the question says " + ", ".join(map(repr, clues[n][:4])) for n in chosen}
+
+
+def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, set[int]]]:
+    """Values that the question names, longest first, each word once; with the scopes that hold them.
+
+    What looks like a name may be a part of a value; anything else has to be one.
+    """
+    taken = [False] * len(question.words)
+    for size in range(min(_LONGEST_VALUE, len(taken)), 0, -1):
+        for start in range(len(taken) - size + 1):
+            phrase = " ".join(question.words[start : start + size])
+            if any(taken[start : start + size]) or phrase in FUNCTION_WORDS:
+                continue
+            if phrase in question.names or phrase in index.values:
+                holders = index.holders(phrase)
+                if holders:
+                    taken[start : start + size] = [True] * size
+                    yield phrase, holders
+
+
+def _entity_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, str]]:
+    """The classes of what is asked for: by its name, its head, and the form of the question, in this order."""
+    asked = question.asked_stems
+    found: dict[str, tuple[int, str]] = {}
+    for name, said in index.entity_types.items():
+        if name == question.kind:
+            found[name] = (0, "what the question asks for is of this class")
+        elif question.kind in _COUNTED and said and said[-1] == _NUMBER:
+            continue
+        elif asked and said == asked:
+            found[name] = (0, "the question asks for it by name")
+        elif asked and said and said[-1] == asked[-1]:
+            found[name] = (1 if len(said) == 1 else 2, "it is the kind of thing the question asks for")
+        elif name in question.classes:
+            found[name] = (1, "the form of the question asks for it")
+        elif said and set(said) < set(asked):
+            found[name] = (2, "the question asks for something of its kind")
+    order = sorted(found, key=lambda name: (found[name][0], name))
+    for name in order[:_MOST_ENTITY_TYPES]:
+        yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]
+
+
+def _likely_entity_types(question: Question, index: LabelSpace, *, certain: bool) -> Iterator[tuple[str, str]]:
+    """Classes that what is asked for may have been taken for; a thing of no known class may be a name."""
+    likely = _TAKEN_FOR.get(question.kind, frozenset())
+    if question.kind == _QUANTITY:
+        likely = index.counted
+    elif not (question.kind or certain) and question.asked_stems:
+        likely = NAMES
+    for name in sorted(likely.intersection(index.entity_types)):
+        yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), "what the question asks for may be of this class"
+
+
+def _names_of_members(question: Question, index: LabelSpace, *, classes: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Classes of names, for a list of things of a class under which hardly a value is known: they go by their names."""
+    of_names = question.kind in ("", *NAMES) and NAMES.issuperset(question.classes)
+    things = bool(question.asked_stems) and not is_verb(question.asked_stems[-1])  # not "all changes"
+    if not of_names or not (things or question.asks_for_names) or not index.valued.isdisjoint(classes):
+        return
+    for name in sorted(NAMES.intersection(index.entity_types)):
+        yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), "what is listed goes by names"
+
+
+def _facts(question: Question, index: LabelSpace) -> dict[str, str]:
+    """The class of the one fact that the question asks of something it names; none if nobody named that."""
+    if not question.facts or not any(phrase in question.names for phrase, _ in _values_in(question, index)):
+        return {}
+    return {
+        index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name): "the question asks for this of what it names"
+        for name in sorted(question.facts)
+        if name in index.entity_types
+    }
+
+
+def _event_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, str]]:
+    """Operations that the question names, outside of what tells where to look."""
+    for name, said in index.event_types.items():
+        if said and said[0] in question.verbs:
+            yield name, "the question names the operation"
+        elif name in question.operations or name in question.acts:
+            yield name, "the question asks for what was done so"

@@ -1,0 +1,108 @@
+"""The choice of the filter F_q by a language model (§2.3), in one call for all kinds of labels, or in one a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import dspy
+
+from stitch.core import FilterSelector, IntentFilter, LabelInventory, SearchRequest, Selection
+from stitch.errors import ModelError
+from stitch.label.model.matching import clean_name_of, match_name
+from stitch.label.model.quoting import quote, shorten
+from stitch.lm import LanguageModel, Purpose
+from stitch.retrieve.question.local_filter import LocalFilterSelector
+from stitch.signatures import SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
+from stitch.signatures.programs import FilterProgram
+from stitch.text.words import stems
+
+SHOWN_SCOPES = 80
+"""How many scopes a prompt shows: those that share most words with the question, then the latest."""
+SHOWN_NAMES = 120
+
+_MOST_CHOSEN = 8
+_GIST_CHARS = 100
+
+
+class ModelFilterSelector:
+    """Lets a model choose labels for a question; only labels that the memory has are chosen.
+
+    If the model fails, the local choice is taken, and the reasons say so.
+
+    Args:
+        model: The model.
+        fallback: Chooses when the model cannot.
+        one_call: Ask for all kinds at once; otherwise once a kind, as in the paper.
+        program: The prompt of the one call, if it was compiled.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        fallback: FilterSelector | None = None,
+        one_call: bool = True,
+        program: FilterProgram | None = None,
+    ) -> None:
+        self.model = model
+        self._fallback = fallback or LocalFilterSelector()
+        each_kind = (SelectScopes, SelectFilterEvents, SelectFilterEntityTypes)
+        self._predictors = (
+            [(program or FilterProgram()).select_filter] if one_call else [dspy.Predict(prompt) for prompt in each_kind]
+        )
+
+    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
+        """Return the labels that the question licenses; an empty filter if it licenses none."""
+        if not inventory.steps:
+            return Selection(IntentFilter())
+        shown = _shown_scopes(request.query, inventory)
+        events = sorted(inventory.event_types, key=lambda name: (-inventory.event_types[name], name))
+        entities = sorted(inventory.entity_types, key=lambda name: (-inventory.entity_types[name].steps, name))
+        given: dict[str, Any] = {
+            "question": quote({"question": request.query}),
+            "known_scopes": "\n".join(shown.values()),
+            "known_event_types": events[:SHOWN_NAMES],
+            "known_entity_types": entities[:SHOWN_NAMES],
+        }
+        chosen: dict[str, Any] = {}
+        reasons: list[str] = []
+        try:
+            for predictor in self._predictors:
+                inputs = {name: value for name, value in given.items() if name in predictor.signature.input_fields}
+                prediction = self.model.run(
+                    predictor, purpose=Purpose("filter", request.trajectory or ""), **inputs
+                ).toDict()
+                reasons.append(clean_name_of(str(prediction.pop("why", ""))))
+                chosen.update(prediction)
+        except ModelError as error:
+            selection = self._fallback.select(request, inventory)
+            reason = f"chosen without the model: {error.message}"
+            return selection._replace(reasons=(reason, *selection.reasons))
+        return Selection(
+            IntentFilter(
+                scopes=_known(chosen["scopes"], [scope.name for scope in inventory.scopes]),
+                event_types=_known(chosen["event_types"], events),
+                entity_types=_known(chosen["entity_types"], entities),
+            ),
+            tuple(filter(None, reasons)),
+        )
+
+
+def _shown_scopes(question: str, inventory: LabelInventory) -> dict[str, str]:
+    """The scopes that a prompt shows, by name, each with its gist; the latest last."""
+    asked = set(stems(question))
+    ranked: dict[str, tuple[int, int]] = {}
+    lines: dict[str, str] = {}
+    for place, scope in enumerate(inventory.scopes):
+        said = set(stems(" ".join((scope.name, scope.summary, *scope.values)))) | set(scope.terms)
+        ranked[scope.name] = max(ranked.get(scope.name, (0, 0)), (len(asked & said), place))
+        gist = shorten(scope.summary, limit=_GIST_CHARS)
+        lines[scope.name] = f"{scope.name}: {gist}" if gist else scope.name
+    best = set(sorted(ranked, key=lambda name: ranked[name])[-SHOWN_SCOPES:])
+    return {name: line for name, line in lines.items() if name in best}
+
+
+def _known(values: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
+    matched = (match_name(clean_name_of(value), names) for value in values)
+    return tuple(dict.fromkeys(filter(None, matched)))[:_MOST_CHOSEN]

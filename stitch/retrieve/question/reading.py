@@ -1,0 +1,245 @@
+"""A question as the filter selection reads it: the context it names, and what it asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stitch.text.language import NounPhrase, content_stems, cue, is_verb, noun_phrases, singular
+from stitch.text.mentions import find_mentions
+from stitch.text.moments import find_moments
+from stitch.text.words import stem, words
+
+_ASKING = r"what|which|when|where|who|whom|whose|how|why"
+_MAX_READ_CHARS = 4_000
+
+_LEADING = re.compile(
+    r"\s*(?:in|for|during|at|on|from|within|about|regarding|concerning|as for)\s+"
+    r"(?=(?:the|this|that|these|those|our|one|[\w-]+['’]s)\b|(?-i:[A-Z])|\d)"
+    rf"(?P<body>[^?]*?),\s*(?=(?:{_ASKING}|did|do|does|was|were|is|are|can|could|has|have|had|will|would|list|name|tell"
+    r"|give)\b)",
+    re.IGNORECASE,
+)
+_TRAILING = re.compile(
+    r"(?<=[\s,])(?P<clause>(?:in|for|during|at|on|from|within|about|regarding|concerning)\s+"
+    r"(?:the|this|that|those|our|my|an?|one)\s+(?:[\w'’-]+\s+){1,4}?"
+    r"(?:where|whose|when|with|that|(?:in|for|with|of|to) which)\s[^?.!]+)(?:\?|$)",
+    re.IGNORECASE,
+)
+"""The same clause behind the question ("What was the fare in the request where the city is Oslo?")."""
+_ASKS_ITSELF = re.compile(rf"\s*(?:{_ASKING})\b", re.IGNORECASE)
+_ASKED = re.compile(rf"\b(?:{_ASKING})\b", re.IGNORECASE)
+_ASKS_FOR_A_THING = re.compile(
+    r"(?:how many|(?:what|which|whose)(?!\s+(?:did|do|does|has|have|had|would|will|can|could|should)\b))\b",
+    re.IGNORECASE,
+)
+_LISTS = re.compile(r"\s*(?:please\s+)?(?:list|enumerate|name)\s+(?:all|each|every|the)\b", re.IGNORECASE)
+_ASKS_FOR_ALL = re.compile(
+    r"[.?!]\s*(?:please\s+)?(?:list|enumerate|name)\s+(?:all|each|every|its|their|the (?:\w+ )?names)\b"
+    r"|\b(?:separated?|divided) by\b|\bseparate names\b|\[[^\]]+\][^\[]*\[",
+    re.IGNORECASE,
+)
+"""Ways to say, after the question, that its answer has many parts; a form with several gaps is one."""
+_ASKS_FOR_NAMES = re.compile(r"\bname(?:s|d)?\b|\[[^\]]+\][^\[]*\[", re.IGNORECASE)
+_CAPITALIZED = re.compile(r"(?<!\w)[A-Z\d][\w'’.-]*(?: [A-Z\d][\w'’.-]*)+")
+_NAME = r"(?P<name>(?-i:[A-Z])[\w'’&.-]*(?: (?:of |the |de |and |& )*(?-i:[A-Z\d])[\w'’&.-]*)*)"
+_FACTS = tuple(
+    (re.compile(form.replace("NAME", _NAME), re.IGNORECASE), kind)
+    for form, kind in (
+        (r"\b(?:what|which|whose)\b[^?]*\b(?:price|cost|fare|fee)\b[^?]*\b(?:of|for|at) (?:the )?NAME", "price"),
+        (r"\b(?:what|how much) (?:do|does|did|will|would) (?:the )?NAME cost\b", "price"),
+        (r"\bhow (?:much|expensive) (?:is|are|was|were) (?:the )?NAME(?=\W)", "price"),
+        (r"\b(?:what|which)\b[^?]*\b(?:rating|score)\b[^?]*\b(?:of|for|at) (?:the )?NAME", "rating"),
+        (r"\bhow (?:is|are|was|were) (?:the )?NAME rated\b", "rating"),
+        (r"\bwhat\b[^?]*\b(?:phone|telephone) number\b[^?]*\b(?:of|for|at) (?:the )?NAME", "phone"),
+        (r"\bwhat\b[^?]*\baddress\b[^?]*\b(?:of|for) (?:the )?NAME", "address"),
+    )
+)
+"""Ways to ask for one fact of a thing that is named, and the class of the fact; its values are known by their form."""
+
+_NAMES_OF_SEVERAL_WORDS = r"(?P<name>(?-i:[A-Z])[\w'’&.-]*(?: (?:of |the |de |and |& )*(?-i:[A-Z])[\w'’&.-]*)+)"
+_ASKS_OF_A_THING = tuple(
+    re.compile(form.replace("NAME", _NAMES_OF_SEVERAL_WORDS), re.IGNORECASE)
+    for form in (
+        r"\b(?:what|which)(?:['’]s| is| are| was| were) the (?:[\w-]+ ){1,3}(?:of|for|at) (?:the )?NAME",
+        r"\bhow [\w-]+ (?:is|are|was|were) (?:the )?NAME",
+    )
+)
+"""Ways to ask for any other fact of it; a name of one word may be that of a speaker."""
+
+_OPERATIONS = (
+    (cue("chosen|chose|choose|picked|selected|settled|decided|final|finally|finished|in the end|went with"), "decide"),
+    (cue("why|cause|caused|causes|reasons?"), "explain"),
+    (cue("suggested|suggestions?|proposed|proposals?|recommended|recommendations?|ideas?"), "propose"),
+    (cue("compared|comparison|differences?"), "compare"),
+    (cue("booked|reserved"), "book"),
+)
+"""Ways to ask for what was done, and the act they ask for."""
+
+_ACTS_OF_ARGUING = (
+    (cue("against|attack(?:s|ed|ing)?|criticiz(?:e|ed|ing)|rebut(?:s|ted)?|refuted?|objections?|opposed?"), "attack"),
+    (cue("defen(?:d|ds|ded|ding|[cs]e)|back(?:s|ed|ing)?(?: up)? (?:its|their|his|her|our|my|your)"), "defend"),
+    (cue("conced(?:e|es|ed|ing)|g[ai]ve(?:s|n)? up|giving up|admitted|withdr[ae]wn?|took back"), "concede"),
+    (cue("support(?:s|ed|ing)?|in favor of"), "support"),
+)
+"""Ways to ask who took which side; of a question that is about arguing, see `_ARGUING`."""
+_ARGUING = cue(
+    r"""arguments?|argued?|arguing|contentions?|claims?|claimed|debates?|debated|debating|evidence|objections?|opponents?
+    |rebuttals?|critics?|criticisms?|positions?|(?:\w+ )?sides?"""
+)
+
+_CLASSES_OF_FORM = tuple(
+    (re.compile(pattern, re.IGNORECASE), kinds)
+    for pattern, kinds in (
+        (r"(?:at )?what time\b", ("time",)),
+        (r"(?:what|which) day\b", ("date", "day")),
+        (r"when\b", ("date", "time", "day")),
+        (r"where\b", ("place", "address", "location")),
+        (r"(?:whom?|whose)\b", ("person", "name")),
+        (r"how much\b|.*\b(?:costs?|expensive|pay|paid|spend|spent)\b", ("price",)),
+        (r".*\b(?:rates?|rated|stars?|reviews?|reviewed)\b", ("rating",)),
+        (r".*\b(?:evidence|sources?|cites?|cited)\b", ("citation",)),
+        (r"how many\b", ("quantity", "number")),
+    )
+)
+"""Classes for which the form of a question asks, whatever its words."""
+
+_KINDS_OF_NOUNS = {
+    stem(noun): kind
+    for kind, nouns in (
+        (
+            "place",
+            "city town village country state region location place destination origin station airport stop venue",
+        ),
+        ("price", "price cost fare fee rent charge amount total bill"),
+        ("rating", "rating score review star"),
+        ("phone", "phone telephone"),
+        ("address", "address"),
+        ("date", "date"),
+        ("time", "time hour"),
+        ("quantity", "quantity count size"),
+        ("person", "person artist author actor director singer"),
+        ("organization", "company airline organization employer"),
+        ("name", "name title"),
+    )
+    for noun in nouns.split()
+}
+"""Which neutral class a thing belongs to by the noun it is asked for with."""
+
+_NUMBER = stem("number")
+NAMES = frozenset(("name", "organization", "person", "place"))
+"""Classes of names, of which one is often taken for another."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a question says, taken apart."""
+
+    text: str
+    words: tuple[str, ...]
+    said: str
+    """The stems of all its words, each between two blanks."""
+    names: frozenset[str]
+    """Values it names, by their form: folded, words joined by one blank."""
+    moments: dict[str, bool]
+    """See `find_moments`."""
+    context: str
+    """The clause that says where to look ("In the request where the city is Oslo"); empty if it has none."""
+    asked_beside_context: str
+    """What stands beside that clause; empty if there is none."""
+    clues: str
+    """Where it may say where to look: in that clause, or anywhere if it has none."""
+    clue_stems: frozenset[str]
+    asked_stems: tuple[str, ...]
+    """Stems of the thing it asks for ("fare" of "what was the fare per ticket"); none of "what did it cost"."""
+    other_stems: frozenset[str]
+    """Stems outside that clause."""
+    classes: tuple[str, ...]
+    """Classes of things for which its form asks."""
+    lists: bool
+    """Whether it asks for all things of a class ("List the sources ...", "Which ...? List every name.")."""
+    several: bool
+    """Whether the thing it asks for stands in the plural ("Which hotels ...?")."""
+    asks_for_names: bool
+    """Whether what it asks for is to be answered by names, or by filling the gaps of a form."""
+    operations: frozenset[str]
+    """Operations that it asks for in so many words."""
+    acts: frozenset[str]
+    """Acts of arguing that it asks for."""
+    verbs: frozenset[str]
+    """Stems of what was done: after "did", or in the past."""
+    kind: str
+    """The neutral class of the thing it asks for, by the noun; empty if the noun tells none."""
+    facts: frozenset[str]
+    """Classes of which it asks for the one value that belongs to something it names."""
+    subjects: frozenset[str]
+    """What it asks a fact of, known by its form or not: names, folded, words joined by one blank."""
+
+
+@lru_cache(maxsize=256)
+def read_question(text: str) -> Question:
+    """Take a question apart; of a very long one, its beginning."""
+    text = text[:_MAX_READ_CHARS]
+    leading = _LEADING.match(text)
+    context = leading.group().rstrip(" ,") if leading and not _ASKS_ITSELF.match(leading["body"]) else ""
+    rest = text[len(context) :]
+    if not context and (trailing := _TRAILING.search(text)):
+        context, rest = trailing["clause"], text[: trailing.start()].rstrip(" ,\t\n") + text[trailing.end("clause") :]
+    lists = _LISTS.match(rest)
+    asking = _ASKED.search(rest)
+    asked = f"the {rest[lists.end() :]}" if lists else rest[asking.start() :] if asking else rest
+    phrases = noun_phrases(asked) if lists or _ASKS_FOR_A_THING.match(asked) else []
+    asked_stems = tuple(stem(word) for word in phrases[0].text.split()) if phrases else ()
+    other_stems = frozenset(content_stems(rest))
+    told = [(match["name"], kind) for form, kind in _FACTS if (match := form.search(text))]
+    things = [match["name"] for form in _ASKS_OF_A_THING if (match := form.search(text))]
+    return Question(
+        text=text,
+        words=tuple(words(text)),
+        said=f" {' '.join(map(stem, words(text)))} ",
+        names=frozenset(
+            " ".join(words(name))
+            for name in (*(mention.value for mention in find_mentions(text)), *_CAPITALIZED.findall(text))
+        ),
+        moments=find_moments(text),
+        context=context,
+        asked_beside_context=rest if context else "",
+        clues=context or text,
+        clue_stems=frozenset(content_stems(context or text)),
+        asked_stems=asked_stems,
+        other_stems=other_stems,
+        classes=tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds)),
+        lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
+        several=bool(phrases) and not lists and _plural(asked, phrases[0]),
+        asks_for_names=_ASKS_FOR_NAMES.search(text) is not None,
+        operations=frozenset(act for way, act in _OPERATIONS if way.search(rest)),
+        acts=frozenset(act for way, act in _ACTS_OF_ARGUING if way.search(rest) and _ARGUING.search(rest)),
+        verbs=frozenset(map(stem, _done(rest))),
+        kind=_kind(asked_stems),
+        facts=frozenset(kind for _, kind in told),
+        subjects=frozenset(" ".join(words(name)) for name in [*(name for name, _ in told), *things]),
+    )
+
+
+def _done(text: str) -> Iterator[str]:
+    """The verbs of a question: "report" of "What did the tests report?", "decided"; not "the last report"."""
+    did = False
+    for word in words(text):
+        if word.endswith("ed") or (did and is_verb(word, base=True)):
+            yield word
+        did = did or word in ("did", "do", "does")
+
+
+def _plural(asked: str, thing: NounPhrase) -> bool:
+    marked = asked.startswith("(s)", thing.start + len(thing.text))
+    return not asked.lower().startswith("how many") and (marked or singular(thing.head) != thing.head)
+
+
+def _kind(asked: tuple[str, ...]) -> str:
+    if not asked:
+        return ""
+    if asked[-1] == _NUMBER:  # of something that is counted, or by which somebody is called
+        return next((kind for word in asked if (kind := _KINDS_OF_NOUNS.get(word)) == "phone"), "quantity")
+    return _KINDS_OF_NOUNS.get(asked[-1], "")

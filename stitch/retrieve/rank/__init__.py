@@ -1,0 +1,1 @@
+"""How hits are scored and ordered."""

@@ -1,0 +1,1 @@
+"""Language without a model: words, sentences, names, values, dates and times."""

@@ -1,0 +1,515 @@
+"""Values named in a step, each with a neutral class: *price* with "$76.22", *day* with "day 1".
+
+Classes come from the shape of a value and from the words around it; what the value is said to be ("the fare is $66")
+is found by `slots`. Keys of tool calls and of JSON results name their own values.
+
+More than 400 lines because the patterns of the classes,
+which are data, stand beside the code that reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+from pydantic import JsonValue
+
+from stitch.core.snippets import EntityMention
+from stitch.core.steps import Step
+from stitch.text.language import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, listed, plain, singular
+
+MAX_MENTIONS = 48
+"""How many values of one step are kept."""
+MAX_VALUE_CHARS = 80
+
+_MONTHS = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?"
+)
+_MONTHS_BEGIN = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_DAYS = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a dozen"
+_ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
+_YEAR = r"(?:,? (?:19|20)\d\d)?"
+_CAP = r"[A-Z\u00c0-\u00de][\w&'’-]*"
+_AUTHORS = rf"{_CAP}(?: (?:and|&) {_CAP}| et al\.?)?,?"
+_CURRENCY = "dollars?|bucks?|euros?|pounds?|cents?|credits?|usd|eur|gbp|yen|yuan|rupees?"
+_EXTENSIONS = (
+    "py|js|ts|tsx|jsx|java|go|rs|rb|php|cpp|cc|hpp|cs|sh|sql|html?|css|json|ya?ml|toml|ini|cfg|conf|lock|log|md|txt|csv"
+    "|tsv|pdf|docx?|xlsx?|ipynb|xml|png|jpe?g|zip|gz|tar|deb|rpm|exe|so|db"
+)
+_STREET = (
+    "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Way|Court|Ct|Place|Pl|Square|Sq|Highway|Hwy|Parkway|Pkwy"
+    "|Mall|Plaza|Terrace|Circle|Crescent|Alley|Loop|Row|Quay|Trail|Promenade|Esplanade|Freeway|Expressway|Turnpike"
+)
+_JOINS = "of|of the|de|la|del|du|van|von|the|and|&|at|for|on|in"
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    ("url", r"(?i:https?://|www\.)[^\s<>\"')\]]+"),
+    ("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    ("citation", rf"{_AUTHORS} \((?:19|20)\d\d[a-z]?\)|\({_AUTHORS} (?:19|20)\d\d[a-z]?\)"),
+    (
+        "error",
+        (
+            r"\b[A-Z]\w*(?:Error|Exception|Warning|Failure)\b|\b(?i:error|exit) (?:code|status) \d+|\bHTTP [45]\d\d\b"
+            r"|\bE[A-Z]{4,10}\b"
+        ),
+    ),
+    (
+        "file",
+        (
+            r"(?:(?<=[\s`'\"(=:])|^)(?:~?/|\.{1,2}/)[\w.+-]+(?:/[\w.+-]+)*/?"
+            rf"|\b[\w-]+(?:/[\w.-]+)*\.(?:{_EXTENSIONS})\b(?!\()"
+        ),
+    ),
+    ("function", r"\b[A-Za-z_][\w.]*\w\(\)|\b[a-z]+(?:_[a-z\d]+)+\b"),
+    ("function", r"\b[a-z]+(?:[A-Z][a-z\d]+)+\b"),
+    (
+        "price",
+        (
+            r"(?:[$€£¥]|(?:USD|EUR|GBP) ?)\d[\d,]*(?:\.\d+)?(?: ?(?i:k|m|million|billion))?\b"
+            rf"|\b\d[\d,]*(?:\.\d+)? ?(?i:{_CURRENCY})\b"
+        ),
+    ),
+    (
+        "rating",
+        (
+            r"(?i)(?<![\w.])\d(?:\.\d)? ?(?:/ ?(?:5|10)\b|out of (?:5|10|five|ten)\b|-? ?stars?\b)"
+            r"(?: ?(?:rating|rated))?|\b(?:rat(?:ed|ing)(?: of| is| at)?|scored?) \d(?:\.\d+)?\b"
+        ),
+    ),
+    ("day", rf"(?i)\bday (?:\d{{1,3}}|{_COUNTS})\b"),
+    (
+        "identifier",
+        (
+            r"#\d+\b|\b(?=[A-Z\d-]*\d)(?=[A-Z\d-]*[A-Z])[A-Z\d]{2,}(?:-[A-Z\d]+)*\b|\b(?=[a-f]*\d)[a-f\d]{7,40}\b"
+            r"|\b[a-z][a-z-]*\d+(?:\.\d+)+[\w.-]*\w"
+            r"|\b(?i:id|number|no\.|order|ticket|issue|pr|case|ref(?:erence)?) ?#? ?\d{2,}\b"
+        ),
+    ),
+    ("address", rf"\b\d{{1,5}} (?:(?:{_CAP}|{_ORDINAL}) ){{1,4}}(?:#\s?\d+|(?:{_STREET})\b)\.?"),
+    (
+        "date",
+        (
+            r"(?i)\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
+            rf"|\b{_ORDINAL}(?: of)? (?:{_MONTHS})\b{_YEAR}"
+            rf"|\b(?:{_MONTHS})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}"
+            rf"|\b\d{{1,2}} (?:{_MONTHS})\b{_YEAR}|\b(?:{_MONTHS}) (?:19|20)\d\d\b"
+            rf"|\b{_ORDINAL}(?: of (?:this|next) month)?\b(?! \w+ (?:street|avenue|ave|st)\b)"
+        ),
+    ),
+    (
+        "day",
+        (
+            rf"(?i)\b(?:(?:this|next|last|coming) )?{_DAYS}s?\b|\b(?:the day after tomorrow|today|tomorrow|tonight"
+            r"|yesterday|this weekend|next week)\b"
+        ),
+    ),
+    (
+        "time",
+        (
+            r"(?i)\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b\.?)?|\b\d{1,2} ?[ap]\.?m\b\.?|\b\d{1,2} o'?clock\b"
+            r"|\b(?:half past|quarter (?:past|to)) \w+|\b(?:noon|midnight|morning|afternoon|evening)\b"
+        ),
+    ),
+    ("phone", r"\+?\(?\d{2,4}\)?[ -]\d{3}[ -]\d{3,5}\b|\b\d{10,12}\b"),
+    ("percentage", r"\b\d+(?:\.\d+)? ?(?:%|percent\b)"),
+    ("quantity", rf"(?i)\b(?:\d+(?:,\d+)*(?:\.\d+)?|{_COUNTS})[ -](?:more |other |direct )?(?P<unit>[a-z]{{2,14}})\b"),
+    ("name", rf"\b{_CAP}(?:(?: (?:{_JOINS})(?= [A-Z]))? (?!I\b){_CAP})*"),
+    ("number", r"\b\d[\d,]*(?:\.\d+)?\b"),
+)
+_DIGIT = "a digit"
+_SIGNS: Mapping[str, tuple[str, ...]] = {
+    "url": ("://", "www."),
+    "email": ("@",),
+    "citation": ("(1", "(2", " 19", " 20"),
+    "error": ("error", "exception", "warning", "failure", "exit", "http", "e"),
+    "file": ("/", "."),
+    "function": ("()", "_"),
+    "price": (_DIGIT,),
+    "rating": (_DIGIT,),
+    "day": ("day", "tomorrow", "tonight", "week"),
+    "date": (_DIGIT,),
+    "time": (_DIGIT, "noon", "midnight", "morning", "evening", "half past", "quarter"),
+    "phone": (_DIGIT,),
+    "percentage": (_DIGIT,),
+    "identifier": (_DIGIT,),
+    "address": (_DIGIT,),
+    "quantity": (
+        _DIGIT,
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
+    "number": (_DIGIT,),
+}
+"""What a text must hold for a class to be looked for; names are looked for always."""
+
+_TRACES: Mapping[str, re.Pattern[str]] = {
+    "price": re.compile("[$]|usd|eur|gbp|dollar|buck|pound|cent|credit|yen|yuan|rupee"),
+    "rating": re.compile("/|out of|star|rated|rating|score"),
+    "date": re.compile(
+        rf"\d(?:st|nd|rd|th|[/.]\d|\d-\d| (?:{_MONTHS_BEGIN}))|(?:{_MONTHS_BEGIN})[a-z]*\.? (?:the )?\d"
+    ),
+    "time": re.compile(r"\d(?::\d| ?[ap]\.?m| o'?c)|half past|quarter|noon|midnight|morning|evening"),
+    "identifier": re.compile(
+        r"\d(?:(?<=[a-z#-]\d)|(?<=no\.\d)|(?<=[# ] \d)|(?<=(?:id|er|o\.|et|ue|pr|se|ef|ce) \d)|(?=[a-z-]|\d{6}))"
+    ),
+    "phone": re.compile(r"\d{3}[ -]\d{3}|\d{10}"),
+    "percentage": re.compile("%|percent"),
+    "file": re.compile(r"/|\.[a-z]"),
+}
+"""What stands in lower case in every match of a pattern, and takes less time to look for; for ASCII texts alone."""
+
+PLACE_SUFFIX = listed(
+    """airport avenue bay beach bridge city county court district garden gardens hall harbor hill hills island lake
+    lane market mountain museum park plaza port quarter river road square station street terminal tower town valley
+    village"""
+)
+ORGANIZATION_SUFFIX = listed(
+    """agency airlines airways association bank bar bistro cafe center centre clinic club college committee company
+    corp corporation council dining diner foundation grill group hospital hotel house inc inn institute kitchen lab
+    labs llc lodge ltd office pub resort restaurant salon school services shop spa store studio theatre theater
+    university"""
+)
+_PLACE_BEFORE = re.compile(
+    r"\b(?:in|to|from|near|around|at|leaving|visit|visiting|reach|toward|towards)\s(?:the\s)?$", re.I
+)
+_PERSON_BEFORE = re.compile(
+    r"\b(?:mr|mrs|ms|dr|prof|sir|i am|i'm|my name is|name is|this is|called|by|with|directed by|starring|friend|brother"
+    r"|sister|wife|husband|boss|doctor)\.?\s$",
+    re.IGNORECASE,
+)
+_POINTS_AT = re.compile(r"\b(?:th(?:at|is|e)|which|each|every|another|other|any|some|no) $", re.IGNORECASE)
+"""Before "one": "that one sounds great" counts nothing, nor does "a cheaper one sounds great"."""
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“]|\s-)\s*$")
+_CALENDAR = re.compile(rf"(?:{_MONTHS}|{_DAYS}s?)$", re.I)
+
+_SLOT = re.compile(
+    r"\b(?:(?:the|your|my|its|their|his|her|our|an?|what|which) )?"
+    r"(?P<slot>[a-z][a-z-]+(?: (?:of |for )?[a-z][a-z-]+){0,2}) "
+    r"(?:is|are|was|were|will be|would be|of|should be|to be|=|:) (?:about |around |only |approximately )?$",
+    re.IGNORECASE,
+)
+_SLOT_AFTER = re.compile(
+    r"\.? (?:is|are|was|were|will be|would be) (?:the|your|my|its|their|his|her|our) "
+    r"(?P<slot>[a-z][a-z-]+(?: [a-z][a-z-]+){0,3})"
+)
+_HAVE_CLASS = ("name", "person", "place", "organization", "quantity")
+"""Of these, "is the ..." says what is special about them rather than what they are."""
+_SLOT_ENDS = ("is ", "are ", "was ", "were ", "be ", "of ", "= ", ": ", "about ", "around ", "only ", "approximately ")
+
+
+_WAYS = tuple(
+    (kind, re.compile(pattern), _SIGNS.get(kind, ()), _DIGIT in _SIGNS.get(kind, ()), _TRACES.get(kind))
+    for kind, pattern in _PATTERNS
+)
+"""Each class with its pattern, its signs, whether a digit is one, and its trace."""
+
+
+class FoundMention(NamedTuple):
+    """A value with its class and place in the text."""
+
+    entity_type: str
+    value: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=8)
+def find_mentions(text: str) -> tuple[FoundMention, ...]:
+    """The values named in a text, by place; where two patterns meet, the more telling one has it."""
+    text = text[:MAX_READ_CHARS]
+    taken = bytearray(len(text))
+    found: list[FoundMention] = []
+    lowered = plain(text)
+    holds, is_ascii = lowered.__contains__, text.isascii()
+    has_digit = any(map(holds, "0123456789"))
+    for kind, pattern, signs, by_digit, trace in _WAYS:
+        if signs and not (by_digit and has_digit) and not any(map(holds, signs)):
+            continue
+        if trace is not None and is_ascii and trace.search(lowered) is None:
+            continue
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if any(taken[start:end]):
+                continue
+            mention = _accept(text, kind, match)
+            if mention is None:
+                continue
+            taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
+            found.append(mention)
+            if len(found) >= MAX_MENTIONS:
+                break
+    found.sort(key=lambda mention: mention.start)
+    return tuple(found[:MAX_MENTIONS])
+
+
+def _accept(text: str, kind: str, match: re.Match[str]) -> FoundMention | None:
+    start = match.start()
+    value = match.group()
+    if kind == "name":
+        return _name(text, start, value)
+    if kind == "quantity":
+        unit = match["unit"].lower()
+        if unit in FUNCTION_WORDS or (is_verb(unit, base=True) and not unit.endswith("s")):
+            return None
+        if value[:4].lower() == "one " and (
+            (unit.endswith("ed") and is_verb(unit))
+            or singular(unit) != unit
+            or _POINTS_AT.search(text, max(0, start - 12), start)
+        ):
+            return None
+    value = value.strip(" \t\n.,")
+    return FoundMention(kind, value, start, start + len(value)) if value else None
+
+
+def _name(text: str, start: int, value: str) -> FoundMention | None:
+    # The first word of a sentence is capitalized anyway: it belongs to a name only if it is no common word.
+    parts = value.split(" ")
+    first = parts[0]
+    before = text[max(0, start - 24) : start]
+    opens = bool(_SENTENCE_START.search(before))
+    while parts and (parts[0].lower().replace("’", "'") in FUNCTION_WORDS or (opens and is_verb(parts[0].lower()))):
+        start += len(parts[0]) + 1
+        parts = parts[1:]
+        opens = False
+        while parts and parts[0] and parts[0][0].islower():
+            start += len(parts[0]) + 1
+            parts = parts[1:]
+    if not parts or (opens and len(parts) == 1 and not text[start + len(first) :].startswith(("'s", "’s"))):
+        return None
+    value = " ".join(parts).removesuffix("'s").removesuffix("’s").strip("'’-& ")
+    if len(value) < 2 or _CALENDAR.fullmatch(value):
+        return None
+    last = parts[-1].lower().removesuffix("'s")
+    if last in PLACE_SUFFIX:
+        kind = "place"
+    elif last in ORGANIZATION_SUFFIX:
+        kind = "organization"
+    elif _PERSON_BEFORE.search(before):
+        kind = "person"
+    elif _PLACE_BEFORE.search(before):
+        kind = "place"
+    else:
+        kind = "name"
+    return FoundMention(kind, value, start, start + len(value))
+
+
+_MEASURES = {
+    unit: kind
+    for kind, units in (
+        ("duration", "second sec ms millisecond minute min hour hr night week month year"),
+        ("size", "byte kb mb gb tb kilobyte megabyte gigabyte terabyte"),
+        ("weight", "kg kilogram gram lb ounce ton"),
+        ("distance", "km kilometer kilometre meter metre cm mm mile inch foot feet yard"),
+    )
+    for unit in units.split()
+}
+"""Units of measure, and the class of what is measured in them."""
+_NO_CLASS = listed(
+    """idea thing way lot bit kind type sort option choice question one other first second third last next
+    best cheapest cheaper earliest earlier latest later highest lowest closest nearest longest shortest fastest"""
+)
+_COUNTED = {"person": "people", "men": "man", "women": "woman", "children": "child"}
+"""What is counted has one class however many there are; a `person` has a name."""
+
+
+class Slot(NamedTuple):
+    """A phrase that says what a value is: "number of stops" with "2"."""
+
+    name: str
+    value: str
+
+
+def slots(text: str, found: Sequence[FoundMention]) -> list[Slot]:
+    """Values of `found` that the text gives a name to: "the fare is $66", "$66 is the fare", "2 stops"."""
+    named: list[Slot] = []
+    for mention in found:
+        if mention.entity_type == "quantity":
+            unit = singular(re.split(r"[ -]", mention.value)[-1].lower())
+            if not unit.endswith("ed"):
+                named.append(Slot(_MEASURES.get(unit) or counted(unit), mention.value))
+        before = text[max(0, mention.start - 48) : mention.start]
+        may_end = not before.isascii() or before.endswith("\n") or before.lower().endswith(_SLOT_ENDS)
+        match = _SLOT.search(before) if may_end else None
+        if match and (name := slot_name(match["slot"])):
+            named.append(Slot(name, mention.value))
+        after = None if mention.entity_type in _HAVE_CLASS else _SLOT_AFTER.match(text, mention.end)
+        if after and (name := slot_name(_noun(after["slot"]))):
+            named.append(Slot(name, mention.value))
+    return named
+
+
+def counted(unit: str) -> str:
+    """The class of things that are counted, from their singular: "people" of one person, too."""
+    return _COUNTED.get(unit, unit)
+
+
+def _noun(phrase: str) -> str:
+    """The words of a phrase before what is said of it: "number of stops" of "number of stops you asked"."""
+    kept: list[str] = []
+    for word in phrase.lower().split():
+        after_of = kept[-1:] == ["of"]
+        if word in FUNCTION_WORDS and not (word == "of" and kept and not after_of):
+            break
+        if kept and not after_of and is_verb(word) and not word.endswith(("ing", "er", "ion")):
+            break
+        kept.append(word)
+    return " ".join(kept)
+
+
+def slot_name(phrase: str) -> str:
+    """A phrase as the name of a class: singular head, no empty words at either end; empty if nothing is left."""
+    parts = phrase.lower().split()
+    while parts and (parts[-1] in FUNCTION_WORDS or parts[-1] in _NO_CLASS):
+        parts.pop()
+    while parts and (parts[0] in FUNCTION_WORDS or parts[0] in _NO_CLASS or (len(parts) > 1 and is_verb(parts[0]))):
+        parts.pop(0)
+    if not parts or any(part in FUNCTION_WORDS and part not in {"of", "for"} for part in parts):
+        return ""
+    parts[-1] = singular(parts[-1])
+    return " ".join(parts)
+
+
+def value_keys(kind: str, value: str) -> tuple[str, ...]:
+    """The forms under which a value is compared: folded, and written in one way, so that "8:30 am" equals "08:30".
+
+    Times become "08:30", dates "03-08" and "8th", prices their number.
+    """
+    folded = value.lower().strip()
+    if kind in ("time", "date", "price"):
+        return tuple(dict.fromkeys((folded, *_CANONICAL[kind](folded))))
+    return (folded,)
+
+
+def _times(folded: str) -> Iterator[str]:
+    match = _CLOCK_TIME.match(folded)
+    if match:
+        hour = int(match[1]) % 12 + 12 * (match[3] == "p") if match[3] else int(match[1])
+        yield f"{hour:02d}:{match[2] or '00'}"
+
+
+def _dates(folded: str) -> Iterator[str]:
+    if iso := _ISO_DATE.match(folded):
+        yield from (f"{iso[1]}-{iso[2]}", _ordinal(int(iso[2])))
+        return
+    month, day = _MONTH_NAME.search(folded), _DAY_NUMBER.search(folded)
+    if day:
+        if month:
+            yield f"{_MONTH_STARTS.index(month[1]) + 1:02d}-{int(day[1]):02d}"
+        yield _ordinal(int(day[1]))
+
+
+def _prices(folded: str) -> Iterator[str]:
+    if number := _AMOUNT.search(folded):
+        yield number.group().replace(",", "").removesuffix(".00")
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+_CANONICAL: Mapping[str, Callable[[str], Iterator[str]]] = {"time": _times, "date": _dates, "price": _prices}
+_CLOCK_TIME = re.compile(r"(\d{1,2})(?::(\d\d))?(?::\d\d)? ?(?:([ap])\.?m)?\b")
+_ISO_DATE = re.compile(r"\d{4}-(\d\d)-(\d\d)$")
+_MONTH_STARTS = _MONTHS_BEGIN.split("|")
+_MONTH_NAME = re.compile(rf"\b({_MONTHS_BEGIN})")
+_DAY_NUMBER = re.compile(r"\b([12]?\d|3[01])(?:st|nd|rd|th)?\b")
+_AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+class NamedCall(NamedTuple):
+    """A tool call, however the step expresses it."""
+
+    name: str
+    arguments: tuple[tuple[str, str], ...]
+    """Argument names in words ("departure city") with their values as text."""
+
+
+class StructuredContent(NamedTuple):
+    """What a step says in data and not in words."""
+
+    calls: tuple[NamedCall, ...] = ()
+    results: tuple[tuple[str, str], ...] = ()
+    """Keys in words with their values as text."""
+    tool: str | None = None
+    """The tool that answers."""
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """All keys with their values."""
+        return (*(pair for call in self.calls for pair in call.arguments), *self.results)
+
+
+_NOTHING = StructuredContent()
+_CALL_NAMES = ("api", "tool", "function", "name", "action", "command", "tool_name", "function_name")
+_CALL_ARGUMENTS = ("arguments", "args", "parameters", "params", "constraints", "input", "kwargs")
+_MAX_PAIRS = 64
+_MAX_JSON_CHARS = 200_000
+
+
+def structured(step: Step) -> StructuredContent:
+    """The tool calls and result keys of a step: from its fields, or from content that is one JSON value."""
+    calls = [NamedCall(in_words(call.name), tuple(_pairs(call.arguments))) for call in step.tool_calls]
+    tool = in_words(step.tool_name) if step.tool_name else None
+    content = step.content.strip()
+    if not content or content[0] not in "{[" or content[-1] not in "}]" or len(content) > _MAX_JSON_CHARS:
+        return StructuredContent(tuple(calls), (), tool) if calls or tool else _NOTHING
+    try:
+        data: Any = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return StructuredContent(tuple(calls), (), tool) if calls or tool else _NOTHING
+    if isinstance(data, dict):
+        lowered = {key.lower(): key for key in data}
+        name = next((data[lowered[key]] for key in _CALL_NAMES if key in lowered), None)
+        arguments = next((data[lowered[key]] for key in _CALL_ARGUMENTS if key in lowered), None)
+        if isinstance(name, str) and isinstance(arguments, dict | list):
+            calls.append(NamedCall(in_words(name), tuple(_pairs(arguments))))
+            return StructuredContent(tuple(calls), (), tool)
+    return StructuredContent(tuple(calls), tuple(_pairs(data)), tool)
+
+
+def _pairs(data: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
+    waiting: list[tuple[str, Any]] = [("", data)]
+    count = 0
+    while waiting and count < _MAX_PAIRS:
+        key, value = waiting.pop(0)
+        if isinstance(value, Mapping):
+            waiting.extend((in_words(str(inner)), item) for inner, item in list(value.items())[:_MAX_PAIRS])
+        elif isinstance(value, list):
+            waiting.extend((key, item) for item in value[:_MAX_PAIRS])
+        elif key:
+            count += 1
+            yield key, "" if value is None else str(value).strip("\"' ")[:MAX_VALUE_CHARS]
+
+
+_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_\-./:\s]+")
+
+
+def in_words(name: str) -> str:
+    """An identifier as words: "DepartureCity", "departure_city" and "departure-city" give "departure city"."""
+    return " ".join(part.lower() for part in _HUMP.split(name) if part)[:MAX_VALUE_CHARS]
+
+
+def find_entity_mentions(step: Step) -> tuple[EntityMention, ...]:
+    """The values of a step with their classes, each once; keys of calls and results are the classes of their values."""
+    data = structured(step)
+    pairs = [(key, value) for key, value in data.pairs if value]
+    if not data.results and not (data.calls and step.content.lstrip().startswith(("{", "["))):
+        pairs += [(mention.entity_type, mention.value) for mention in find_mentions(step.content)]
+    return tuple(EntityMention(entity_type=key, value=value[:MAX_VALUE_CHARS]) for key, value in dict.fromkeys(pairs))[
+        :MAX_MENTIONS
+    ]
