@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from stitch.errors import StepRejectedError
-from stitch.sources.fields import BROKEN, GOLD_FIELDS, Row, is_message, oldest_first, system_of
+from stitch.sources.fields import BROKEN, Row, is_message, oldest_first, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.model_calls import is_system
 from stitch.sources.parts import arguments_of, text_of
@@ -67,12 +67,8 @@ def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
 
 
 def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
-    """What a record says beside the steps in `fields`, without gold."""
-    return {
-        key: value
-        for key, value in record.items()
-        if key not in fields and key not in GOLD_FIELDS and value is not None
-    }
+    """What a record says beside the steps in `fields`."""
+    return {key: value for key, value in record.items() if key not in fields and value is not None}
 
 
 def first_knowing(about: Mapping[str, Any], rows: Iterable[Row]) -> Reading:

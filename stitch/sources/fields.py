@@ -9,12 +9,6 @@ from typing import Any
 
 from stitch.sources.parts import has_parts, kind_of
 
-GOLD_FIELDS = frozenset(
-    {"gold", "evidence", "answer", "has_answer", "rewrite", "ground_truth", "groundtruth", "is_correct"}
-    | {"is_corrected", "mistake_agent", "mistake_step", "mistake_reason", "mistake_type"}
-)
-"""What benchmarks know of a step and a memory must not: dropped at the door."""
-
 ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
     "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
     "humanmessage": "user", "systemmessage": "system", "toolmessage": "tool", "functionmessage": "tool",
@@ -101,19 +95,19 @@ def system_of(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
 
 
 def unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a message without gold and nulls; of one inside an envelope, with those of the envelope."""
+    """The fields of a message without nulls; of one inside an envelope, with those of the envelope."""
     if "Role" in message:
         message = _decapitalized(message)
     if isinstance(kind := message.get("message_type"), str) and "type" not in message and "role" not in message:
         message = {**message, "type": kind.removesuffix("_message")}
-    fields = {key: value for key, value in message.items() if value is not None and key not in GOLD_FIELDS}
+    fields = {key: value for key, value in message.items() if value is not None}
     if role_in(fields) is not None:
         return fields
     for name in ("message", "data", "kwargs"):
         inner = fields.get(name)
         if not isinstance(inner, Mapping):
             continue
-        kept = {key: value for key, value in inner.items() if value is not None and key not in GOLD_FIELDS}
+        kept = {key: value for key, value in inner.items() if value is not None}
         outer = {key: value for key, value in fields.items() if key != name}
         if name == "kwargs" and isinstance(outer.get("id"), list) and outer["id"]:
             kept.setdefault("role", str(outer.pop("id")[-1]))

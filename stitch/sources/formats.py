@@ -139,7 +139,7 @@ _TASKS = ("task", "question", "instruction", "goal", "intent", "query", "confirm
 _CAME_ID = re.compile(r"^(?P<trajectory>.+)-turn-\d+$")
 _CAME_STAMP = re.compile(r"\s*-{3,4}\s?TIMESTAMP:\s*(?P<stamp>\S+(?: \S+)*?)\s*$")
 _STAMP_CHARS = 300
-_CAME_GOLD = ("partition", "action", "action_object", "timestamp_mapping")
+_CAME_FIELDS = ("partition", "action", "action_object", "timestamp_mapping")
 
 
 def _stamp_of(content: str) -> re.Match[str] | None:
@@ -151,7 +151,7 @@ def _is_came_turn(record: Any) -> bool:
     return (
         with_fields("role", id=str, content=str)(record)
         and bool(_CAME_ID.match(record["id"]))
-        and (any(name in record for name in _CAME_GOLD) or bool(_stamp_of(record["content"])))
+        and (any(name in record for name in _CAME_FIELDS) or bool(_stamp_of(record["content"])))
     )
 
 
@@ -165,7 +165,7 @@ def _open_hands(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 
 
 def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    turn = {key: value for key, value in record.items() if key not in _CAME_GOLD}
+    turn = dict(record)
     if stamp := _stamp_of(turn["content"]):
         turn["content"] = turn["content"][: stamp.start()]
         turn["timestamp"] = stamp["stamp"]
@@ -209,6 +209,8 @@ def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     named = next((str(record[name]) for name in (*_IDS, "custom_id") if record.get(name) is not None), None)
     messages = dated(record, messages_of(record))
     about = beside(record)
+    if messages and isinstance(messages[-1], Mapping) and messages[-1].get("content") == about.get("answer"):
+        about.pop("answer", None)  # it is what was replied
     for row in agents.conversation(about, messages, reading.messages, field="messages"):
         yield named, row
 

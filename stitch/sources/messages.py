@@ -82,8 +82,8 @@ class MessageReader:
 
     Content may be a text, null, or a list of parts; tool calls and results may stand in fields or in parts. A message
     that holds tool results becomes one step a result, in the order in which it tells them. The reader remembers the
-    names of called tools, because a result often names only the id of the call. Gold fields are dropped; whatever else
-    a message has becomes metadata. One that has no words, but parts, says what these parts are.
+    names of called tools, because a result often names only the id of the call. Whatever else a message has
+    becomes metadata. One that has no words, but parts, says what these parts are.
     """
 
     def __init__(self) -> None:

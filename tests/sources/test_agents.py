@@ -10,7 +10,6 @@ import pytest
 
 from stitch.core import Rejection, SourcedStep, clean_text
 from stitch.sources import FORMATS, FileSource
-from stitch.sources.fields import GOLD_FIELDS
 
 DATA = Path(os.environ.get("STITCH_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 LOGS = sorted((DATA / "agent_trajectories").glob("*/*")) if (DATA / "agent_trajectories").is_dir() else []
@@ -153,11 +152,12 @@ def test_the_agent_data_protocol_is_read(tmp_path):
     assert items[3].step.tool_calls[0].arguments == {"code": "1+1"}
 
 
-def test_who_and_when_logs_name_their_speakers_and_lose_their_gold(tmp_path):
+def test_who_and_when_logs_name_their_speakers(tmp_path):
     items = read(tmp_path, {"question": "q", "ground_truth": "secret", "mistake_step": "5", "history": [
         {"content": "hello", "role": "assistant", "name": "Expert"}]})  # fmt: skip
     assert brief(items) == [("Expert", "hello", (), None)]
-    assert items[0].step.metadata == {"role": "assistant", "trajectory": {"question": "q"}}
+    about = {"question": "q", "ground_truth": "secret", "mistake_step": "5"}
+    assert items[0].step.metadata == {"role": "assistant", "trajectory": about}
 
 
 def test_inter_code_and_bfcl_and_browsing_are_read(tmp_path):
@@ -280,7 +280,7 @@ def texts_in(value):
     elif isinstance(value, dict):
         for key, inner in value.items():
             # "type" tells parts apart: what it says is in the form of the step.
-            if key not in GOLD_FIELDS and key != "type":
+            if key != "type":
                 yield from texts_in(inner)
     elif isinstance(value, list):
         for inner in value:
