@@ -1,12 +1,14 @@
 # Everything runs in a virtual environment of its own, .venv, made on first use and kept while pyproject.toml is unchanged.
+# `make demo` installs what running needs; everything else adds the tools for development.
 PYTHON ?= python3
 BIN := .venv/bin
+RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs tests
 
 .PHONY: demo test test-neural test-long check format mirror clean
 
-demo: $(STAMP)
+demo: $(RUNNING)
 	@$(BIN)/stitch demo
 
 test: $(STAMP)
@@ -38,16 +40,26 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-# With uv if it is there (faster), with pip if not.
-$(STAMP): pyproject.toml requirements.lock
-	@if command -v uv >/dev/null 2>&1; then \
-	  { [ -x $(BIN)/python ] || uv venv --quiet --python $(PYTHON) .venv; } && \
-	  uv pip install --quiet --python $(BIN)/python -c requirements.lock -e '.[dev]'; \
-	else \
-	  { [ -x $(BIN)/pip ] || $(PYTHON) -m venv .venv; } && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'; \
-	fi
+$(RUNNING): pyproject.toml requirements.lock
+	@echo "Installing stitch and what it needs to run into .venv: a minute or two, 400 MB." >&2
+	@$(call install,.)
 	@touch $@
+
+$(STAMP): pyproject.toml requirements.lock
+	@echo "Installing stitch with the tools for its development into .venv: three minutes or so, 860 MB." >&2
+	@$(call install,.[dev])
+	@touch $(RUNNING) $@
+
+# With uv if it is there (faster), with pip if not.
+define install
+if command -v uv >/dev/null 2>&1; then \
+  { [ -x $(BIN)/python ] || uv venv --quiet --python $(PYTHON) .venv; } && \
+  uv pip install --quiet --python $(BIN)/python -c requirements.lock -e '$(1)'; \
+else \
+  { [ -x $(BIN)/pip ] || $(PYTHON) -m venv .venv; } && \
+  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '$(1)'; \
+fi
+endef
 
 # Type checkers and import linters read files, not pyproject.toml: show them the packages as they are installed.
 mirror:

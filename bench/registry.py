@@ -19,7 +19,7 @@ from stitch.bench.memories import MemoryMethod, SharedMemory, TargetSelector
 from stitch.bench.methods import Method
 
 from stitch.core import DensityCount, LabelKind
-from stitch.errors import InputError
+from stitch.errors import InputError, require_extra
 
 DEFAULT_METHODS = ("stitch", "stitch-unlabeled", "bm25", "dense", "hybrid")
 GOLD_METHOD = "stitch-gold"
@@ -83,6 +83,8 @@ METHODS: dict[str, Callable[[Bench], Method]] = {
     "oracle": lambda bench: methods.Oracle({q.id: q.evidence for q in bench.data.questions}, contexts=bench.contexts),
 }
 """How each method is made."""
+_BY_WORDS = frozenset({"bm25", "hybrid"})
+"""The methods that the library bm25s is needed for."""
 
 
 def method_names(text: str | None) -> tuple[str, ...]:
@@ -90,11 +92,12 @@ def method_names(text: str | None) -> tuple[str, ...]:
 
     Raises:
         InputError: A name is not known, or named twice.
+        SettingsError: A method needs an extra that is not installed.
     """
     if text is None:
-        return DEFAULT_METHODS
+        text = ",".join(DEFAULT_METHODS)
     if text.strip() == "all":
-        return tuple(METHODS)
+        text = ",".join(METHODS)
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in METHODS:
@@ -103,6 +106,9 @@ def method_names(text: str | None) -> tuple[str, ...]:
         raise InputError(f"method {repeated[0]!r} is named twice", hint="name each method once")
     if not names:
         raise InputError("no method is named", hint=f"one of {', '.join(METHODS)}")
+    for name in names:
+        if name in _BY_WORDS:
+            require_extra("bench", package="bm25s", needed_by=f"the method {name!r}")
     return tuple(names)
 
 

@@ -18,6 +18,7 @@ from stitch.bench.scoring import grouped
 from stitch.bench.suites.retrieval import ingest
 
 from stitch.core import LabelKind
+from stitch.errors import require_extra
 
 QUESTIONS_SHOWN = 100
 _STEPS_SHOWN = 10
@@ -272,6 +273,7 @@ def command(runs: tuple[Path, ...], out: Path, questions: int) -> None:
       stitch bench retrieval --data locomo --methods all --out runs/locomo
       stitch bench report runs/locomo --out locomo.html
     """
+    require_extra("bench", package="matplotlib", needed_by="`stitch bench report`")
     html = render(read_runs(runs), questions=questions)
     out.write_text(html, encoding="utf-8")
     click.echo(f"stitch: {out} ({len(html) // 1024} KB)", err=True)

@@ -23,7 +23,10 @@ Every error says in one line what happened and where; `hint` names the next comm
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import ClassVar
 
 _NAMES_SHOWN = 5
@@ -129,6 +132,39 @@ def no_trajectory(name: str, known: Sequence[str]) -> InputError:
     """
     there = f"there are {some_of(known)}; `stitch show` draws them" if known else "nothing is stored for the tenant yet"
     return InputError(f"no trajectory {name!r} in this memory", hint=there)
+
+
+def install_command(requirement: str) -> str:
+    """The command that installs something into the environment of this interpreter, as a hint names it.
+
+    Of `stitch-memory[EXTRA]`, pip and uv read the extra from the distribution that is installed, be it a checkout or a
+    wheel: what is not on an index can be completed all the same.
+
+    Args:
+        requirement: What to install; several, with a space between them.
+    """
+    pip = [sys.executable, "-m", "pip", "install"]
+    if find_spec("pip") is None:  # an environment that uv made
+        pip = ["uv", "pip", "install", "--python", sys.executable]
+    return shlex.join(pip) + "".join(f' "{part}"' for part in requirement.split())
+
+
+def require_extra(extra: str, *, package: str, needed_by: str) -> None:
+    """Check that a package of an extra is installed, before the work begins that needs it.
+
+    Args:
+        extra: The extra of `stitch-memory` that brings the package.
+        package: The name under which it is imported.
+        needed_by: What needs it, as the message says it.
+
+    Raises:
+        SettingsError: It is not installed; the hint is the command that installs the extra.
+    """
+    if find_spec(package) is None:
+        raise SettingsError(
+            f"{needed_by} needs the package {package!r} of the extra {extra!r}",
+            hint=install_command(f"stitch-memory[{extra}]"),
+        )
 
 
 def some_of(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from stitch.bench.data.codec import METADATA, find_encoded
 
-from stitch.errors import InputError
+from stitch.errors import InputError, install_command
 
 REPOSITORY = "Seattleyrz/CAME-Bench"
 _PATTERN = "encoded_benchmark_codec/*"
@@ -48,5 +48,5 @@ def _from_hub() -> Fetch:
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        raise InputError("the client of the hub is not installed", hint="pip install huggingface-hub") from error
+        raise InputError("the client of the hub is not installed", hint=install_command("huggingface-hub")) from error
     return snapshot_download

@@ -17,6 +17,7 @@ from stitch.bench.figures import DIGITS, print_json, print_table
 from stitch.bench.metrics.bleu import corpus_bleu
 
 from stitch.core import Step
+from stitch.errors import require_extra
 
 Rewriter = Callable[[Sequence[Step], str], str]
 """From what was said before and an utterance to the utterance out of context."""
@@ -64,6 +65,7 @@ def command(data: Path, limit: int | None, as_json: bool) -> None:
     """
     from stitch.label.local.references import rewrite_utterance
 
+    require_extra("bench", package="sacrebleu", needed_by="`stitch bench rewrites`")
     loaded = load_rewrites(data)
     if limit is not None:
         loaded = RewriteSet(loaded.name, loaded.pairs[:limit], loaded.digest)

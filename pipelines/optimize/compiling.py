@@ -12,7 +12,7 @@ from stitch.pipelines.optimize.students import Metric, Student, judge, prompt_to
 from stitch.pipelines.optimize.tasks import Lesson, Task
 
 from stitch import __version__
-from stitch.errors import StitchError
+from stitch.errors import StitchError, require_extra
 from stitch.label.model.compiled import CompiledProgram, Provenance, Scores, put_into, state_of
 from stitch.lm import LanguageModel, Purpose
 
@@ -57,7 +57,10 @@ def compile_program(
     Raises:
         ModelUnavailableError: The provider is down.
         BudgetSpentError: The budget is spent.
+        SettingsError: The optimizer needs an extra that is not installed.
     """
+    if optimizer == "mipro":  # said before the first call is paid for
+        require_extra("optimize", package="optuna", needed_by="the optimizer 'mipro'")
     bugs: list[Exception] = []
 
     def run(program: Any, lesson: Lesson) -> Any:

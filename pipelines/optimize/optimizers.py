@@ -9,13 +9,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from stitch.pipelines.optimize.students import Metric, Student, as_example, judge
 from stitch.pipelines.optimize.tasks import Lesson
-
-from stitch.errors import SettingsError
 
 SETS_OF_DEMOS = 3
 """How many sets of examples are tried."""
@@ -79,8 +76,6 @@ def bootstrap(student: Student, lessons: Sequence[Lesson], setting: Setting) -> 
 
 def mipro(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
     """Let the model propose instructions, and search for the best pair of instruction and examples."""
-    if find_spec("optuna") is None:
-        raise SettingsError("the optimizer 'mipro' needs the package 'optuna'", hint="pip install optuna")
     from dspy.teleprompt import MIPROv2
 
     usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).score

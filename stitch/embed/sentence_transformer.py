@@ -9,13 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.errors import EmbedderError
+from stitch.errors import EmbedderError, install_command
 from stitch.text.words import words
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
-
-INSTALL = 'pip install "stitch-memory[sentence-transformers]"'
 
 
 class SentenceTransformerEmbedder:
@@ -84,7 +82,10 @@ class SentenceTransformerEmbedder:
                 try:
                     from sentence_transformers import SentenceTransformer
                 except ImportError as error:
-                    raise EmbedderError("the library sentence-transformers is not installed", hint=INSTALL) from error
+                    raise EmbedderError(
+                        "the library sentence-transformers is not installed",
+                        hint=install_command("stitch-memory[sentence-transformers]"),
+                    ) from error
                 try:
                     self._model = SentenceTransformer(self._source, device=self._device, local_files_only=True)
                 except (OSError, RuntimeError, ValueError) as error:

@@ -374,7 +374,7 @@ class Journal:
         if version > SCHEMA_VERSION:
             raise StoreMismatchError(
                 f"journal {str(self.path)!r} has schema version {version}, this library reads {SCHEMA_VERSION}",
-                hint="pip install --upgrade stitch-memory",
+                hint="open it with the version of stitch-memory that wrote it, or a later one",
             )
         if _one(db, "PRAGMA application_id") != _APPLICATION_ID and _one(db, "SELECT count(*) FROM sqlite_master"):
             raise JournalError(f"journal {str(self.path)!r} cannot be used: it is not a journal", hint="check the path")

@@ -119,7 +119,7 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
     if version > SCHEMA_VERSION:
         raise StoreMismatchError(
             f"the backup {str(folder)!r} has schema version {version}, this library reads {SCHEMA_VERSION}",
-            hint="pip install --upgrade stitch-memory",
+            hint="open it with the version of stitch-memory that wrote it, or a later one",
         )
     paths = []
     for name, described in files.items():

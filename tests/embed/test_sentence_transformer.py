@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stitch.embed import SentenceTransformerEmbedder
-from stitch.errors import EmbedderError
+from stitch.errors import EmbedderError, install_command
 from stitch.testing.contracts.embedder import EmbedderContract
 from stitch.testing.embedding import SentenceTransformersLibrary
 
@@ -83,7 +83,7 @@ def test_without_the_library_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(EmbedderError, match="not installed") as raised:
         SentenceTransformerEmbedder("some/model").embed(["a room"])
-    assert raised.value.hint == 'pip install "stitch-memory[sentence-transformers]"'
+    assert raised.value.hint == install_command("stitch-memory[sentence-transformers]")
 
 
 def test_a_model_that_is_not_there_is_named_with_the_command_that_fetches_it(monkeypatch):
