@@ -233,16 +233,17 @@ def opener(
             ingestor=ingestor,
             store=store,
             embedder=embedder,
-            intent=IntentRetriever(
-                store=store,
-                selector=selector or LocalFilterSelector(),
-                embedder=embedder,
-                lexical=lexical,
-                inventories=ingestor.inventory,
-                counter=PieceCounter(),
-                count=count,
-            ),
-            retrievers={},
+            retrievers=[
+                IntentRetriever(
+                    store=store,
+                    selector=selector or LocalFilterSelector(),
+                    embedder=embedder,
+                    lexical=lexical,
+                    inventories=ingestor.inventory,
+                    counter=PieceCounter(),
+                    count=count,
+                )
+            ],
             defaults=SearchDefaults(),
             observer=Observers([]),
             resources=resources,

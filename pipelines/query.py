@@ -23,7 +23,7 @@ from stitch.core import MemorySnippet, RetrievalResult, ScoredSnippet, matched_b
 @click.option("--trajectory", metavar="ID", help="Search this trajectory only.")
 @click.option("-k", type=click.IntRange(min=1), help="How many steps to return.  [default: 40]")
 @click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="Tokens of context.  [default: 4096]")
-@click.option("--retriever", type=click.Choice(["intent", "dense", "lexical", "hybrid"]), help="[default: intent]")
+@click.option("--retriever", metavar="NAME", help="Which retriever answers.  [default: intent]")
 @click.option("--filter", type=click.Choice(["local", "model"]), help="Who chooses the labels.  [default: local]")
 @model_options
 @click.option("--program", "filter_program", metavar="FILE", help="A prompt compiled by `stitch optimize filter`.")

@@ -36,8 +36,8 @@ class Settings(BaseSettings):
     """Who chooses the labels that a question licenses."""
     filter_by_kind: bool = False
     """Let a model choose in one call a kind of label, as in the paper, instead of in one call."""
-    retriever: Literal["intent", "dense", "lexical", "hybrid"] = "intent"
-    """How to search: by labels first, or by one or both similarities alone."""
+    retriever: str = "intent"
+    """How to search: `intent` by labels and similarity; `dense`, `lexical` or `hybrid` by similarity alone."""
     k: Annotated[int, Field(ge=1, le=10_000)] = 40
     """How many steps a search returns."""
     budget_tokens: Annotated[int, Field(ge=1)] = 4096

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from stitch.lifecycle.handover import Handover
     from stitch.lifecycle.relabel import Relabeled
     from stitch.observe.recalls import Recall, RecallLog
-    from stitch.retrieve import IntentRetriever, WhyNot
+    from stitch.retrieve import ExplainsRanks, WhyNot
     from stitch.why import Why
 
 
@@ -94,8 +94,7 @@ class Memory(Keeping):
         ingestor: Ingestor,
         store: SnippetStore,
         embedder: Embedder,
-        retrievers: Mapping[str, Retriever],
-        intent: IntentRetriever,
+        retrievers: Sequence[Retriever],
         defaults: SearchDefaults,
         observer: Observer,
         resources: ExitStack,
@@ -109,9 +108,9 @@ class Memory(Keeping):
         self._ingestor = ingestor
         self._store = store
         self._embedder = embedder
-        self._retrievers = {intent.mode: intent, **retrievers}
-        self._intent = intent
+        self._retrievers = {retriever.mode: retriever for retriever in retrievers}
         self._defaults = defaults
+        self._retriever(defaults.retriever)
         self._observer = observer
         self._recalls = recalls
         self._resources = resources
@@ -203,7 +202,7 @@ class Memory(Keeping):
             asked_at: When the question is asked; "last week" is read against it.
             intent_filter: Labels to use instead of those the question licenses.
             weighed: Whether those labels are only likely: then they are weighed beside similarity, and decide nothing.
-            retriever: `intent`, `dense`, `lexical` or `hybrid`; what the settings say by default.
+            retriever: Which one answers; what the settings say by default.
             min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
             as_of: Answer as the memory would have then, merges of labels included: Unix seconds, a time as ISO 8601
@@ -244,6 +243,7 @@ class Memory(Keeping):
 
         Raises:
             InputError: There is no such step.
+            SettingsError: The retriever of the settings cannot explain its ranking.
         """
         request = self._request(
             query=query,
@@ -251,7 +251,7 @@ class Memory(Keeping):
             k=self._defaults.k if k is None else k,
             intent_filter=intent_filter,
         )
-        return self._intent.why_not(request, step=step)
+        return self._explaining().why_not(request, step=step)
 
     def why(self, query: str, *, step: str, trajectory: str, k: int | None = None, **options: Any) -> Why:
         """Say why a step comes back for a question, or why it does not: labels, rank, trust, state and budget.
@@ -265,15 +265,16 @@ class Memory(Keeping):
 
         Raises:
             InputError: The memory knows no such step; it was never accepted, or erased.
+            SettingsError: The retriever of the settings cannot explain its ranking.
         """
         from stitch.why import explain
 
         options["as_of"] = self._moment(options.get("as_of"), trajectory)
         chosen = self._defaults.k if k is None else k
         request = self._request(query=query, k=chosen, budget_tokens=self._defaults.budget_tokens, **options)
-        intent = cast("IntentRetriever", self._retriever(self._intent.mode, request.as_of))
+        retriever = self._explaining(request.as_of)
         with charged_to(self.tenant):
-            return explain(self._ingestor.journal, intent, request, step=step, trajectory=trajectory)
+            return explain(self._ingestor.journal, retriever, request, step=step, trajectory=trajectory)
 
     def recalls(self) -> list[Recall]:
         """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
@@ -304,6 +305,18 @@ class Memory(Keeping):
         from stitch.lifecycle.as_of import in_the_past
 
         return in_the_past(retriever, ingestor=self._ingestor, moment=moment)
+
+    def _explaining(self, moment: Moment | None = None) -> ExplainsRanks:
+        from stitch.retrieve import ExplainsRanks
+
+        retriever = self._retriever(None, moment)
+        if isinstance(retriever, ExplainsRanks):
+            return retriever
+        explaining = [name for name, own in self._retrievers.items() if isinstance(own, ExplainsRanks)]
+        raise SettingsError(
+            f"retriever {retriever.mode!r} cannot explain its ranking",
+            hint=f"set retriever to one of {', '.join(explaining)}",
+        )
 
     def add_each(
         self, steps: Sequence[Step], *, trajectory: str, wait: bool = True

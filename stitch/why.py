@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from stitch.core import Label
     from stitch.journal import Entry, Journal
-    from stitch.retrieve import IntentRetriever, WhyNot
+    from stitch.retrieve import ExplainsRanks, WhyNot
 
 
 class Why(NamedTuple):
@@ -39,7 +39,7 @@ class Why(NamedTuple):
         return "\n".join(self.sentences)
 
 
-def explain(journal: Journal, retriever: IntentRetriever, request: SearchRequest, *, step: str, trajectory: str) -> Why:
+def explain(journal: Journal, retriever: ExplainsRanks, request: SearchRequest, *, step: str, trajectory: str) -> Why:
     """Answer a question, and say why a step is among the hits or not.
 
     Args:

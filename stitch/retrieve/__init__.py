@@ -5,10 +5,10 @@ from __future__ import annotations
 from stitch.retrieve.context.budget import Context, PieceCounter, TokenCounter, fit_context
 from stitch.retrieve.intent import IntentRetriever, Inventories
 from stitch.retrieve.question.local_filter import LocalFilterSelector
-from stitch.retrieve.rank.explain import FilterChange, WhyNot
+from stitch.retrieve.rank.explain import ExplainsRanks, FilterChange, WhyNot
 from stitch.retrieve.similar import DenseRetriever, HybridRetriever, LexicalRetriever
 
 __all__ = [
-    "Context", "DenseRetriever", "FilterChange", "HybridRetriever", "IntentRetriever", "Inventories",
+    "Context", "DenseRetriever", "ExplainsRanks", "FilterChange", "HybridRetriever", "IntentRetriever", "Inventories",
     "LexicalRetriever", "LocalFilterSelector", "PieceCounter", "TokenCounter", "WhyNot", "fit_context",
 ]  # fmt: skip

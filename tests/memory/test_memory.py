@@ -100,6 +100,20 @@ def test_every_retriever_answers_and_an_unknown_one_is_named(memory):
     assert "intent" in error.value.hint
 
 
+def test_a_retriever_that_explains_no_ranks_says_which_one_does(tmp_path):
+    with open_memory(tmp_path / "m", retriever="hybrid") as memory:
+        memory.add_many(STEPS, trajectory="trip-1")
+        with pytest.raises(SettingsError, match="'hybrid' cannot explain its ranking") as error:
+            memory.why("price", step="0", trajectory="trip-1")
+    assert error.value.hint == "set retriever to one of intent"
+
+
+def test_a_retriever_of_the_settings_that_is_not_there_is_named_when_the_memory_opens(tmp_path):
+    with pytest.raises(SettingsError, match="no retriever 'magic'") as error:
+        open_memory(tmp_path / "m", retriever="magic")
+    assert error.value.hint == "one of intent, dense, lexical, hybrid"
+
+
 def test_wrong_search_arguments_are_named(memory):
     with pytest.raises(InputError, match="'k'"):
         memory.search("x", k=0)

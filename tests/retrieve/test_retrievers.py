@@ -29,7 +29,16 @@ from stitch.retrieve import (
     PieceCounter,
 )
 from stitch.retrieve.intent import informativeness
-from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, QUERY, RECORDS, RetrieverContract, record, snippet
+from stitch.testing.contracts.retriever import (
+    EMBEDDER,
+    LEXICAL,
+    QUERY,
+    RECORDS,
+    DensityContract,
+    RetrieverContract,
+    record,
+    snippet,
+)
 from stitch.testing.storing import ListStore
 
 COUNTER = PieceCounter()
@@ -80,7 +89,7 @@ def intent_retriever(
     )
 
 
-class TestIntentRetriever(RetrieverContract):
+class TestIntentRetriever(RetrieverContract, DensityContract):
     @pytest.fixture
     def retriever(self) -> Retriever:
         return intent_retriever()

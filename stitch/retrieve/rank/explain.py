@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import (
     DensityCount,
     Label,
     LabelVocabulary,
+    Retriever,
     ScoredSnippet,
+    SearchRequest,
     density,
     ranking_key,
 )
@@ -69,6 +71,24 @@ class WhyNot(NamedTuple):
             yield f"A filter {' and '.join(parts)} would admit it."
         elif self.lost_by:
             yield f"No change of up to {_MOST_CHANGES} labels would admit it."
+
+
+@runtime_checkable
+class ExplainsRanks(Retriever, Protocol):
+    """A retriever that can say of any step where it stands for a question, and why."""
+
+    def why_not(self, request: SearchRequest, *, step: str, trajectory: str | None = None) -> WhyNot:
+        """Say where a step stands for a question, and what kept it from standing higher.
+
+        Args:
+            request: The question.
+            step: The id of the step.
+            trajectory: The step's trajectory; by default that of the request.
+
+        Raises:
+            InputError: There is no such step among those that the request searches.
+        """
+        ...
 
 
 def explain_rank(

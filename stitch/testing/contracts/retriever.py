@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stitch.core import ContextualIntent, MemorySnippet, Retriever, SearchRequest, SnippetRecord
+from stitch.core import ContextualIntent, IntentFilter, MemorySnippet, Retriever, SearchRequest, SnippetRecord
 from stitch.embed.hashing import HashingEmbedder
 from stitch.embed.lexical import LexicalEncoder
 
@@ -80,11 +80,6 @@ class RetrieverContract:
         assert len(two) == 2
         assert more[:2] == two
 
-    def test_hits_are_ranked_by_density_then_similarity(self, retriever: Retriever) -> None:
-        hits = retriever.search(SearchRequest(query=QUERY, tenant="a", k=99)).hits
-        keys = [(-hit.density, -hit.similarity) for hit in hits]
-        assert keys == sorted(keys)
-
     @pytest.mark.parametrize("budget_tokens", [1, 20, 60, 4096])
     def test_the_context_keeps_to_its_budget_and_to_the_hits(self, retriever: Retriever, budget_tokens: int) -> None:
         result = retriever.search(SearchRequest(query=QUERY, tenant="a", budget_tokens=budget_tokens))
@@ -94,3 +89,21 @@ class RetrieverContract:
 
     def test_a_question_without_words_is_answered(self, retriever: Retriever) -> None:
         assert len(retriever.search(SearchRequest(query="?!", tenant="a", k=3)).hits) == 3
+
+
+class DensityContract:
+    """For retrievers that rank by label density (§2.3): inherit beside `RetrieverContract`."""
+
+    def test_hits_are_ranked_by_density_then_similarity(self, retriever: Retriever) -> None:
+        chosen = IntentFilter(scopes=("day 1 itinerary",), entity_types=("price",))
+        request = SearchRequest(query=QUERY, tenant="a", k=99, intent_filter=chosen)
+        hits = retriever.search(request).hits
+        keys = [(-hit.density, -hit.similarity) for hit in hits]
+        assert keys == sorted(keys)
+        assert [hit.density for hit in hits] == [2.0, 2.0, 1.0, 1.0, 1.0, 1.0]
+        assert all(hit.density == len(hit.matched) for hit in hits)
+
+    def test_what_carries_no_label_stays_below_and_is_not_dropped(self, retriever: Retriever) -> None:
+        chosen = IntentFilter(entity_types=("name",))
+        hits = retriever.search(SearchRequest(query=QUERY, tenant="a", k=99, intent_filter=chosen)).hits
+        assert [hit.density for hit in hits] == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
