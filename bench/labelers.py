@@ -27,7 +27,7 @@ def labeler_named(name: str) -> Labeler:
     Raises:
         SettingsError: It is not known, or needs a model and settings name none.
     """
-    from stitch.assemble import labeler_for
+    from stitch.parts import labeler_for
 
     return labeler_for(labels=name)
 

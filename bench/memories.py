@@ -78,7 +78,7 @@ class SharedMemory:
         memory.flush()  # a model may still wait for more steps before it labels
         self.seconds = time.perf_counter() - started
         self.steps = sum(len(trajectory.steps) for trajectory in trajectories)
-        from stitch.assemble import LEDGER_FILE
+        from stitch.lifecycle.folder import LEDGER_FILE
 
         self.spent = sum_up(read_ledger(Path(folder) / LEDGER_FILE))
         self._memory, self._holds = memory, names
@@ -217,7 +217,8 @@ def opener(
         from stitch.embed import LexicalEncoder, StaticEmbedder
         from stitch.ingest import Ingestor
         from stitch.journal import Journal
-        from stitch.memory import Memory, SearchDefaults
+        from stitch.lm import Ledger
+        from stitch.memory import Memory, MemoryParts, SearchDefaults
         from stitch.observe import Observers
         from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
         from stitch.store import EdgeStore
@@ -228,27 +229,25 @@ def opener(
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical)
         resources = ExitStack()
         resources.callback(ingestor.close)
-        return Memory(
-            tenant=TENANT,
-            ingestor=ingestor,
+        intent = IntentRetriever(
             store=store,
+            selector=selector or LocalFilterSelector(),
             embedder=embedder,
-            retrievers=[
-                IntentRetriever(
-                    store=store,
-                    selector=selector or LocalFilterSelector(),
-                    embedder=embedder,
-                    lexical=lexical,
-                    inventories=ingestor.inventory,
-                    counter=PieceCounter(),
-                    count=count,
-                )
-            ],
+            lexical=lexical,
+            inventories=ingestor.inventory,
+            counter=PieceCounter(),
+            count=count,
+        )
+        parts = MemoryParts(
+            folder=folder,
+            ingestor=ingestor,
+            retrievers={intent.mode: intent},
             defaults=SearchDefaults(),
             observer=Observers([]),
+            ledger=Ledger(),
             resources=resources,
-            folder=folder,
         )
+        return Memory(parts, tenant=TENANT)
 
     return open_in
 

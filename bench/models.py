@@ -11,10 +11,10 @@ from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.judging import Verdict
 from stitch.bench.metrics.scores import Unscored
 
-from stitch.assemble import model_for
 from stitch.config import load_settings
 from stitch.errors import BudgetSpentError, ModelError
 from stitch.lm import Charge, LanguageModel, Ledger, Purpose
+from stitch.parts import model_for
 
 if TYPE_CHECKING:
     from stitch.signatures.programs import AnswerProgram

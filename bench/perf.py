@@ -241,7 +241,7 @@ def _measure_erasing(memory: str, steps: int, seed: int) -> dict[str, float]:
         one = Selector(trajectory=after, step="0")
         for name, chosen in (("erase", Selector(accepted_before=before)), ("erase_one", one)):
             began, began_cpu = time.perf_counter(), time.process_time()
-            erased = opened.erase(chosen)
+            erased = opened.lifecycle.erase(chosen)
             figures[f"{name}_s"] = time.perf_counter() - began
             figures[f"{name}_cpu_s"] = time.process_time() - began_cpu
             figures[f"{name}_steps"] = float(erased.steps)

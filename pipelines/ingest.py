@@ -320,8 +320,8 @@ def estimate(
     items: Iterable[SourcedStep | Rejection], *, config: str | None = None, **settings: Any
 ) -> LabelingEstimate:
     """Say what labeling will cost by the settings; nothing is stored and no model is called."""
-    from stitch.assemble import labeler_for
     from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.parts import labeler_for
 
     labeler = labeler_for(config=config, **settings)
     trajectories: dict[str, list[Step]] = {}

@@ -52,12 +52,12 @@ def export_command(*, form: Any, out: str | None, as_json: bool, **settings: Any
     Example:
       stitch label export --memory trip.memory --model ann --out requests.jsonl
     """
-    from stitch.assemble import offline_labeler
     from stitch.label.model.batches import write_window
+    from stitch.parts import offline_labeler
 
     labeler = offline_labeler(**_of_labeler(settings))
     with opened_memory(**_of_memory(settings)) as memory, _written(out) as file:
-        handover = memory.handover(labeler)
+        handover = memory.lifecycle.handover(labeler)
         windows = steps = 0
         for window in handover.windows():
             file.write(write_window(window, form=form) + b"\n")
@@ -86,11 +86,11 @@ def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json
     Example:
       stitch label import replies.jsonl --memory trip.memory --model ann
     """
-    from stitch.assemble import offline_labeler
+    from stitch.parts import offline_labeler
 
     labeler = offline_labeler(**_of_labeler(settings))
     with opened_memory(**_of_memory(settings)) as memory:
-        handover = memory.handover(labeler)
+        handover = memory.lifecycle.handover(labeler)
         done = handover.take_in(_lines(files))
         waiting = handover.waiting()[1]
     for rejection in done.rejections:

@@ -23,7 +23,7 @@ def command(as_json: bool, **settings: Any) -> None:
       stitch relabel --memory trip.memory --labels model --model openai/gpt-5-mini --budget-tokens 200000
     """
     with opened_memory(**settings) as memory:
-        done = memory.relabel()
+        done = memory.lifecycle.relabel()
         spent = memory.ledger.total()
     if as_json:
         print_json(

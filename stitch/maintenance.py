@@ -1,6 +1,6 @@
 """What is done to a whole memory, for all tenants, from its own process or from another: copies, and memories of them.
 
-Not for who holds one tenant's memory: that one has `Memory.backup` and `Memory.export`.
+Not for who holds one tenant's memory: that one has `Lifecycle.backup` and `Lifecycle.export`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stitch.assemble import (
+from stitch import parts
+from stitch.config import Settings
+from stitch.errors import InputError, StoreError, StoreLockedError
+from stitch.lifecycle.folder import (
     JOURNAL_FILE,
-    OWNER_FILE,
     UNFINISHED_FILE,
-    folder_for,
+    building_note,
+    check_there,
+    folder_of,
     is_url,
-    reindex_memory,
+    owner_note,
     restoring_in,
-    store_in,
 )
-from stitch.config import Settings, load_settings
-from stitch.errors import InputError, SettingsError, StoreError, StoreLockedError
 
 if TYPE_CHECKING:
     from stitch.journal import Journal
@@ -42,6 +43,68 @@ class Restored(NamedTuple):
     snippets: int
     disagreements: int
     """How many things do not agree in the new memory; `stitch verify` names them."""
+
+
+class Reindexed(NamedTuple):
+    """What a store built anew holds."""
+
+    snippets: int
+    written: int
+    """How many were not there from an earlier run that was interrupted."""
+    embedder: str
+
+
+def reindex_memory(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Reindexed:
+    """Build the store of a memory anew from its journal, for all tenants, also with another embedder than before.
+
+    In a folder, the new store is built beside the old one and takes its place when it is complete; until then the
+    memory opens as before. An interrupted run is taken up where it was. On a server, what is missing is put into the
+    collection that the settings name; one that was empty cannot be opened as the memory's before it holds everything.
+
+    Args:
+        memory: A folder, or the URL of a Qdrant server.
+        config: A YAML file of settings.
+        settings: Any other of `stitch.config.Settings` by name.
+
+    Raises:
+        InputError: There is no memory.
+        StoreLockedError: Another process has it open.
+    """
+    from stitch.ingest import Ingestor
+    from stitch.journal import Journal
+    from stitch.label.local import LocalLabeler
+    from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place, remove_unknown
+    from stitch.store.owner import Ownership
+
+    loaded, location, folder = _found(memory, config, settings)
+    embedder = parts.embedder_for(loaded)
+    with ExitStack() as stack:
+        made = folder
+        if not is_url(location):
+            finish_move(folder)
+            (folder / "store").mkdir(exist_ok=True)
+            owner = Ownership(owner_note(location, folder), what=f"the memory {location!r}")
+            stack.callback(owner.release)
+            made = next_folder(folder, embedder_name=embedder.name)
+            stack.callback(claim_next(folder).release)
+        journal = Journal(folder / JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars)
+        stack.callback(journal.close)
+        store = parts.store_for(loaded, location, folder=made, embedder=embedder)
+        stack.callback(store.close)
+        building = building_note(folder, collection=loaded.collection)
+        if made == folder and not any(map(store.count, journal.tenants())):
+            building.touch()
+        ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
+        written = ingestor.reindex(store)
+        for tenant in journal.tenants():
+            remove_unknown(journal, store, tenant=tenant)
+        result = Reindexed(store.count(), written, embedder.name)
+        store.close()
+        if made != folder:
+            put_in_place(folder)
+        building.unlink(missing_ok=True)
+        (folder / UNFINISHED_FILE).unlink(missing_ok=True)
+    return result
 
 
 def backup_memory(
@@ -63,13 +126,12 @@ def backup_memory(
 
     Raises:
         InputError: There is no memory, nothing of a tenant that is named, or something at `to`; or this very process
-            has the memory open, see `Memory.backup` and `Tenants.backup`.
+            has the memory open, see `Lifecycle.backup` and `Tenants.backup`.
         JournalError: It is damaged, or the backup cannot be written.
     """
     from stitch.lifecycle.backup import back_up
 
-    loaded, location = _loaded(memory, config, settings)
-    folder = folder_for(loaded, location, must_exist=True)
+    loaded, location, folder = _found(memory, config, settings)
     with _readable(loaded, location, folder) as journal:
         made = back_up(journal, to=to, beside=folder, at=time.time(), tenant=tenant)
     if tenant is not None and not made.tenants:  # it would look like a backup
@@ -86,7 +148,7 @@ def export_memory(
     config: str | Path | None = None,
     **settings: Any,
 ) -> Iterator[str]:
-    """Yield one tenant's memory as lines of JSON, also while another process has it open; see `Memory.export`.
+    """Yield one tenant's memory as lines of JSON, also while another process has it open; see `Lifecycle.export`.
 
     Args:
         memory: A folder, or the URL of a Qdrant server.
@@ -102,8 +164,7 @@ def export_memory(
     from stitch.lifecycle.backup import copy_running
     from stitch.lifecycle.transfer import export_lines
 
-    loaded, location = _loaded(memory, config, {**settings, "tenant": tenant})
-    folder = folder_for(loaded, location, must_exist=True)
+    loaded, location, folder = _found(memory, config, {**settings, "tenant": tenant})
     with ExitStack() as stack:
         journal = stack.enter_context(_readable(loaded, location, folder))
         if isinstance(journal, Path):
@@ -129,7 +190,7 @@ def restore_memory(
     interrupted call is to be repeated.
 
     Args:
-        backup: What `backup_memory` or `Memory.backup` made.
+        backup: What `backup_memory` or `Lifecycle.backup` made.
         memory: A folder that is empty or not there, or the URL of a Qdrant server.
         config: A YAML file of settings.
         settings: Any other of `stitch.config.Settings` by name, such as another `embedder` than before.
@@ -141,9 +202,9 @@ def restore_memory(
     """
     from stitch.lifecycle.backup import check_backup, check_empty, put_at
 
-    loaded, location = _loaded(memory, config, settings)
+    loaded, location = parts.settings_for(memory, config=config, **settings)
     files = check_backup(backup)
-    folder = folder_for(loaded, location, must_exist=False, make=False)
+    folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     if is_url(location) and (folder / UNFINISHED_FILE).exists():
         shutil.rmtree(folder)  # what an interrupted call has made
     check_empty(folder)
@@ -173,11 +234,14 @@ def _nothing_of(tenant: str) -> InputError:
     return InputError(f"nothing in this memory is of the tenant {tenant!r}", hint="name another with --tenant")
 
 
-def _loaded(memory: str | Path | None, config: str | Path | None, settings: dict[str, Any]) -> tuple[Settings, str]:
-    loaded = load_settings(config, **{"memory": None if memory is None else str(memory), **settings}).settings
-    if loaded.memory is None:
-        raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
-    return loaded, loaded.memory
+def _found(
+    memory: str | Path | None, config: str | Path | None, settings: dict[str, Any]
+) -> tuple[Settings, str, Path]:
+    """The settings of a memory that is there, where it is, and the folder of its journal."""
+    loaded, location = parts.settings_for(memory, config=config, **settings)
+    folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
+    check_there(location, folder)
+    return loaded, location, folder
 
 
 @contextmanager
@@ -187,7 +251,7 @@ def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journ
     from stitch.lifecycle.repair import finish_move
     from stitch.store.owner import Ownership
 
-    note = folder / OWNER_FILE if is_url(location) else folder / "store" / OWNER_FILE
+    note = owner_note(location, folder)
     with ExitStack() as stack:
         found: Journal | Path
         try:
@@ -220,7 +284,8 @@ def _compare(settings: Settings, location: str, folder: Path) -> Restored:
     from stitch.lifecycle.repair import verify
 
     with ExitStack() as stack:
-        store, embedder = store_in(settings, location, folder=folder)
+        embedder = parts.embedder_for(settings)
+        store = parts.store_for(settings, location, folder=folder, embedder=embedder)
         stack.callback(store.close)
         journal = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
         stack.callback(journal.close)

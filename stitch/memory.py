@@ -1,15 +1,14 @@
 """`Memory`: what a user of the library holds in hand.
 
-More than 400 lines because all that is added to a memory and asked of it stands in one class; how its steps are looked
-after stands in `Keeping`.
+More than 400 lines because all that is added to a memory and asked of it stands in one class, for asyncio too.
 """
 
 from __future__ import annotations
 
 import asyncio
-import copy
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +24,6 @@ from stitch.core import (
     RetrievalResult,
     Searched,
     SearchRequest,
-    SnippetStore,
     SourcedStep,
     Step,
     StepState,
@@ -33,19 +31,17 @@ from stitch.core import (
     clean_name,
 )
 from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError
-from stitch.keeping import Keeping
-from stitch.lm import Ledger, charged_to
+from stitch.lifecycle.lifecycle import Lifecycle
+from stitch.lm import charged_to
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from stitch.core import Embedder, Observer, Retriever
+    from stitch.core import Observer, Retriever
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
     from stitch.journal import Entry
-    from stitch.label.model.offline import OfflineLabeler
-    from stitch.lifecycle.handover import Handover
-    from stitch.lifecycle.relabel import Relabeled
+    from stitch.lm import Ledger
     from stitch.observe.recalls import Recall, RecallLog
     from stitch.retrieve import ExplainsRanks, WhyNot
     from stitch.why import Why
@@ -80,52 +76,66 @@ class SearchDefaults(NamedTuple):
     budget_tokens: int = 4096
 
 
-class Memory(Keeping):
+@dataclass(frozen=True, kw_only=True)
+class MemoryParts:
+    """What memories are made of; put together in `stitch.assemble`, shared by the memories of all tenants."""
+
+    folder: Path
+    """Where the journal is, and the snippets too unless they are on a server."""
+    ingestor: Ingestor
+    retrievers: Mapping[str, Retriever]
+    """By the name under which each is chosen."""
+    defaults: SearchDefaults
+    observer: Observer
+    ledger: Ledger
+    resources: ExitStack
+    """Closes all parts, in their order."""
+    retention: tuple[RetentionRule, ...] = ()
+    recalls: RecallLog | None = None
+    """Keeps what is asked; None if nothing does."""
+    model_workers: int = 0
+    """How many trajectories a language model labels side by side; 0 if none labels."""
+
+
+class Memory:
     """The memory of one tenant, open for adding and searching. Make one with `stitch.open_memory`.
 
     The tenant is fixed when the memory is opened; no call can name another. All methods may be called from several
     threads. The `a...` methods are the same for asyncio: they run in a thread and do not block the loop.
+
+    Args:
+        parts: What it is made of.
+        tenant: Whose memory it is.
+        owns_parts: Whether closing it closes the parts; false where other memories share them.
+
+    Raises:
+        ScopeError: This can be no tenant.
+        SettingsError: The retriever that is asked by default is not there.
     """
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        ingestor: Ingestor,
-        store: SnippetStore,
-        embedder: Embedder,
-        retrievers: Sequence[Retriever],
-        defaults: SearchDefaults,
-        observer: Observer,
-        resources: ExitStack,
-        folder: Path,
-        ledger: Ledger | None = None,
-        model_workers: int = 0,
-        retention: Sequence[RetentionRule] = (),
-        recalls: RecallLog | None = None,
-    ) -> None:
-        self.tenant = _tenant_name(tenant)
-        self._ingestor = ingestor
-        self._store = store
-        self._embedder = embedder
-        self._retrievers = {retriever.mode: retriever for retriever in retrievers}
-        self._defaults = defaults
-        self._retriever(defaults.retriever)
-        self._observer = observer
-        self._recalls = recalls
-        self._resources = resources
-        self._resources_are_ours = True
-        self.folder = folder
-        self._spent = ledger or Ledger()
-        self.ledger = self._spent.of(self.tenant)
+    def __init__(self, parts: MemoryParts, *, tenant: str, owns_parts: bool = True) -> None:
+        self.tenant = tenant_name(tenant)
+        self.folder = parts.folder
+        """Where the journal is, and the snippets too unless they are on a server."""
+        self.ledger = parts.ledger.of(self.tenant)
         """What calls of a model came to since the memory was opened."""
-        self.retention = tuple(retention)
-        self.labeler = ingestor.labeler.name
+        self.lifecycle = Lifecycle(
+            parts.ingestor,
+            tenant=self.tenant,
+            folder=parts.folder,
+            retention=parts.retention,
+            ledger=parts.ledger,
+        )
+        """What can be done with the steps that are there: correct, retire, erase, copy, verify, build anew."""
+        self.labeler = parts.ingestor.labeler.name
         """Who makes the labels."""
-        self.uses_model = model_workers > 0
+        self.uses_model = parts.model_workers > 0
         """Whether a language model labels."""
-        self.workers = max(1, model_workers)
+        self.workers = max(1, parts.model_workers)
         """How many trajectories are best worked on side by side."""
+        self._parts, self._owns_parts = parts, owns_parts
+        self._ingestor, self._defaults = parts.ingestor, parts.defaults
+        self._retriever(self._defaults.retriever)  # refuses one that is not there
 
     def add(self, step: Step, *, trajectory: str, wait: bool = True) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
@@ -222,9 +232,9 @@ class Memory(Keeping):
         )
         with self._ingestor.searches.first(), charged_to(self.tenant):
             result = self._retriever(retriever, request.as_of).search(request)
-        if self._recalls is not None:
-            self._recalls.note(result)
-        self._observer.notice(
+        if self._parts.recalls is not None:
+            self._parts.recalls.note(result)
+        self._parts.observer.notice(
             Searched(
                 tenant=self.tenant,
                 trajectory=trajectory,
@@ -278,7 +288,7 @@ class Memory(Keeping):
 
     def recalls(self) -> list[Recall]:
         """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
-        return [] if self._recalls is None else self._recalls.read(self.tenant)
+        return [] if self._parts.recalls is None else self._parts.recalls.read(self.tenant)
 
     def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:
         if as_of is None:
@@ -295,11 +305,10 @@ class Memory(Keeping):
             raise InputError(f"search argument {first['loc'][0]!r}: {str(first['msg']).lower()}") from None
 
     def _retriever(self, name: str | None, moment: Moment | None = None) -> Retriever:
-        try:
-            retriever = self._retrievers[name or self._defaults.retriever]
-        except KeyError:
-            known = ", ".join(self._retrievers)
-            raise SettingsError(f"no retriever {name!r}", hint=f"one of {known}") from None
+        chosen = name or self._defaults.retriever
+        if chosen not in self._parts.retrievers:
+            raise SettingsError(f"no retriever {chosen!r}", hint=f"one of {', '.join(self._parts.retrievers)}")
+        retriever = self._parts.retrievers[chosen]
         if moment is None:
             return retriever
         from stitch.lifecycle.as_of import in_the_past
@@ -312,7 +321,7 @@ class Memory(Keeping):
         retriever = self._retriever(None, moment)
         if isinstance(retriever, ExplainsRanks):
             return retriever
-        explaining = [name for name, own in self._retrievers.items() if isinstance(own, ExplainsRanks)]
+        explaining = [name for name, own in self._parts.retrievers.items() if isinstance(own, ExplainsRanks)]
         raise SettingsError(
             f"retriever {retriever.mode!r} cannot explain its ranking",
             hint=f"set retriever to one of {', '.join(explaining)}",
@@ -345,10 +354,10 @@ class Memory(Keeping):
             stored=counts.stored,
             failed=counts.failed,
             retired=counts.retired,
-            snippets=self._store.count(self.tenant),
+            snippets=self._ingestor.store.count(self.tenant),
             trajectories=counts.trajectories,
             redacted=self._ingestor.redacted(self.tenant),
-            embedder=self._embedder.name,
+            embedder=self._ingestor.embedder.name,
         )
 
     def retry(self) -> int:
@@ -363,27 +372,6 @@ class Memory(Keeping):
         """Label now what waits for more steps of a trajectory; returns how many steps that were."""
         return self._ingestor.finish(self.tenant, trajectory)
 
-    def handover(self, labeler: OfflineLabeler) -> Handover:
-        """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""
-        from stitch.lifecycle.handover import Handover
-
-        return Handover(self._ingestor, labeler=labeler, tenant=self.tenant, ledger=self._spent)
-
-    def relabel(self) -> Relabeled:
-        """Let the labeler of the settings make the labels that another has made, in place."""
-        from stitch.lifecycle.relabel import relabel
-
-        with charged_to(self.tenant):
-            return relabel(self._ingestor, tenant=self.tenant)
-
-    def _shared_with(self, tenant: str) -> Memory:
-        """The memory of another tenant over the same parts, which it does not close; for `stitch.tenants` alone."""
-        other = copy.copy(self)
-        other.tenant = _tenant_name(tenant)
-        other.ledger = self._spent.of(other.tenant)
-        other._resources, other._resources_are_ours = ExitStack(), False
-        return other
-
     def flush(self) -> None:
         """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
         self._ingestor.flush()
@@ -393,7 +381,8 @@ class Memory(Keeping):
 
         Used as a context that an error ends, it does not wait for labels: who opens it next goes on with them.
         """
-        self._resources.close()
+        if self._owns_parts:
+            self._parts.resources.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -402,7 +391,7 @@ class Memory(Keeping):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            if kind is not None and self._resources_are_ours:
+            if kind is not None and self._owns_parts:
                 self._ingestor.close(finish=False)
         finally:
             self.close()
@@ -448,7 +437,12 @@ class Memory(Keeping):
         return await asyncio.to_thread(self.search, query, **options)
 
 
-def _tenant_name(tenant: str) -> str:
+def tenant_name(tenant: str) -> str:
+    """The name of a tenant, checked.
+
+    Raises:
+        ScopeError: It can be none.
+    """
     try:
         return clean_name(tenant, what="tenant")
     except ValueError as error:

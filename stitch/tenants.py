@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from stitch.memory import Memory
+from stitch.memory import Memory, MemoryParts
 
 if TYPE_CHECKING:
     from stitch.lifecycle.backup import BackedUp
@@ -21,8 +21,8 @@ class Tenants:
     this. All methods may be called from several threads.
     """
 
-    def __init__(self, first: Memory) -> None:
-        self._first = first
+    def __init__(self, parts: MemoryParts) -> None:
+        self._parts = parts
         self._memories: dict[str, Memory] = {}
         self._lock = threading.Lock()
 
@@ -35,13 +35,13 @@ class Tenants:
         with self._lock:
             known = self._memories.get(tenant)
             if known is None:
-                made = self._first._shared_with(tenant)
+                made = Memory(self._parts, tenant=tenant, owns_parts=False)
                 known = self._memories.setdefault(made.tenant, made)
             return known
 
     def names(self) -> list[str]:
         """The tenants that have steps, the oldest first."""
-        return self._first._ingestor.journal.tenants()
+        return self._parts.ingestor.journal.tenants()
 
     def backup(self, to: str | os.PathLike[str]) -> BackedUp:
         """Copy everybody's memory while it is in use; `stitch restore` makes a memory of it.
@@ -51,12 +51,12 @@ class Tenants:
         """
         from stitch.lifecycle.backup import back_up
 
-        self._first._ingestor.save()
-        return back_up(self._first._ingestor.journal, to=to, beside=self._first.folder, at=time.time())
+        self._parts.ingestor.save()
+        return back_up(self._parts.ingestor.journal, to=to, beside=self._parts.folder, at=time.time())
 
     def close(self) -> None:
         """Flush and let go of all memories; closing twice is harmless."""
-        self._first.close()
+        self._parts.resources.close()
 
     def __enter__(self) -> Tenants:
         return self

@@ -86,8 +86,8 @@ def command(
 
     from stitch.pipelines.optimize import compile_program, estimate, take
 
-    from stitch.assemble import model_for
     from stitch.label.model.compiled import write_compiled
+    from stitch.parts import model_for
 
     model = model_for(**settings)
     with ExitStack() as stack:

@@ -104,7 +104,7 @@ def _correction_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
 
     with open_memory(path, tenant=tenant, must_exist=True, labels="local", filter="local") as memory:
         corrected: dict[str, dict[int, frozenset[LabelKind]]] = {}
-        for each in memory.corrections():
+        for each in memory.lifecycle.corrections():
             corrected.setdefault(each.trajectory, {})[each.position] = each.kinds
         if not corrected:
             raise InputError(

@@ -50,8 +50,8 @@ def command(
         labels = {name: value for name, value in given.items() if value}
         trajectory = trajectory or trajectory_of(step, memory)
         references = _kept(undo, step, trajectory=trajectory, memory=memory) if undo else None
-        memory.correct(step, trajectory=trajectory, text=text, labels=labels, references=references, by=by)
-        revisions = memory.history(step, trajectory=trajectory)
+        memory.lifecycle.correct(step, trajectory=trajectory, text=text, labels=labels, references=references, by=by)
+        revisions = memory.lifecycle.history(step, trajectory=trajectory)
     if as_json:
         print_json({"step": step, "trajectory": trajectory, "revisions": len(revisions)})
     else:

@@ -71,7 +71,7 @@ def retire(*, as_json: bool, dry_run: bool, reason: str, **arguments: Any) -> No
     selector, settings = _selector(arguments)
     with opened_memory(**settings) as memory:
         _check(selector, memory)
-        steps = memory.count(selector) if dry_run else memory.retire(selector, reason=reason)
+        steps = memory.lifecycle.count(selector) if dry_run else memory.lifecycle.retire(selector, reason=reason)
     if as_json:
         print_json({"steps": steps, "dry_run": dry_run})
     else:
@@ -99,7 +99,7 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **argument
     with opened_memory(**settings) as memory:
         _check(selector, memory)
         if dry_run:
-            steps = memory.count(selector)
+            steps = memory.lifecycle.count(selector)
             if as_json:
                 print_json({"steps": steps, "dry_run": True})
             else:
@@ -107,7 +107,7 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **argument
             if not steps:
                 click.echo(f"stitch: {_NONE}", err=True)
             return
-        erased = memory.erase(selector)
+        erased = memory.lifecycle.erase(selector)
     proof = erased.proof
     if as_json:
         print_json({"steps": erased.steps, "trajectories": erased.trajectories, "dry_run": False,
@@ -139,7 +139,7 @@ def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, **argumen
       stitch forget expire --config stitch.yaml --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        expiry = memory.expire(dry_run=dry_run)
+        expiry = memory.lifecycle.expire(dry_run=dry_run)
     proof = expiry.proof
     if as_json:
         rules = [{**each.rule.model_dump(), "steps": each.steps, "waiting": each.waiting} for each in expiry.rules]

@@ -31,7 +31,7 @@ def command(step: str, *, as_json: bool, trajectory: str | None, **arguments: An
     """
     with opened_memory(**arguments) as memory:
         where = known_trajectory(memory, trajectory) or trajectory_of(step, memory)
-        revisions = memory.history(step, trajectory=where)
+        revisions = memory.lifecycle.history(step, trajectory=where)
     if as_json:
         told = [
             {

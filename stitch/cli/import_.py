@@ -27,7 +27,7 @@ def command(context: click.Context, /, *, file: Any, as_json: bool, **arguments:
       stitch import trip.export.jsonl --memory other.memory
     """
     with opened_memory(must_exist=False, **arguments) as memory:
-        result = memory.import_lines(file, source=file.name)
+        result = memory.lifecycle.import_lines(file, source=file.name)
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
     if result.rejections and not result.trajectories:

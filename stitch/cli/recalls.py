@@ -26,7 +26,7 @@ def command(as_json: bool, last: int | None, **arguments: Any) -> None:
     Example:
       stitch recalls --memory trip.memory --last 5
     """
-    from stitch.assemble import RECALLS_FILE
+    from stitch.lifecycle.folder import RECALLS_FILE
     from stitch.observe.recalls import RecallLog
 
     with opened_memory(**arguments) as memory:

@@ -24,7 +24,7 @@ def command(as_json: bool, embedder: str | None, **arguments: Any) -> None:
       stitch reindex --memory trip.memory
       stitch reindex --memory trip.memory --embedder sentence-transformers/all-MiniLM-L6-v2
     """
-    from stitch.assemble import reindex_memory
+    from stitch.maintenance import reindex_memory
 
     result = reindex_memory(embedder=embedder, **arguments)
     if as_json:

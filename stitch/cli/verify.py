@@ -24,7 +24,7 @@ def command(context: click.Context, /, *, as_json: bool, repair: bool, **argumen
       stitch verify --repair --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        found = memory.verify(repair=repair)
+        found = memory.lifecycle.verify(repair=repair)
     if as_json:
         disagreements = [disagreement._asdict() for disagreement in found.disagreements]
         print_json({"steps": found.steps, "snippets": found.snippets, "disagreements": disagreements})

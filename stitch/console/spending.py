@@ -60,7 +60,7 @@ class Spending(NamedTuple):
 
 def read_spending(folder: Path, *, tenant: str, trajectory: str | None = None) -> Spending:
     """What the ledger in a memory's folder says of a tenant, or of one trajectory."""
-    from stitch.assemble import LEDGER_FILE
+    from stitch.lifecycle.folder import LEDGER_FILE
 
     mine = (charge for charge in read_ledger(folder / LEDGER_FILE) if charge.tenant == tenant)
     charges = [charge for charge in mine if trajectory in (None, charge.trajectory)]

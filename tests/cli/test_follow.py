@@ -107,7 +107,7 @@ def test_ctrl_c_and_sigterm_end_with_a_report_and_a_status_and_the_same_command_
     assert "everything accepted so far is kept, the same command goes on" in told[0]
     with open_memory(tmp_path / "m") as memory:
         assert memory.status().stored == 1
-        assert memory.verify().disagreements == ()
+        assert memory.lifecycle.verify().disagreements == ()
         file.write_text(line(0) + line(1) + line(2))
         assert run(memory, [file]) == []
         assert contents(memory) == [f"Book the hotel for day {n}" for n in range(3)]

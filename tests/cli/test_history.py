@@ -40,7 +40,7 @@ def test_what_a_step_was_before_each_correction_is_listed(run, memory):
 
 def test_steps_are_shown_with_their_ids_where_these_are_no_places_and_with_what_keeps_them_out(run, memory):
     with open_memory(memory) as opened:
-        opened.retire(Selector(trajectory="trip", step="1"))
+        opened.lifecycle.retire(Selector(trajectory="trip", step="1"))
     out = run("show", "--steps", "--memory", memory)[1]
     assert "  (step a)\n" in out
     assert "(step 1)" not in out

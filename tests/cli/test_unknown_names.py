@@ -52,9 +52,9 @@ def test_copies_of_a_tenant_of_whom_nothing_is_there_are_errors(run, memory, tmp
         assert "nothing in this memory is of the tenant 'nobody'" in err
         assert not (tmp_path / command[2]).exists()
     with open_memory("new") as empty:
-        assert len(list(empty.export())) == 2
+        assert len(list(empty.lifecycle.export())) == 2
         with pytest.raises(InputError) as told:
-            list(empty.export(trajectory="x"))
+            list(empty.lifecycle.export(trajectory="x"))
     assert told.value.hint == "nothing is stored for the tenant yet"
 
 

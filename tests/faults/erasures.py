@@ -59,25 +59,25 @@ def run(seed: int, folder: Path, counts: Counter[str]) -> list[str]:
         with open_memory(folder, tenant="a", observers=[trace], recall_log=10) as memory:
             for name in ("t", "u"):
                 memory.add_many(steps_of("a", name, chance.randrange(6, 24)), trajectory=name)
-            memory.correct("1", trajectory="t", labels={"scope": "another scope"})
-            memory.correct("2", trajectory="u", text="It is another text.")
+            memory.lifecycle.correct("1", trajectory="t", labels={"scope": "another scope"})
+            memory.lifecycle.correct("2", trajectory="u", text="It is another text.")
             memory.search("What is the price of the hotel for day 1?")
             if chance.random() < 0.3:
-                memory.reindex()
+                memory.lifecycle.reindex()
             selector = chance.choice([
                 Selector(trajectory="t"), Selector(trajectory="u", step="2"), Selector(everything=True),
                 Selector(trajectory="t", step=str(chance.randrange(6))), Selector(event_type="ask price"),
             ])  # fmt: skip
             before = held(memory)
-            erased = memory.erase(selector)
+            erased = memory.lifecycle.erase(selector)
             after = held(memory)
             gone = set(before) - set(after)
             wrong += [f"{step} is not as it was" for step in after if after[step] != before[step]]
             if len(gone) != erased.steps:
                 wrong.append(f"{erased.steps} were erased, {len(gone)} are gone")
-            wrong += [str(each) for each in memory.verify().disagreements]
+            wrong += [str(each) for each in memory.lifecycle.verify().disagreements]
             wrong += list(erased.proof.found)
-            memory.backup(folder.with_name(f"{folder.name}-backup"))
+            memory.lifecycle.backup(folder.with_name(f"{folder.name}-backup"))
             counts.update(erasures=1, steps=len(gone), traces=erased.proof.traces, files=erased.proof.files)
     words = {word_of("a", trajectory, int(step)).lower().encode() for trajectory, step in gone}
     for path in [*folder.rglob("*"), *folder.with_name(f"{folder.name}-backup").rglob("*")]:

@@ -62,7 +62,7 @@ def write(memory: Path, *, start: int, stop: int, before: str = "pass") -> list[
 def kept(memory: Path) -> list[int]:
     with open_memory(memory) as opened:
         opened.retry()
-        assert opened.verify().disagreements == ()
+        assert opened.lifecycle.verify().disagreements == ()
         assert {receipt.state for receipt in opened.receipts()} <= {StepState.STORED}
         assert opened.status().snippets == opened.status().accepted
         return [int(entry.id) for entry in opened.steps("t")]
@@ -145,7 +145,9 @@ def test_a_read_only_folder_is_told_and_left_as_it_is(memory: Path, readable: Pa
 
 def test_a_process_that_hangs_in_the_store_is_killed_and_nothing_is_lost(memory: Path) -> None:
     code = WRITER.format(
-        start=10, stop=20, before="memory._store.put = lambda records: (print('hangs', flush=True), time.sleep(600))"
+        start=10,
+        stop=20,
+        before="memory._ingestor.store.put = lambda records: (print('hangs', flush=True), time.sleep(600))",
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(memory)], stdout=subprocess.PIPE, text=True
@@ -240,7 +242,7 @@ def test_a_corrupt_page_of_the_journal_is_named_and_a_backup_brings_all_back(mem
     data[page : page + 4096] = b"\xff" * 4096
     journal.write_bytes(data)
     with open_memory(memory) as opened:
-        found = opened.verify().disagreements
+        found = opened.lifecycle.verify().disagreements
         assert found[0].what.startswith("journal: ")
         assert "not all could be compared" in found[-1].what
         with pytest.raises(JournalError, match="is damaged") as damaged:

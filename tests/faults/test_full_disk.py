@@ -42,7 +42,7 @@ def state(number, size=10):
 
 def write_out():
     with (disk / "out.jsonl").open("w") as file:
-        file.writelines(memory.export())
+        file.writelines(memory.lifecycle.export())
 
 with open_memory(disk / "m") as memory:
     memory.add_many([step(number) for number in range(40)], trajectory="t")
@@ -53,24 +53,24 @@ with open_memory(disk / "m") as memory:
     do("search while there is little", lambda: len(memory.search("What costs 7 dollars?").hits))
     for free in (1 << 20, 1 << 12):
         leave(free)
-        do("erase", lambda: memory.erase(erased))
-        do("retire", lambda: memory.retire(Selector(trajectory="t", step="4")))
+        do("erase", lambda: memory.lifecycle.erase(erased))
+        do("retire", lambda: memory.lifecycle.retire(Selector(trajectory="t", step="4")))
         do("append", lambda: memory.add_many([step(200 + n, 50_000) for n in range(40)], trajectory="t"))
-        do("label spaces", lambda: memory.export().close())
+        do("label spaces", lambda: memory.lifecycle.export().close())
         do("flush", memory.flush)
-        do("backup", lambda: memory.backup(disk / "b"))
-        do("rebuild", memory.reindex)
+        do("backup", lambda: memory.lifecycle.backup(disk / "b"))
+        do("rebuild", memory.lifecycle.reindex)
         do("search", lambda: len(memory.search("What costs 7 dollars?").hits))
         do("left", lambda: sorted(path.name for path in disk.iterdir()))
     leave(1 << 30)
     do("retry", memory.retry)
     do("go on", lambda: [state(300), state(301)])
-    do("erase in the end", lambda: memory.erase(erased).proof.found)
-    do("rebuild in the end", lambda: memory.reindex() > 0)
+    do("erase in the end", lambda: memory.lifecycle.erase(erased).proof.found)
+    do("rebuild in the end", lambda: memory.lifecycle.reindex() > 0)
     do("flush in the end", memory.flush)
 with open_memory(disk / "m") as memory:
     do("steps", lambda: json.dumps([entry.id for entry in memory.steps("t")]))
-    do("verify", lambda: memory.verify().disagreements)
+    do("verify", lambda: memory.lifecycle.verify().disagreements)
     do("states", lambda: sorted({receipt.state.value for receipt in memory.receipts()}))
 """
 

@@ -98,7 +98,7 @@ def test_a_server_that_hangs_is_given_up_in_time_and_what_it_missed_is_stored_by
         assert [receipt.step for receipt in memory.receipts(state=StepState.FAILED)] == ["3", "4"]
         server.hangs = False
         assert memory.retry() == 2
-        assert memory.verify().disagreements == ()
+        assert memory.lifecycle.verify().disagreements == ()
         assert len(memory.search("What costs 4 dollars?").hits) == 5
 
 

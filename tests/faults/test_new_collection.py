@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from stitch import Step, open_memory
-from stitch.assemble import reindex_memory
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.lifecycle.forget import Selector
+from stitch.maintenance import reindex_memory
 from stitch.store import ServerStore
 
 pytestmark = [
@@ -72,12 +72,12 @@ def test_an_interrupted_reindexing_onto_a_new_collection_is_refused_until_it_is_
     with open_memory(server.url, collection="old", tenant="ann", **settings) as old:
         assert len(old.search("What costs 2 dollars?").hits) == 3
         old.add(Step(role="user", content="Word3 costs 3 dollars"), trajectory="t")
-        not_searched = old.erase(Selector(trajectory="t", step="0")).proof.not_searched
+        not_searched = old.lifecycle.erase(Selector(trajectory="t", step="0")).proof.not_searched
         assert any("the collection 'new/one', whose building was interrupted" in place for place in not_searched)
     done = reindex_memory(server.url, collection="new/one", **settings)
     assert done.snippets == 6
     with open_memory(server.url, collection="new/one", tenant="ann", **settings) as new:
-        assert new.verify() == (3, 3, ())
+        assert new.lifecycle.verify() == (3, 3, ())
     assert not [path.name for path in Path(settings["journal"]).iterdir() if path.name.startswith("building")]
 
 
@@ -94,8 +94,8 @@ def test_a_collection_that_serves_goes_on_to_serve_when_reindexing_it_is_interru
     server: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
-        first = next(memory._store.scroll("ann"))
-        memory._store.delete("ann", [first.id])
+        first = next(memory._ingestor.store.scroll("ann"))
+        memory._ingestor.store.delete("ann", [first.id])
     with monkeypatch.context() as patched:
         interrupt_after(patched, 0)
         with pytest.raises(StoreUnavailableError):
@@ -111,7 +111,7 @@ def test_as_of_a_moment_a_server_too_ranks_what_was_retired_since_where_it_stood
     asked = "What costs 2 dollars?"
     with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
         moment, before = time.time(), memory.search(asked).hits
-        memory.retire(Selector(trajectory="t", step=before[0].snippet.step))
+        memory.lifecycle.retire(Selector(trajectory="t", step=before[0].snippet.step))
         assert len(memory.search(asked).hits) == 2
         then = memory.search(asked, as_of=moment).hits
         assert [hit.snippet.step for hit in then] == [hit.snippet.step for hit in before]

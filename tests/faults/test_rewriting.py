@@ -34,7 +34,7 @@ def kill(*arguments, real={where}):
     return real(*arguments)
 with open_memory(sys.argv[1]) as memory:
     {where} = kill
-    memory.erase(Selector(trajectory="t", step="0"))
+    memory.lifecycle.erase(Selector(trajectory="t", step="0"))
 """
 
 
@@ -82,7 +82,7 @@ def test_killed_while_lines_are_removed_every_other_line_stands_whole_and_once(
             line for line in lines if b"hotel" in line and b"Quetz" not in line
         ]
     with open_memory(memory) as opened:
-        assert opened.erase(Selector(trajectory="t", step="0")).proof.found == ()
+        assert opened.lifecycle.erase(Selector(trajectory="t", step="0")).proof.found == ()
     assert not [
         path.name for path in memory.rglob("*") if path.is_file() and b"quetzalina" in path.read_bytes().lower()
     ]

@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stitch import assemble
+from stitch import parts
 from stitch.core import LabelKind, LabelMerge, LabelsMerged, MemoryEvent, Step, StepState
 from stitch.core.retention import RetentionRule
 from stitch.embed.hashing import HashingEmbedder
@@ -33,7 +33,7 @@ from stitch.lifecycle.repair import finish_move, verify
 from stitch.lifecycle.retention import expire
 from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts
 from stitch.lifecycle.transfer import export_lines, import_lines
-from stitch.maintenance import restore_memory
+from stitch.maintenance import reindex_memory, restore_memory
 from stitch.observe import Observers, TraceObserver
 from stitch.store import EdgeStore
 from stitch.testing.labeling import ScriptedLabeler
@@ -235,7 +235,7 @@ def restore(ingestor: Ingestor, *, folder: Path, number: int) -> None:
         found = restore_memory(saved, memory=made)
         if found.disagreements:
             say(f"wrong: the restored memory has {found.disagreements} disagreements")
-    assemble.reindex_memory(made, embedder_dimension=OTHER_DIMENSION)
+    reindex_memory(made, embedder_dimension=OTHER_DIMENSION)
     for problem in wrong_in(made):
         say(f"wrong: after operation {number}: {problem}")
     if left := [path.name for end in ("restoring", "partial") for path in folder.parent.glob(f"*.{end}")]:
@@ -347,7 +347,7 @@ def live(folder: Path, *, work: int, first: int, kill_at: list[tuple[str, str, i
     folder.mkdir(parents=True, exist_ok=True)
     plan = Plan(kill_at, folder.parent / "killed.txt")
     watch_everything(plan)
-    assemble._embedder = lambda settings: HashingEmbedder(settings.embedder_dimension or 16)  # what loads at once
+    parts.embedder_for = lambda settings: HashingEmbedder(settings.embedder_dimension or 16)  # what loads at once
     todo = operations(work)
     for gone in folder.parent.glob("*.gone"):
         shutil.rmtree(gone)

@@ -62,7 +62,12 @@ def folder(tmp_path: Path) -> Path:
 def contents(folder: Path, tenant: str = "default") -> Any:
     with open_memory(folder, tenant=tenant) as memory:
         hits = memory.search("What did breakfast cost?", k=9).hits
-        return list(memory.export()), [(hit.snippet, hit.density) for hit in hits], memory.inventory(), memory.verify()
+        return (
+            list(memory.lifecycle.export()),
+            [(hit.snippet, hit.density) for hit in hits],
+            memory.inventory(),
+            memory.lifecycle.verify(),
+        )
 
 
 def with_rows(folder: Path) -> bytes:
@@ -91,7 +96,7 @@ def test_a_backup_of_one_tenant_has_no_byte_of_another(folder: Path, tmp_path: P
     )
     (folder / "rejects.jsonl").write_text(json.dumps({"text": CANARY}) + "\n")
     with open_memory(folder) as memory:
-        memory.backup(tmp_path / "mine")
+        memory.lifecycle.backup(tmp_path / "mine")
     backup_memory(folder, to=tmp_path / "too", tenant="default")
     for name in ("mine", "too"):
         data = with_rows(tmp_path / name).lower()
@@ -105,9 +110,9 @@ def test_a_backup_of_one_tenant_has_no_byte_of_another(folder: Path, tmp_path: P
 
 def test_of_what_was_erased_no_byte_is_in_a_later_backup(folder: Path, tmp_path: Path) -> None:
     with open_memory(folder, tenant="ann") as memory:
-        memory.backup(tmp_path / "before")
-        memory.erase(Selector(trajectory="canary"))
-        memory.backup(tmp_path / "after")
+        memory.lifecycle.backup(tmp_path / "before")
+        memory.lifecycle.erase(Selector(trajectory="canary"))
+        memory.lifecycle.backup(tmp_path / "after")
     backup_memory(folder, to=tmp_path / "whole")
     assert b"quetzalina" in with_rows(tmp_path / "before").lower()
     for name in ("after", "whole"):
@@ -130,7 +135,7 @@ def test_adding_goes_on_while_a_backup_is_made(folder: Path, tmp_path: Path) -> 
         while len(accepted) < 20:
             pass
         first = list(accepted)
-        memory.backup(tmp_path / "b")
+        memory.lifecycle.backup(tmp_path / "b")
         done.set()
         thread.join()
     restored = restore_memory(tmp_path / "b", memory=tmp_path / "r")
@@ -265,7 +270,7 @@ def test_a_damaged_journal_is_not_backed_up(folder: Path, tmp_path: Path) -> Non
 def test_a_backup_that_cannot_be_written_says_why(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with open_memory(folder) as memory, pytest.raises(JournalError, match="cannot be made"):
-        memory.backup(tmp_path / "file" / "b")
+        memory.lifecycle.backup(tmp_path / "file" / "b")
 
 
 def test_an_interrupted_restore_is_repeated(folder: Path, tmp_path: Path) -> None:

@@ -85,19 +85,19 @@ def test_of_an_erased_step_no_byte_is_left_in_any_file(tmp_path: Path) -> None:
     assert {"journal.sqlite", "trace.jsonl", "rejects.jsonl"} <= set(files_with(folder, *CANARIES))
     with open_memory(folder) as memory:
         assert "halcyon" in str(memory.inventory().scopes).lower()
-        erased = memory.erase(Selector(trajectory="trip", step="a"))
+        erased = memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
         assert (erased.steps, erased.trajectories, erased.proof.found) == (1, 1, ())
         assert erased.proof.files > 5
         assert erased.proof.traces > 5
         assert files_with(folder, *CANARIES) == []
         assert not any(name in str(memory.inventory()).lower().encode() for name in CANARIES)
         assert [entry.id for entry in memory.steps("trip")] == ["b", "c", "d", "e"]
-        assert memory.verify() == (4, 4, ())
+        assert memory.lifecycle.verify() == (4, 4, ())
         assert all("Quetz" not in hit.snippet.text for hit in memory.search("doctor Quetzalina").hits)
     assert files_with(folder, *CANARIES) == []
     assert (folder / "rejects.jsonl").read_text() == "not even json\n"
     with open_memory(folder) as memory:
-        assert memory.verify() == (4, 4, ())
+        assert memory.lifecycle.verify() == (4, 4, ())
         assert memory.add(TRIP[0], trajectory="trip").state is StepState.STORED
 
 
@@ -106,9 +106,9 @@ def test_erasing_leaves_other_tenants_byte_for_byte_as_they_were(folder: Path) -
     with open_memory(folder, tenant="bob") as other:
         found_before = other.search("the price of breakfast", k=9)
         inventory_before = other.inventory()
-        store_before = [snippet.model_dump_json() for snippet in other._store.scroll("bob")]
+        store_before = [snippet.model_dump_json() for snippet in other._ingestor.store.scroll("bob")]
     with open_memory(folder) as memory:
-        erased = memory.erase(Selector(everything=True))
+        erased = memory.lifecycle.erase(Selector(everything=True))
         assert erased.steps == 5
         assert memory.trajectories() == []
         assert memory.status().snippets == 0
@@ -119,15 +119,15 @@ def test_erasing_leaves_other_tenants_byte_for_byte_as_they_were(folder: Path) -
         found = other.search("the price of breakfast", k=9)
         assert [(h.snippet, h.density) for h in found.hits] == [(h.snippet, h.density) for h in found_before.hits]
         assert other.inventory() == inventory_before
-        assert [snippet.model_dump_json() for snippet in other._store.scroll("bob")] == store_before
+        assert [snippet.model_dump_json() for snippet in other._ingestor.store.scroll("bob")] == store_before
 
 
 def test_the_proof_finds_what_is_left(folder: Path) -> None:
     (folder / "notes.txt").write_text("copied by hand: " + SECRET)
     with open_memory(folder, tenant="bob") as other:
-        other.erase(Selector(trajectory="trip", step="a"))
+        other.lifecycle.erase(Selector(trajectory="trip", step="a"))
     with open_memory(folder) as memory:
-        proof = memory.erase(Selector(trajectory="trip", step="a")).proof
+        proof = memory.lifecycle.erase(Selector(trajectory="trip", step="a")).proof
     assert [line.split(":")[0] for line in proof.found] == ["notes.txt"]
 
 
@@ -136,7 +136,7 @@ def test_lines_of_other_tenants_stay_in_a_trace(folder: Path) -> None:
     lines = [mine, {**mine, "tenant": "bob"}, {**mine, "steps": ["b"]}, {**mine, "trajectory": "other"}]
     (folder / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with open_memory(folder) as memory:
-        memory.erase(Selector(trajectory="trip", step="a"))
+        memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
     kept = [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
     assert kept == lines[1:]
 
@@ -150,11 +150,11 @@ def test_the_ledger_keeps_what_a_forgotten_trajectory_cost_and_not_its_name(memo
         ledger.charge(Charge(model="m", stage="window", tenant=tenant, trajectory=trajectory, position=3, steps=4,
                              prompt_tokens=100, reply_tokens=7, cost_usd=0.5))  # fmt: skip
     before = list(read_ledger(folder / "ledger.jsonl"))
-    assert memory.erase(Selector(trajectory=gone)).proof.found == ("ledger.jsonl: 1 traces",), "bob's"
+    assert memory.lifecycle.erase(Selector(trajectory=gone)).proof.found == ("ledger.jsonl: 1 traces",), "bob's"
     mine, bobs, kept = read_ledger(folder / "ledger.jsonl")
     assert mine == before[0].model_copy(update={"trajectory": "", "position": None})
     assert [bobs, kept] == before[1:]
-    memory.erase(Selector(trajectory="kept-trajectory", step="a"))
+    memory.lifecycle.erase(Selector(trajectory="kept-trajectory", step="a"))
     assert list(read_ledger(folder / "ledger.jsonl"))[2] == before[2]
 
 
@@ -162,13 +162,13 @@ def test_a_trace_that_cannot_be_rewritten_is_an_error_and_nothing_is_erased(fold
     (folder / "trace.jsonl").mkdir()
     with open_memory(folder) as memory:
         with pytest.raises((JournalError, IsADirectoryError)):
-            memory.erase(Selector(trajectory="trip", step="a"))
+            memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
         assert memory.status().accepted == 5
 
 
 def test_an_interrupted_erasure_is_purged_when_the_memory_is_opened(folder: Path) -> None:
     with open_memory(folder) as memory:
-        memory.erase(Selector(trajectory="trip", step="e"))
+        memory.lifecycle.erase(Selector(trajectory="trip", step="e"))
     with closing(sqlite3.connect(folder / "journal.sqlite")) as db, db:
         db.execute("CREATE TABLE freed (text TEXT)")
         db.execute("INSERT INTO freed VALUES ('leftover canary')")
@@ -200,12 +200,12 @@ def test_tool_calls_and_metadata_are_erased_and_searched_for(memory: Memory, fol
     memory.add(Step(id="x", role="assistant", content="", tool_calls=(call,), metadata={"k": {"n": "Brontosauria"}}),
                trajectory="tools")  # fmt: skip
     memory.flush()
-    assert memory.erase(Selector(trajectory="tools")).proof.found == ()
+    assert memory.lifecycle.erase(Selector(trajectory="tools")).proof.found == ()
     assert files_with(folder, b"tyrannosaurina", b"brontosauria") == []
 
 
 def test_erasing_nothing_says_so(memory: Memory) -> None:
-    assert memory.erase(Selector(trajectory="nowhere"))[:2] == (0, 0)
+    assert memory.lifecycle.erase(Selector(trajectory="nowhere"))[:2] == (0, 0)
 
 
 # Selecting
@@ -217,28 +217,32 @@ def test_each_selector_means_what_it_says_and_all_of_it(memory: Memory) -> None:
     scope, event = intents["a"].scope, intents["b"].event_types[0]
     canonical = memory.inventory().vocabulary()
     assert canonical is not None
-    assert memory.count(Selector(trajectory="trip")) == memory.count(Selector(everything=True)) == 5
-    assert memory.count(Selector(trajectory="trip", step="a")) == 1
-    assert memory.count(Selector(scope=scope)) >= 1
+    assert memory.lifecycle.count(Selector(trajectory="trip")) == memory.lifecycle.count(Selector(everything=True)) == 5
+    assert memory.lifecycle.count(Selector(trajectory="trip", step="a")) == 1
+    assert memory.lifecycle.count(Selector(scope=scope)) >= 1
     in_scope = sum(intent.scope == scope for intent in intents.values())
-    assert memory.count(Selector(scope=scope)) >= in_scope
-    assert memory.count(Selector(event_type=event)) >= sum(event in i.event_types for i in intents.values())
-    assert memory.count(Selector(scope="no such scope")) == memory.count(Selector(event_type="none")) == 0
-    assert memory.count(Selector(accepted_before=0.0)) == 0
-    assert memory.count(Selector(accepted_before=1e12)) == 5
-    assert memory.count(Selector(trajectory="trip", step="a", scope="no such scope")) == 0
+    assert memory.lifecycle.count(Selector(scope=scope)) >= in_scope
+    assert memory.lifecycle.count(Selector(event_type=event)) >= sum(event in i.event_types for i in intents.values())
+    assert (
+        memory.lifecycle.count(Selector(scope="no such scope"))
+        == memory.lifecycle.count(Selector(event_type="none"))
+        == 0
+    )
+    assert memory.lifecycle.count(Selector(accepted_before=0.0)) == 0
+    assert memory.lifecycle.count(Selector(accepted_before=1e12)) == 5
+    assert memory.lifecycle.count(Selector(trajectory="trip", step="a", scope="no such scope")) == 0
     with pytest.raises(InputError, match="no steps are selected"):
-        memory.count(Selector())
+        memory.lifecycle.count(Selector())
     with pytest.raises(InputError, match="without its trajectory"):
-        memory.count(Selector(step="a"))
+        memory.lifecycle.count(Selector(step="a"))
 
 
 # Retiring
 
 
 def test_a_retired_step_is_kept_and_not_found(memory: Memory) -> None:
-    assert memory.retire(Selector(trajectory="trip", step="a"), reason="outdated") == 1
-    assert memory.retire(Selector(trajectory="trip", step="a"), reason="again") == 0
+    assert memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="outdated") == 1
+    assert memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="again") == 0
     assert all(hit.snippet.step != "a" for hit in memory.search("Quetzalina Archaeopteryx", k=9).hits)
     (receipt,) = memory.receipts(state=StepState.RETIRED)
     assert receipt.reason.startswith("retired 20")
@@ -246,26 +250,26 @@ def test_a_retired_step_is_kept_and_not_found(memory: Memory) -> None:
     assert memory.status().retired == 1
     assert next(memory.steps("trip")).step.content == SECRET
     assert memory.retry() == 0
-    assert memory.verify(repair=True) == (5, 4, ())
+    assert memory.lifecycle.verify(repair=True) == (5, 4, ())
     assert memory.add(TRIP[0], trajectory="trip").repeated
 
 
 def test_what_only_retired_steps_say_is_not_in_the_inventory(memory: Memory) -> None:
     before = memory.inventory()
     assert "halcyon" in str(before).lower()
-    assert memory.retire(Selector(trajectory="trip", step="a")) == 1
+    assert memory.lifecycle.retire(Selector(trajectory="trip", step="a")) == 1
     after, of_trip = memory.inventory(), memory.inventory("trip")
     assert after == of_trip
     assert after.steps == before.steps - 1
     assert "halcyon" not in str([scope.values for scope in after.scopes]).lower()
     assert "halcyon" not in str(after.entity_types).lower()
     assert sum(after.event_types.values()) < sum(before.event_types.values())
-    assert memory.verify() == (5, 4, ())
-    memory.retire(Selector(trajectory="trip"))
+    assert memory.lifecycle.verify() == (5, 4, ())
+    memory.lifecycle.retire(Selector(trajectory="trip"))
     assert memory.inventory() == LabelInventory(merges=before.merges)
     memory.add(Step(role="user", content="What is the rating of the museum?"), trajectory="trip")
     assert memory.inventory().steps == 1
-    assert memory.verify() == (6, 1, ())
+    assert memory.lifecycle.verify() == (6, 1, ())
 
 
 def test_a_retired_step_that_came_back_is_told_and_removed(world: Any, steps: Make) -> None:
@@ -305,13 +309,13 @@ def test_a_step_without_labels_is_not_retired_but_may_be_erased(world: Any, step
 
 
 def test_a_corrected_label_is_a_persons_and_found_and_keeps_its_history(memory: Memory) -> None:
-    memory.correct("b", trajectory="trip", labels={"scope": "health matters"}, by="ann")
+    memory.lifecycle.correct("b", trajectory="trip", labels={"scope": "health matters"}, by="ann")
     entry = list(memory.steps("trip"))[1]
     assert entry.labels is not None
     assert (entry.labels.intent.scope, entry.labels.made_by) == ("health matters", "ann")
     assert "health matters" in {scope.name for scope in memory.inventory().scopes}
-    memory.correct("b", trajectory="trip", text="How much is the night there?")
-    first, second = memory.history("b", trajectory="trip")
+    memory.lifecycle.correct("b", trajectory="trip", text="How much is the night there?")
+    first, second = memory.lifecycle.history("b", trajectory="trip")
     assert first.labels is not None
     assert second.labels is not None
     assert (first.by, first.step.content) == ("ann", "How much is it per night?")
@@ -319,21 +323,21 @@ def test_a_corrected_label_is_a_persons_and_found_and_keeps_its_history(memory: 
     hits = {hit.snippet.step: hit.snippet for hit in memory.search("night there", k=9).hits}
     assert hits["b"].text == "How much is the night there?"
     assert hits["b"].labeled_by == "ann"
-    assert memory.verify() == (5, 5, ())
+    assert memory.lifecycle.verify() == (5, 5, ())
     assert memory.add(TRIP[1], trajectory="trip").repeated, "the source goes on giving the old words"
 
 
 def test_what_cannot_be_corrected_is_named(memory: Memory) -> None:
     with pytest.raises(InputError, match="no step 'z'"):
-        memory.correct("z", trajectory="trip", text="x")
+        memory.lifecycle.correct("z", trajectory="trip", text="x")
     with pytest.raises(InputError, match="nothing to correct"):
-        memory.correct("a", trajectory="trip")
-    assert memory.history("a", trajectory="trip") == []
+        memory.lifecycle.correct("a", trajectory="trip")
+    assert memory.lifecycle.history("a", trajectory="trip") == []
 
 
 def test_the_history_of_an_erased_step_is_erased(memory: Memory, folder: Path) -> None:
-    memory.correct("a", trajectory="trip", text="Nothing to see here, really")
-    memory.erase(Selector(trajectory="trip", step="a"))
+    memory.lifecycle.correct("a", trajectory="trip", text="Nothing to see here, really")
+    memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
     with open_memory(folder.parent / "other") as _:
         pass
     assert memory._ingestor.journal.rows("SELECT count(*) FROM history") == [(0,)]
@@ -373,7 +377,7 @@ def test_what_corrected_labels_were_says_nothing_of_an_erased_step(worlds: Make,
 def test_what_an_erased_step_said_before_it_was_corrected_is_gone_too(tmp_path: Path) -> None:
     with open_memory(tmp_path / "m") as memory:
         memory.add_many(TRIP, trajectory="trip")
-        memory.correct("a", trajectory="trip", text="Let's plan day 1.")
+        memory.lifecycle.correct("a", trajectory="trip", text="Let's plan day 1.")
         assert files_with(tmp_path / "m", *CANARIES), "neighbors quote it"
-        assert memory.erase(Selector(trajectory="trip", step="a")).proof.found == ()
+        assert memory.lifecycle.erase(Selector(trajectory="trip", step="a")).proof.found == ()
     assert files_with(tmp_path / "m", *CANARIES) == []

@@ -61,7 +61,7 @@ def test_every_step_with_a_receipt_is_found_at_once(plans: list[list[Batch]]) ->
         memory.flush()
         assert {(hit.snippet.trajectory, hit.snippet.step) for hit in memory.search("Inn", k=1_000).hits} == promised
         assert {receipt.state for receipt in memory.receipts()} == {StepState.STORED}
-        assert memory.verify().disagreements == ()
+        assert memory.lifecycle.verify().disagreements == ()
 
 
 def test_work_stands_back_for_what_is_in_a_hurry_and_for_nothing_after_it() -> None:

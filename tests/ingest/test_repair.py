@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from stitch import Step, open_memory
-from stitch.assemble import reindex_memory
 from stitch.core import LabelInventory, StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import EmbedderError, InputError, SettingsError, StoreError, StoreLockedError, StoreMismatchError
@@ -20,6 +19,7 @@ from stitch.journal import Checkpoint, Journal
 from stitch.lifecycle.forget import Selector
 from stitch.lifecycle.rebuild import rebuild
 from stitch.lifecycle.repair import NEXT_FOLDER, claim_next, damage, next_folder, repair, verify
+from stitch.maintenance import reindex_memory
 from stitch.store import EdgeStore
 from stitch.testing.embedding import EmbeddingServer
 from stitch.testing.labeling import ScriptedLabeler
@@ -247,7 +247,7 @@ def test_steps_without_labels_are_put_too_and_labeled_later(tmp_path: Path, step
     assert reindex_memory(tmp_path).snippets == 2
     with open_memory(tmp_path) as memory:
         assert memory.retry() == 2
-        assert memory.verify() == (2, 2, ())
+        assert memory.lifecycle.verify() == (2, 2, ())
 
 
 # While it serves
@@ -263,7 +263,7 @@ def test_a_memory_builds_its_store_anew_and_serves_meanwhile(memory: Path, monke
             if next(passes) == "first":
                 written = reindex(self, store, **options)
                 opened.add(Step(id="late", role="user", content="One more step comes in"), trajectory="late")
-                opened.retire(Selector(trajectory="t", step="1"))
+                opened.lifecycle.retire(Selector(trajectory="t", step="1"))
                 assert len(opened.search("anything", k=9).hits) == 3
                 return written
             with ThreadPoolExecutor(1) as another:
@@ -272,18 +272,18 @@ def test_a_memory_builds_its_store_anew_and_serves_meanwhile(memory: Path, monke
             return reindex(self, store, **options)
 
         monkeypatch.setattr(Ingestor, "reindex", while_others_work)
-        assert opened.reindex() == 7
+        assert opened.lifecycle.reindex() == 7
         assert not (memory / NEXT_FOLDER).exists()
         hits = opened.search("What did breakfast cost?", k=9).hits
         assert {hit.snippet.step for hit in hits} == {hit.snippet.step for hit in before} - {"1"} | {"late"}
         opened.add(Step(id="later", role="user", content="And another"), trajectory="late")
-        assert opened.verify().disagreements == ()
+        assert opened.lifecycle.verify().disagreements == ()
         with pytest.raises(StoreLockedError, match="in use by process"):
             open_memory(memory)
     with open_memory(memory) as opened:
-        assert opened.verify() == (5, 4, ())
+        assert opened.lifecycle.verify() == (5, 4, ())
     with open_memory(memory, tenant="ann") as other:
-        assert other.verify() == (3, 3, ())
+        assert other.lifecycle.verify() == (3, 3, ())
 
 
 def test_a_rebuilding_that_breaks_off_leaves_the_old_store_and_is_taken_up(
@@ -293,10 +293,10 @@ def test_a_rebuilding_that_breaks_off_leaves_the_old_store_and_is_taken_up(
         with monkeypatch.context() as patch:
             patch.setattr("stitch.lifecycle.rebuild.remove_unknown", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                opened.reindex()
-        assert opened.verify().disagreements == ()
-        assert opened.reindex() == 0, "all was written by the first run"
-        assert opened.verify() == (3, 3, ())
+                opened.lifecycle.reindex()
+        assert opened.lifecycle.verify().disagreements == ()
+        assert opened.lifecycle.reindex() == 0, "all was written by the first run"
+        assert opened.lifecycle.verify() == (3, 3, ())
 
 
 def test_a_store_on_a_server_is_not_built_anew_while_it_serves(world: Any, tmp_path: Path) -> None:

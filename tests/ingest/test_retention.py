@@ -138,7 +138,7 @@ def test_the_rules_of_the_environment_are_json(call: Any, monkeypatch: pytest.Mo
     rule = {"older_than_days": 0, "action": "retire", "event_type": "no such thing"}
     monkeypatch.setenv("STITCH_RETENTION", json.dumps([rule]))
     with open_memory("m") as memory:
-        assert memory.retention == (RetentionRule.model_validate(rule),)
-        assert memory.expire(now=4e9).rules[0].steps == 0
+        assert memory.lifecycle.retention == (RetentionRule.model_validate(rule),)
+        assert memory.lifecycle.expire(now=4e9).rules[0].steps == 0
         erasing = RetentionRule(older_than_days=0, action="erase")
-        assert memory.expire([erasing], now=4e9, dry_run=True).rules[0].steps == 1
+        assert memory.lifecycle.expire([erasing], now=4e9, dry_run=True).rules[0].steps == 1

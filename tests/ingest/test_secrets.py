@@ -179,7 +179,7 @@ def test_nothing_in_the_folder_of_a_memory_holds_the_secret(tmp_path: Path) -> N
 def test_a_correction_is_cleaned_too(tmp_path: Path) -> None:
     with open_memory(tmp_path / "m") as memory:
         memory.add(Step(id="1", role="user", content="hello"), trajectory="t")
-        memory.correct("1", trajectory="t", text="the password is hunter2!")
+        memory.lifecycle.correct("1", trajectory="t", text="the password is hunter2!")
         assert [entry.step.content for entry in memory.steps("t")] == ["the password is [redacted:password]"]
 
 

@@ -172,7 +172,7 @@ def test_labels_follow_and_are_those_that_would_have_been_waited_for(tmp_path: P
         memory.flush()
         assert [entry.labels for entry in memory.steps("t")] == expected
         assert memory.status().stored == 30
-        assert memory.verify().disagreements == ()
+        assert memory.lifecycle.verify().disagreements == ()
 
 
 def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Pa
         assert len({entry.step.content for entry in said}) == len(said) == 72
         assert {entry.state for entry in said} == {StepState.STORED}
         assert [entry.position for entry in memory.steps("shared")] == list(range(36))
-        assert memory.verify().disagreements == ()
+        assert memory.lifecycle.verify().disagreements == ()
 
 
 def test_a_window_closes_by_size_by_waiting_and_by_flushing(worlds: Make, steps: Make) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from stitch.assemble import offline_labeler, open_memory
+from stitch.assemble import open_memory
 from stitch.cli.main import cli
 from stitch.core import Step, StepState
 from stitch.embed import HashingEmbedder
@@ -24,6 +24,7 @@ from stitch.lifecycle.forget import Selector
 from stitch.lifecycle.handover import Handover, NumberedLine
 from stitch.lm import Ledger
 from stitch.memory import Memory
+from stitch.parts import offline_labeler
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.model import LoopbackProvider, label_by_rules
 from stitch.testing.storing import ListStore
@@ -53,7 +54,7 @@ def answer(request: dict[str, Any]) -> Any:
 
 
 def exported(memory: Memory, name: str = "hand", **options: Any) -> list[dict[str, Any]]:
-    handover = memory.handover(OfflineLabeler(name, **options))
+    handover = memory.lifecycle.handover(OfflineLabeler(name, **options))
     return [json.loads(write_window(window)) for window in handover.windows()]
 
 
@@ -62,7 +63,7 @@ def imported(memory: Memory, replies: Sequence[Any], name: str = "hand") -> Any:
         NumberedLine("replies", n, reply if isinstance(reply, bytes) else json.dumps(reply).encode())
         for n, reply in enumerate(replies, start=1)
     ]
-    return memory.handover(OfflineLabeler(name)).take_in(lines)
+    return memory.lifecycle.handover(OfflineLabeler(name)).take_in(lines)
 
 
 def replied(request: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def test_rounds_of_export_and_import_give_the_labels_that_the_model_would_have_g
     ):
         memory.flush()
         assert [entry.labels for entry in memory.steps("t0")] == elsewhere
-        assert memory.relabel().steps == 0
+        assert memory.lifecycle.relabel().steps == 0
 
 
 def test_the_model_goes_on_where_the_batches_stopped(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_the_model_goes_on_where_the_batches_stopped(tmp_path: Path) -> None:
         LoopbackProvider(label_by_rules) as provider,
         open_memory(tmp_path / "a", labels="model", model="m", base_url=provider.base_url) as memory,
     ):
-        assert memory.relabel().steps == 2 * 36
+        assert memory.lifecycle.relabel().steps == 2 * 36
         assert set(makers(memory)) == {"m windowed-1"}
         assert exported(memory, "m") == []
 
@@ -159,10 +160,10 @@ def test_a_line_that_cannot_be_used_is_named_and_all_others_are_stored(tmp_path:
 
 def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
     with filled(tmp_path, trajectories=1, number=10) as memory:
-        memory.correct("3", trajectory="t0", labels={"scope": "the trip"}, by="ann")
+        memory.lifecycle.correct("3", trajectory="t0", labels={"scope": "the trip"}, by="ann")
         assert [request["steps"] for request in exported(memory)] == [["0", "1", "2"]]
         requests = exported(memory, window_steps=2)
-        memory.correct("1", trajectory="t0", labels={"scope": "the start"}, by="ann")
+        memory.lifecycle.correct("1", trajectory="t0", labels={"scope": "the start"}, by="ann")
         assert imported(memory, [replied(request) for request in requests]).steps == 1
         while requests := exported(memory):
             imported(memory, [replied(request) for request in requests])
@@ -176,8 +177,8 @@ def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
 def test_a_reply_about_a_step_that_was_changed_or_erased_is_refused(tmp_path: Path) -> None:
     with filled(tmp_path, trajectories=2, number=6) as memory:
         replies = [replied(request) for request in exported(memory)]
-        memory.correct("2", trajectory="t0", text="Take something else.")
-        memory.erase(Selector(trajectory="t1"))
+        memory.lifecycle.correct("2", trajectory="t0", text="Take something else.")
+        memory.lifecycle.erase(Selector(trajectory="t1"))
         taken = imported(memory, replies)
         assert [("not as they were" in rejection.reason) for rejection in taken.rejections] == [True, True]
         assert memory.status().accepted == 6
@@ -185,7 +186,7 @@ def test_a_reply_about_a_step_that_was_changed_or_erased_is_refused(tmp_path: Pa
 
 def test_retired_steps_are_left_out(tmp_path: Path) -> None:
     with filled(tmp_path, trajectories=1, number=6) as memory:
-        memory.retire(Selector(trajectory="t0", step="2"))
+        memory.lifecycle.retire(Selector(trajectory="t0", step="2"))
         assert [request["steps"] for request in exported(memory)] == [["0", "1"]]
         while requests := exported(memory):
             imported(memory, [replied(request) for request in requests])

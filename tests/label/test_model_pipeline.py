@@ -211,7 +211,7 @@ def test_every_step_is_stored_once_whatever_the_provider_does(tmp_path: Path, fa
         if not lasting:
             assert memory.labeler in makers(memory)
     with LoopbackProvider(label_by_rules) as provider, opened(tmp_path, provider, window=12) as memory:
-        memory.relabel()
+        memory.lifecycle.relabel()
         assert set(makers(memory)) == {memory.labeler}
         assert_stored_once(memory, 36)
 
@@ -232,7 +232,7 @@ def test_every_step_is_stored_once_in_a_storm_of_all_faults(tmp_path: Path, step
         assert_stored_once(memory, number)
         assert LOCAL in set().union(*(makers(memory, f"t{n}") for n in range(3)))
     with LoopbackProvider(label_by_rules) as provider, opened(tmp_path, provider, stepwise=stepwise) as memory:
-        memory.relabel()
+        memory.lifecycle.relabel()
         assert {memory.labeler} == set().union(*(makers(memory, f"t{n}") for n in range(3)))
         assert_stored_once(memory, number)
 
@@ -286,7 +286,7 @@ def test_a_kill_leaves_waiting_steps_to_the_next_start(tmp_path: Path) -> None:
         memory.add_many(steps(5), trajectory="t")
         memory._ingestor._threads.close()  # what a kill leaves: no thread, and nothing is finished any more
         memory._ingestor.journal.close()
-        memory._store.close()
+        memory._ingestor.store.close()
         with opened(tmp_path / "live", provider) as memory:
             memory.flush()
             assert memory.status().stored == 5
@@ -373,7 +373,7 @@ def test_relabel_with_a_provider_that_is_down_changes_nothing_of_weight(tmp_path
         LoopbackProvider(label_by_rules, faults=[failure(500)] * 99) as provider,
         opened(tmp_path, provider) as memory,
     ):
-        assert memory.relabel() == (1, 20, 0)
+        assert memory.lifecycle.relabel() == (1, 20, 0)
         assert [entry.labels for entry in memory.steps("t")] == before
         assert memory.status().stored == 20
 

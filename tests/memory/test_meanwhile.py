@@ -43,21 +43,21 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], 
 
 def test_a_correction_brings_nothing_back_that_was_retired_meanwhile(tenants: Tenants, meanwhile: Any) -> None:
     memory = tenants.memory("ann")
-    meanwhile(lambda: memory.retire(Selector(trajectory="t", step="1")))
+    meanwhile(lambda: memory.lifecycle.retire(Selector(trajectory="t", step="1")))
     with pytest.raises(InputError, match="is retired"):
-        memory.correct("1", trajectory="t", text="Let's plan day 9.")
+        memory.lifecycle.correct("1", trajectory="t", text="Let's plan day 9.")
     assert {hit.snippet.step for hit in memory.search("Olympus Summit").hits} == {"0", "2"}
-    assert memory.verify().disagreements == ()
+    assert memory.lifecycle.verify().disagreements == ()
 
 
 def test_of_two_corrections_at_once_none_is_lost(tenants: Tenants, meanwhile: Any) -> None:
     memory = tenants.memory("ann")
-    meanwhile(lambda: memory.correct("1", trajectory="t", labels={"scope": "holidays"}))
-    memory.correct("1", trajectory="t", text="Let's plan day 9.")
+    meanwhile(lambda: memory.lifecycle.correct("1", trajectory="t", labels={"scope": "holidays"}))
+    memory.lifecycle.correct("1", trajectory="t", text="Let's plan day 9.")
     entry = next(entry for entry in memory.steps("t") if entry.id == "1")
     assert entry.labels is not None
     assert (entry.step.content, entry.labels.intent.scope) == ("Let's plan day 9.", "holidays")
-    assert len(memory.history("1", trajectory="t")) == 2
+    assert len(memory.lifecycle.history("1", trajectory="t")) == 2
 
 
 @pytest.mark.parametrize("verb", ["erase", "retire"])
@@ -66,15 +66,15 @@ def test_what_is_added_when_another_has_erased_the_same_stays(tenants: Tenants, 
     chosen = Selector(trajectory="t", step="2")
 
     def erase_and_add() -> None:
-        ann.erase(chosen)
+        ann.lifecycle.erase(chosen)
         bob.add(Step(id="b", role="user", content="Bob's hotel is the Astoria."), trajectory="u")
         ann.add(STEPS[2], trajectory="t")
 
     meanwhile(erase_and_add)
-    getattr(ann, verb)(chosen)
+    getattr(ann.lifecycle, verb)(chosen)
     assert [entry.id for entry in bob.steps("u")] == ["b"]
     assert bob.search("hotel").hits
     assert [entry.id for entry in ann.steps("t")] == ["0", "1", "2"]
     assert "2" in {hit.snippet.step for hit in ann.search("Olympus Summit").hits}
     for memory in (ann, bob):
-        assert memory.verify().disagreements == ()
+        assert memory.lifecycle.verify().disagreements == ()

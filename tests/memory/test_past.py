@@ -84,7 +84,7 @@ def test_as_of_a_time_nothing_later_is_there(memory: Memory) -> None:
 
 def test_a_step_that_was_corrected_since_reads_as_it_did(memory: Memory) -> None:
     before = max(entry.recorded for entry in memory.steps("trip"))
-    memory.correct("c", trajectory="trip", text="It is priced at $99.")
+    memory.lifecycle.correct("c", trajectory="trip", text="It is priced at $99.")
     then = memory.search("price", as_of=before).context()
     assert "$76.22" in then
     assert "$99" not in then
@@ -119,7 +119,7 @@ def test_why_of_a_step_that_is_not_ranked_says_so(memory: Memory) -> None:
     assert "has trust 'low', below 'medium': it comes from a tool" in str(low)
     late = memory.why("breakfast", step="e", trajectory="trip", as_of="b")
     assert "was not there yet" in str(late)
-    memory.retire(Selector(trajectory="trip", step="a"), reason="old")
+    memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="old")
     gone = memory.why("breakfast", step="a", trajectory="trip")
     assert gone.place is None
     assert "is out of retrieval: retired" in str(gone)
@@ -166,7 +166,7 @@ def test_the_recall_log_is_bounded_and_of_one_tenant(memory: Memory) -> None:
 def test_erasing_a_step_erases_the_questions_that_found_it(memory: Memory) -> None:
     memory.search("breakfast")
     assert memory.recalls()
-    erased = memory.erase(Selector(trajectory="trip", step="a"))
+    erased = memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
     assert erased.proof.found == ()
     assert memory.recalls() == []
 

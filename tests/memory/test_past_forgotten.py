@@ -51,7 +51,7 @@ def found(memory: Memory, **options: object) -> list[tuple[str, str, float]]:
 @pytest.mark.parametrize("retriever", ["intent", "dense", "lexical", "hybrid"])
 def test_as_of_before_it_was_retired_a_step_is_found_as_it_was(memory: Memory, retriever: str) -> None:
     before, moment = found(memory, retriever=retriever), time.time()
-    memory.retire(Selector(trajectory="trip", step="a"))
+    memory.lifecycle.retire(Selector(trajectory="trip", step="a"))
     assert ("trip", "a") not in {hit[:2] for hit in found(memory, retriever=retriever)}
     assert sorted(found(memory, retriever=retriever, as_of=moment)) == sorted(before)
     assert ("trip", "a") in {hit[:2] for hit in found(memory, retriever=retriever, trajectory="trip", as_of="d")}
@@ -60,7 +60,7 @@ def test_as_of_before_it_was_retired_a_step_is_found_as_it_was(memory: Memory, r
 
 def test_a_retired_step_stands_in_the_context_of_then_and_the_label_space_has_its_labels(memory: Memory) -> None:
     before, moment = memory.search(QUESTION, trajectory="trip"), time.time()
-    memory.retire(Selector(trajectory="trip"))
+    memory.lifecycle.retire(Selector(trajectory="trip"))
     assert memory.search(QUESTION, trajectory="trip").context() == ""
     then = memory.search(QUESTION, trajectory="trip", as_of=moment)
     assert then.intent_filter == before.intent_filter
@@ -71,23 +71,23 @@ def test_a_retired_step_stands_in_the_context_of_then_and_the_label_space_has_it
 
 def test_of_many_the_best_come_first_whether_retired_since_or_not(memory: Memory) -> None:
     before, moment = found(memory, k=3), time.time()
-    memory.retire(Selector(trajectory="trip", step=before[1][1]))
-    memory.retire(Selector(trajectory="other trip", step="d"))
+    memory.lifecycle.retire(Selector(trajectory="trip", step=before[1][1]))
+    memory.lifecycle.retire(Selector(trajectory="other trip", step="d"))
     assert [hit[2] for hit in found(memory, k=3, as_of=moment)] == [hit[2] for hit in before]
 
 
 def test_what_is_erased_never_comes_back(memory: Memory) -> None:
     moment = time.time()
-    memory.retire(Selector(trajectory="trip", step="a"))
-    memory.correct("b", trajectory="trip", text="How much is breakfast?")
-    assert memory.erase(Selector(trajectory="trip", step="a")).proof.found == ()
-    assert memory.erase(Selector(trajectory="trip", step="b")).proof.found == ()
+    memory.lifecycle.retire(Selector(trajectory="trip", step="a"))
+    memory.lifecycle.correct("b", trajectory="trip", text="How much is breakfast?")
+    assert memory.lifecycle.erase(Selector(trajectory="trip", step="a")).proof.found == ()
+    assert memory.lifecycle.erase(Selector(trajectory="trip", step="b")).proof.found == ()
     assert {hit[:2] for hit in found(memory, trajectory="trip", as_of=moment)} == {("trip", "c"), ("trip", "d")}
 
 
 def test_another_tenant_sees_nothing_of_what_was_retired(memory: Memory) -> None:
     folder, moment = memory.folder, time.time()
-    memory.retire(Selector(trajectory="trip"))
+    memory.lifecycle.retire(Selector(trajectory="trip"))
     memory.close()
     with open_memory(folder, tenant="bob") as bob:
         assert found(bob, as_of=moment) == []
@@ -97,7 +97,7 @@ def test_labels_that_were_corrected_since_are_those_of_then(memory: Memory) -> N
     moment = time.time()
     was = next(entry.labels.intent.scope for entry in memory.steps("trip") if entry.id == "b" and entry.labels)
     assert was is not None
-    memory.correct("b", trajectory="trip", labels={"scope": "invoices"})
+    memory.lifecycle.correct("b", trajectory="trip", labels={"scope": "invoices"})
     old, new = IntentFilter(scopes=(was,)), IntentFilter(scopes=("invoices",))
 
     def density(intent_filter: IntentFilter, as_of: float | None) -> float:
@@ -116,32 +116,32 @@ def scopes_of(memory: Memory, moment: float) -> set[str]:
 def test_the_label_space_of_then_has_the_labels_that_were_corrected_since(memory: Memory) -> None:
     moment, before = time.time(), {scope.name for scope in memory.inventory("trip").scopes}
     for step in ("a", "b", "c"):
-        memory.correct(step, trajectory="trip", labels={"scope": "unpaid invoices"})
+        memory.lifecycle.correct(step, trajectory="trip", labels={"scope": "unpaid invoices"})
     assert "unpaid invoices" in {scope.name for scope in memory.inventory("trip").scopes}
     assert scopes_of(memory, moment) == before
 
 
 def test_the_label_space_of_then_lacks_what_had_been_retired_by_then(memory: Memory) -> None:
     assert "day 2" in scopes_of(memory, time.time())
-    memory.retire(Selector(trajectory="trip", step="d"))
+    memory.lifecycle.retire(Selector(trajectory="trip", step="d"))
     moment = time.time()
     assert scopes_of(memory, moment) == {"day 1"}
     for step in ("a", "b", "c"):
-        memory.retire(Selector(trajectory="trip", step=step))
+        memory.lifecycle.retire(Selector(trajectory="trip", step=step))
         assert scopes_of(memory, moment) == {"day 1"}
     assert memory.inventory("trip").scopes == ()
 
 
 def test_the_label_space_of_then_lacks_what_had_been_retired_by_then_where_it_is_read_again(memory: Memory) -> None:
-    memory.retire(Selector(trajectory="trip", step="d"))
+    memory.lifecycle.retire(Selector(trajectory="trip", step="d"))
     moment = time.time()
-    memory.correct("c", trajectory="trip", text="It is priced at $99.")
+    memory.lifecycle.correct("c", trajectory="trip", text="It is priced at $99.")
     assert "day 2" not in scopes_of(memory, moment)
 
 
 def test_why_says_of_a_step_that_was_retired_since_where_it_stood(memory: Memory) -> None:
     moment = time.time()
-    memory.retire(Selector(trajectory="trip", step="a"), reason="old")
+    memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="old")
     now = memory.why(QUESTION, step="a", trajectory="trip")
     assert (now.found, now.place) == (False, None)
     assert "is out of retrieval: retired" in str(now)
@@ -156,7 +156,7 @@ def test_why_says_of_a_step_that_was_retired_since_where_it_stood(memory: Memory
 
 def test_the_commands_show_the_memory_as_it_was(memory: Memory) -> None:
     folder = str(memory.folder)
-    memory.retire(Selector(trajectory="trip", step="a"))
+    memory.lifecycle.retire(Selector(trajectory="trip", step="a"))
     memory.close()
 
     def run(*arguments: str) -> str:

@@ -104,12 +104,14 @@ def live(memory: Memory, chance: random.Random, said: set[int], lock: threading.
                     result = memory.search(query, k=9, as_of=as_of)
                     check(tenant, result.hits, result.intent_filter, result.context())
         elif doing == "correct":
-            memory.correct("1", trajectory="trip", labels={"scope": f"{tenant} scope", "event_types": (tenant,)})
-            check(tenant, memory.history("1", trajectory="trip"))
+            memory.lifecycle.correct(
+                "1", trajectory="trip", labels={"scope": f"{tenant} scope", "event_types": (tenant,)}
+            )
+            check(tenant, memory.lifecycle.history("1", trajectory="trip"))
         elif doing == "retire":
-            memory.retire(Selector(trajectory="trip", step="2"), reason=f"{tenant} said so")
+            memory.lifecycle.retire(Selector(trajectory="trip", step="2"), reason=f"{tenant} said so")
         elif doing == "erase" and chance.random() < 0.1:
-            check(tenant, memory.erase(Selector(trajectory="trip", step="3")))
+            check(tenant, memory.lifecycle.erase(Selector(trajectory="trip", step="3")))
         elif doing == "look":
             check(tenant, memory.inventory(), memory.status(), list(memory.receipts()), list(memory.steps("trip")))
             check(tenant, memory.trajectories(), memory.why_not("0", query="the hotel", trajectory="trip"))
@@ -120,11 +122,13 @@ def live(memory: Memory, chance: random.Random, said: set[int], lock: threading.
         elif doing == "call":
             check(tenant, memory.add_many(calls_of(tenant, 2), trajectory="calls"), memory.inventory("calls"))
         elif doing == "copy":
-            check(tenant, *memory.export())
+            check(tenant, *memory.lifecycle.export())
         elif doing == "wrong":
-            check(tenant, memory.count(Selector(scope=name_of(chance.randrange(TENANTS)))))
+            check(tenant, memory.lifecycle.count(Selector(scope=name_of(chance.randrange(TENANTS)))))
             if not any(entry.id == "0" for entry in memory.steps("trip")):
-                memory.correct("x", trajectory="trip", text="there is none yet")  # or this would be the first one
+                memory.lifecycle.correct(
+                    "x", trajectory="trip", text="there is none yet"
+                )  # or this would be the first one
             memory.add(Step(id="0", role="user", content=f"Not what {tenant} said first"), trajectory="trip")
     except StitchError as error:
         check(tenant, error.message, error.hint)
@@ -163,17 +167,17 @@ def test_tenants_that_do_everything_at_once_never_see_each_other(tmp_path: Path)
         for tenant, numbers in said.items():
             memory = tenants.memory(tenant)
             entries = list(memory.steps("trip"))
-            check(tenant, entries, memory.inventory(), *memory.export())
+            check(tenant, entries, memory.inventory(), *memory.lifecycle.export())
             there = {int(entry.id) for entry in entries}
             assert numbers - {3} <= there <= numbers
-            assert memory.verify().disagreements == ()
+            assert memory.lifecycle.verify().disagreements == ()
         assert sum(map(len, said.values())) > TENANTS, "something was going on"
         for tenant in merging:
             memory = tenants.memory(tenant)
             memory.add_many(calls_of(tenant, 2), trajectory="calls")
             assert memory.inventory("calls").merges
             check(tenant, memory.inventory().merges, memory.search(f"price of {tenant}", k=60).context())
-            memory.backup(tmp_path / tenant)
+            memory.lifecycle.backup(tmp_path / tenant)
             check(
                 tenant, *(path.read_bytes() for path in (tmp_path / tenant).iterdir() if path.name != "recalls.jsonl")
             )
@@ -213,7 +217,11 @@ def shown_to_others(folder: Path, tenant: str) -> list[Any]:
         for name in tenants.names():
             if name != tenant:
                 memory = tenants.memory(name)
-                shown += [*memory.export(), memory.inventory().model_dump_json(), memory.search("the hotel").context()]
+                shown += [
+                    *memory.lifecycle.export(),
+                    memory.inventory().model_dump_json(),
+                    memory.search("the hotel").context(),
+                ]
     return shown
 
 
@@ -221,7 +229,7 @@ def points_of_others(folder: Path, tenant: str) -> dict[str, Any]:
     """Payload and vectors as the engine holds them; there is no public way to see a vector."""
     with open_memory(folder, tenant=tenant) as memory:
         points, offset = {}, None
-        shard: Any = memory._store._shard  # type: ignore[attr-defined]
+        shard: Any = memory._ingestor.store._shard  # type: ignore[attr-defined]
         from qdrant_edge import ScrollRequest
 
         while True:
@@ -245,8 +253,8 @@ def test_deleting_in_one_tenant_leaves_all_others_byte_for_byte(tmp_path: Path, 
             memory = tenants.memory(name_of(number))
             memory.add_many([*steps_of(name_of(number), 0, 8), HAS_SECRET], trajectory="trip")
             memory.search("How much is breakfast?")
-        tenants.memory(name_of(2)).correct("1", trajectory="trip", labels={"scope": "mine"})
-        tenants.memory(name_of(4)).retire(Selector(trajectory="trip", step="2"))
+        tenants.memory(name_of(2)).lifecycle.correct("1", trajectory="trip", labels={"scope": "mine"})
+        tenants.memory(name_of(4)).lifecycle.retire(Selector(trajectory="trip", step="2"))
     mine = name_of(3)
 
     def all_of_others() -> tuple[Any, ...]:
@@ -260,10 +268,10 @@ def test_deleting_in_one_tenant_leaves_all_others_byte_for_byte(tmp_path: Path, 
     assert {"recalls.jsonl", "trace.jsonl"} <= set(before[3])
     with open_memory(folder, tenant=mine) as memory:
         if deletion == "retire":
-            assert memory.retire(Selector(trajectory="trip")) == 9
+            assert memory.lifecycle.retire(Selector(trajectory="trip")) == 9
         else:
             chosen = Selector(everything=True) if deletion == "erase all" else Selector(trajectory="trip", step="0")
-            assert memory.erase(chosen).proof.found == ()
+            assert memory.lifecycle.erase(chosen).proof.found == ()
     for now, then in zip(all_of_others(), before, strict=True):
         assert now == then
 

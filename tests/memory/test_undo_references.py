@@ -41,27 +41,27 @@ def test_one_call_undoes_all_references_of_a_step(memory: Memory, tmp_path: Path
     before = labels_of(memory, "b")
     assert resolved(memory, "b") == apply_rewrites(TRIP[1].content, before.references) != TRIP[1].content
     similar = {hit.snippet.step: hit.similarity for hit in memory.search("Olympus Summit Dining Hall", k=9).hits}
-    memory.correct("b", trajectory="trip", references=(), by="ann")
+    memory.lifecycle.correct("b", trajectory="trip", references=(), by="ann")
     assert resolved(memory, "b") == TRIP[1].content
     after = {hit.snippet.step: hit.similarity for hit in memory.search("Olympus Summit Dining Hall", k=9).hits}
     assert after["b"] < similar["b"], "the vector and the words are those of the text"
     now = labels_of(memory, "b")
     assert now == before.model_copy(update={"references": (), "made_by": "ann"}), "all else stays, trust with it"
-    (revision,) = memory.history("b", trajectory="trip")
+    (revision,) = memory.lifecycle.history("b", trajectory="trip")
     assert (revision.by, revision.labels) == ("ann", before)
-    assert list(memory.corrections()) == [], "no label was put right"
-    assert memory.verify() == (3, 3, ())
-    memory.relabel()
+    assert list(memory.lifecycle.corrections()) == [], "no label was put right"
+    assert memory.lifecycle.verify() == (3, 3, ())
+    memory.lifecycle.relabel()
     assert labels_of(memory, "b") == now, "what a person undid stays undone"
     memory.close()
     with open_memory(tmp_path / "m", tenant="bob") as other:
         assert labels_of(other, "b") == before
-        assert other.history("b", trajectory="trip") == []
+        assert other.lifecycle.history("b", trajectory="trip") == []
 
 
 def test_one_reference_is_undone_and_the_others_stay(memory: Memory) -> None:
     first, second = labels_of(memory, "b").references
-    memory.correct("b", trajectory="trip", references=[second])
+    memory.lifecycle.correct("b", trajectory="trip", references=[second])
     assert labels_of(memory, "b").references == (second,)
     assert resolved(memory, "b") == apply_rewrites(TRIP[1].content, (second,))
     assert first.replacement not in resolved(memory, "b")[: first.end]
@@ -69,7 +69,7 @@ def test_one_reference_is_undone_and_the_others_stay(memory: Memory) -> None:
 
 def test_undoing_nothing_is_told(memory: Memory) -> None:
     with pytest.raises(InputError, match="no reference of step 'a' is undone"):
-        memory.correct("a", trajectory="trip", references=())
+        memory.lifecycle.correct("a", trajectory="trip", references=())
     with pytest.raises(InputError, match="no reference of step 'b' is undone"):
-        memory.correct("b", trajectory="trip", references=labels_of(memory, "b").references)
-    assert memory.history("b", trajectory="trip") == []
+        memory.lifecycle.correct("b", trajectory="trip", references=labels_of(memory, "b").references)
+    assert memory.lifecycle.history("b", trajectory="trip") == []

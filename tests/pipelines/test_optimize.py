@@ -149,9 +149,9 @@ def test_corrections_of_a_memory_are_lessons(tmp_path):
         for n in range(6):
             steps = [Step(role=row["role"], content=row["content"]) for row in days(n)["steps"]]
             memory.add_many(steps, trajectory=f"t{n}")
-            memory.correct("3", trajectory=f"t{n}", labels={"scope": "the plan of day 2"}, by="ann")
-            memory.correct("4", trajectory=f"t{n}", text="Said otherwise.")
-        found = list(memory.corrections())
+            memory.lifecycle.correct("3", trajectory=f"t{n}", labels={"scope": "the plan of day 2"}, by="ann")
+            memory.lifecycle.correct("4", trajectory=f"t{n}", text="Said otherwise.")
+        found = list(memory.lifecycle.corrections())
     assert [(each.position, each.by, [kind.value for kind in each.kinds]) for each in found] == [
         (3, "ann", ["scope"])
     ] * 6

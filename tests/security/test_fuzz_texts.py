@@ -62,7 +62,7 @@ def test_settings_are_read_or_refused(tmp_path: Path, text: str) -> None:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     with open_memory(tmp_path_factory.mktemp("m")) as memory:
         memory.add(Step(role="user", content="Let's plan day 1."), trajectory="t")
-        return list(memory.export())
+        return list(memory.lifecycle.export())
 
 
 @settings(_MANY, max_examples=10)
@@ -72,9 +72,9 @@ def test_lines_of_an_export_are_taken_in_or_named(
 ) -> None:
     mixed = [*exported[:at], *lines, *exported[at:]]
     with open_memory(tmp_path_factory.mktemp("n")) as memory:
-        told = memory.import_lines(mixed)
+        told = memory.lifecycle.import_lines(mixed)
         assert told.rejections or [line for line in mixed if line.strip()] == exported
-        assert memory.verify().disagreements == ()
+        assert memory.lifecycle.verify().disagreements == ()
 
 
 @_MANY

@@ -148,7 +148,7 @@ def test_no_secret_is_kept(poisoned: Memory) -> None:
 
 
 def test_a_poisoned_memory_verifies(poisoned: Memory) -> None:
-    assert poisoned.verify().disagreements == ()
+    assert poisoned.lifecycle.verify().disagreements == ()
 
 
 def test_whoever_speaks_after_an_attack_keeps_their_trust(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is done with the steps that a memory has: they are corrected, forgotten, copied, compared and built anew."""
+"""`Lifecycle`: what becomes of steps that a memory has: corrected, forgotten, copied, compared, built anew."""
 
 from __future__ import annotations
 
@@ -14,29 +14,46 @@ if TYPE_CHECKING:
     from stitch.core import ReferenceRewrite
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
+    from stitch.label.model.offline import OfflineLabeler
     from stitch.lifecycle.backup import BackedUp
     from stitch.lifecycle.corrections import Correction
     from stitch.lifecycle.forget import Erased, Revision, Selector
+    from stitch.lifecycle.handover import Handover
+    from stitch.lifecycle.relabel import Relabeled
     from stitch.lifecycle.repair import Verification
     from stitch.lifecycle.retention import Expiry
     from stitch.lifecycle.transfer import Imported
+    from stitch.lm import Ledger
 
 
-class Keeping:
-    """The part of `stitch.Memory` that looks after its steps; only ever those of its tenant."""
+class Lifecycle:
+    """What can be done with the steps that one tenant has. Reached as `Memory.lifecycle`.
 
-    tenant: str
-    folder: Path
-    """Where the journal is, and the snippets too unless they are on a server."""
-    retention: tuple[RetentionRule, ...]
-    """What `expire` does if it is given no rules."""
-    _ingestor: Ingestor
+    Args:
+        ingestor: Of the memory.
+        tenant: Whose steps; no call can name another's.
+        folder: Where the journal is, and the snippets too unless they are on a server.
+        retention: What `expire` does if it is given no rules.
+        ledger: Where replies are counted that were made elsewhere.
+    """
+
+    def __init__(
+        self,
+        ingestor: Ingestor,
+        *,
+        tenant: str,
+        folder: Path,
+        retention: Sequence[RetentionRule] = (),
+        ledger: Ledger,
+    ) -> None:
+        self._ingestor, self._tenant, self._folder = ingestor, tenant, folder
+        self.retention, self._ledger = tuple(retention), ledger
 
     def count(self, selector: Selector) -> int:
         """How many steps a selector means: what `retire` and `erase` would concern."""
         from stitch.lifecycle.forget import select
 
-        return len(select(self._ingestor, selector, tenant=self.tenant))
+        return len(select(self._ingestor, selector, tenant=self._tenant))
 
     def correct(
         self,
@@ -63,27 +80,27 @@ class Keeping:
         """
         from stitch.lifecycle.forget import correct
 
-        correct(self._ingestor, tenant=self.tenant, trajectory=trajectory, step=step, at=time.time(), by=by,
+        correct(self._ingestor, tenant=self._tenant, trajectory=trajectory, step=step, at=time.time(), by=by,
                 text=text, labels=dict(labels or {}), references=references)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """What a step was before each of its corrections, oldest first."""
         from stitch.lifecycle.forget import history
 
-        return history(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory, step=step)
+        return history(self._ingestor.journal, tenant=self._tenant, trajectory=trajectory, step=step)
 
     def corrections(self) -> Iterator[Correction]:
         """The steps whose labels a person has put right, in the order of acceptance."""
         from stitch.lifecycle.corrections import corrections
 
-        return corrections(self._ingestor.journal, tenant=self.tenant)
+        return corrections(self._ingestor.journal, tenant=self._tenant)
 
     def retire(self, selector: Selector, *, reason: str = "") -> int:
         """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before."""
         from stitch.lifecycle.forget import retire, select
 
-        selected = select(self._ingestor, selector, tenant=self.tenant)
-        return retire(self._ingestor, selected, tenant=self.tenant, at=time.time(), reason=reason)
+        selected = select(self._ingestor, selector, tenant=self._tenant)
+        return retire(self._ingestor, selected, tenant=self._tenant, at=time.time(), reason=reason)
 
     def erase(self, selector: Selector) -> Erased:
         """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
@@ -93,8 +110,8 @@ class Keeping:
         """
         from stitch.lifecycle.forget import erase, select
 
-        selected = select(self._ingestor, selector, tenant=self.tenant)
-        return erase(self._ingestor, selected, tenant=self.tenant, folder=self.folder)
+        selected = select(self._ingestor, selector, tenant=self._tenant)
+        return erase(self._ingestor, selected, tenant=self._tenant, folder=self._folder)
 
     def expire(
         self, rules: Sequence[RetentionRule] | None = None, *, now: float | None = None, dry_run: bool = False
@@ -109,14 +126,14 @@ class Keeping:
         from stitch.lifecycle.retention import expire
 
         chosen, moment = self.retention if rules is None else rules, time.time() if now is None else now
-        return expire(self._ingestor, chosen, tenant=self.tenant, folder=self.folder, now=moment, dry_run=dry_run)
+        return expire(self._ingestor, chosen, tenant=self._tenant, folder=self._folder, now=moment, dry_run=dry_run)
 
     def export(self, *, trajectory: str | None = None) -> Iterator[str]:
         """Yield all of this memory, or one trajectory, as lines of JSON that `import_lines` of another takes in."""
         from stitch.lifecycle.transfer import export_lines
 
         self._ingestor.save()
-        return export_lines(self._ingestor.journal, tenant=self.tenant, trajectory=trajectory)
+        return export_lines(self._ingestor.journal, tenant=self._tenant, trajectory=trajectory)
 
     def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-") -> Imported:
         """Take in what `export` gave, without loss; what is there already is left alone.
@@ -127,8 +144,8 @@ class Keeping:
         """
         from stitch.lifecycle.transfer import import_lines
 
-        with charged_to(self.tenant):
-            return import_lines(self._ingestor, lines, tenant=self.tenant, source=source)
+        with charged_to(self._tenant):
+            return import_lines(self._ingestor, lines, tenant=self._tenant, source=source)
 
     def backup(self, to: str | os.PathLike[str]) -> BackedUp:
         """Copy this tenant's memory, and nothing of others, while it is in use; `stitch restore` makes a memory of it.
@@ -139,7 +156,7 @@ class Keeping:
         from stitch.lifecycle.backup import back_up
 
         self._ingestor.save()
-        return back_up(self._ingestor.journal, to=to, beside=self.folder, at=time.time(), tenant=self.tenant)
+        return back_up(self._ingestor.journal, to=to, beside=self._folder, at=time.time(), tenant=self._tenant)
 
     def verify(self, *, repair: bool = False) -> Verification:
         """Compare journal, store and inventories; name each thing that does not agree.
@@ -149,7 +166,7 @@ class Keeping:
         """
         from stitch.lifecycle import repair as repairs
 
-        return (repairs.repair if repair else repairs.verify)(self._ingestor, tenant=self.tenant)
+        return (repairs.repair if repair else repairs.verify)(self._ingestor, tenant=self._tenant)
 
     def reindex(self) -> int:
         """Build the store anew from the journal, for all tenants, while this memory serves; returns what was written.
@@ -159,4 +176,17 @@ class Keeping:
         """
         from stitch.lifecycle.rebuild import rebuild
 
-        return rebuild(self._ingestor, folder=self.folder)
+        return rebuild(self._ingestor, folder=self._folder)
+
+    def handover(self, labeler: OfflineLabeler) -> Handover:
+        """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""
+        from stitch.lifecycle.handover import Handover
+
+        return Handover(self._ingestor, labeler=labeler, tenant=self._tenant, ledger=self._ledger)
+
+    def relabel(self) -> Relabeled:
+        """Let the labeler of the settings make the labels that another has made, in place."""
+        from stitch.lifecycle.relabel import relabel
+
+        with charged_to(self._tenant):
+            return relabel(self._ingestor, tenant=self._tenant)

@@ -1,0 +1,198 @@
+"""The parts of a memory that settings name, each made by one function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stitch.config import Settings, load_settings
+from stitch.errors import SettingsError
+from stitch.lifecycle.folder import is_url
+
+if TYPE_CHECKING:
+    from stitch.core import Embedder, FilterSelector, Labeler, SnippetStore
+    from stitch.label.model.offline import OfflineLabeler
+    from stitch.lm import LanguageModel, Ledger, Price
+
+
+def settings_for(memory: str | Path | None, *, config: str | Path | None, **settings: Any) -> tuple[Settings, str]:
+    """The settings of a memory, and where it is.
+
+    Raises:
+        SettingsError: A setting is wrong, or no memory is named.
+    """
+    given = {"memory": None if memory is None else str(memory), **settings}
+    loaded = load_settings(config, **given).settings
+    if loaded.memory is None:
+        raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
+    return loaded, loaded.memory
+
+
+def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler:
+    """The labeler that settings name, without a memory; nothing is called before it labels.
+
+    Raises:
+        SettingsError: A setting is missing or wrong.
+    """
+    from stitch.lm import Ledger
+
+    loaded = load_settings(config, **settings).settings
+    return labeler_of(loaded, model_if_needed(loaded, Ledger()), embedder=embedder_for(loaded))
+
+
+def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> OfflineLabeler:
+    """What labels windows from replies that were made elsewhere, by the settings; no model is called.
+
+    Raises:
+        SettingsError: No model is named, or a setting is wrong.
+    """
+    from stitch.label.model.compiled import load_compiled
+    from stitch.label.model.offline import OfflineLabeler
+    from stitch.label.model.windowed import WINDOW_STEPS
+    from stitch.signatures.programs import WindowProgram
+
+    loaded = load_settings(config, **settings).settings
+    if loaded.model is None:
+        raise SettingsError(
+            "no model is named", hint="name one with --model; any name, such as yours, if a person labels"
+        )
+    window = WindowProgram()
+    if loaded.label_program is not None:
+        load_compiled(loaded.label_program, window, target="windowed")
+    steps = WINDOW_STEPS if loaded.window == "auto" else loaded.window
+    return OfflineLabeler(loaded.model, program=window, window_steps=steps, price=_price(loaded))
+
+
+def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
+    """The language model; None if neither labels nor filters are made by one."""
+    return _language_model(settings, ledger) if "model" in (settings.labels, settings.filter) else None
+
+
+def model_for(*, config: str | Path | None = None, ledger: Ledger | None = None, **settings: Any) -> LanguageModel:
+    """The language model that settings name, without a memory; nothing is called before it is run.
+
+    Args:
+        config: A YAML file of settings.
+        ledger: Where calls are counted.
+        settings: Any other of `stitch.config.Settings` by name.
+
+    Raises:
+        SettingsError: No model is named, or a setting is wrong.
+    """
+    from stitch.lm import Ledger
+
+    return _language_model(load_settings(config, **settings).settings, ledger or Ledger())
+
+
+def _language_model(settings: Settings, ledger: Ledger) -> LanguageModel:
+    if settings.model is None:
+        raise SettingsError("no model is named", hint="name one with --model, for example openai/gpt-5-mini")
+    from stitch.lm import LanguageModel, Limits
+
+    key = settings.model_key
+    return LanguageModel(
+        settings.model,
+        base_url=settings.base_url,
+        api_key=key.get_secret_value() if key else None,
+        limits=Limits(
+            timeout_s=settings.model_timeout_s,
+            retries=settings.model_retries,
+            concurrency=settings.model_concurrency,
+            budget_tokens=settings.model_budget_tokens,
+            budget_usd=settings.model_budget_usd,
+        ),
+        price=_price(settings),
+        offline=settings.offline,
+        ledger=ledger,
+    )
+
+
+def _price(settings: Settings) -> Price | None:
+    from stitch.lm import Price
+
+    prices = (settings.price_prompt, settings.price_reply)
+    return Price(*(price or 0.0 for price in prices)) if any(price is not None for price in prices) else None
+
+
+def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Embedder) -> Labeler:
+    """The labeler that settings name."""
+    if settings.labels == "local" or model is None:
+        from stitch.label.local import LocalLabeler
+
+        return LocalLabeler()
+    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.label.model.compiled import load_compiled
+    from stitch.signatures.programs import StepProgram, WindowProgram
+
+    if settings.stepwise:
+        steps = StepProgram()
+        if settings.label_program is not None:
+            load_compiled(settings.label_program, steps, target="stepwise")
+        return StepwiseLabeler(model, embedder=embedder, program=steps)
+    window = WindowProgram()
+    if settings.label_program is not None:
+        load_compiled(settings.label_program, window, target="windowed")
+    if settings.window == "auto":
+        return WindowedLabeler(model, program=window)
+    return WindowedLabeler(model, program=window, window_steps=settings.window)
+
+
+def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelector:
+    """What chooses the labels of a question."""
+    if settings.filter == "local" or model is None:
+        from stitch.retrieve import LocalFilterSelector
+
+        return LocalFilterSelector()
+    from stitch.label.model.compiled import load_compiled
+    from stitch.retrieve.question.model_filter import ModelFilterSelector
+    from stitch.signatures.programs import FilterProgram
+
+    program = FilterProgram()
+    if settings.filter_program is not None:
+        load_compiled(settings.filter_program, program, target="filter")
+    return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)
+
+
+def store_for(settings: Settings, location: str, *, folder: Path, embedder: Embedder) -> SnippetStore:
+    """The store of a memory, opened; in `folder`, unless it is on a server."""
+    if is_url(location):
+        from stitch.store import ServerStore
+
+        key = settings.qdrant_key
+        return ServerStore(
+            location,
+            api_key=key.get_secret_value() if key else None,
+            collection=settings.collection,
+            embedder_name=embedder.name,
+            dimension=embedder.dimension,
+            timeout_s=settings.qdrant_timeout_s,
+        )
+    from stitch.store import EdgeStore
+
+    return EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
+
+
+def embedder_for(settings: Settings) -> Embedder:
+    """The embedder that settings name.
+
+    Raises:
+        SettingsError: The length of its vectors is not known.
+    """
+    from stitch.embed import RemoteEmbedder, SentenceTransformerEmbedder, StaticEmbedder
+
+    name = settings.embedder
+    if name == "static":
+        return StaticEmbedder()
+    if not name.startswith("openai/"):
+        return SentenceTransformerEmbedder(name)
+    if settings.embedder_dimension is None:
+        raise SettingsError(
+            f"the length of the vectors of {name!r} is not known", hint="set embedder_dimension, for example 1536"
+        )
+    key = settings.embedder_key
+    return RemoteEmbedder(
+        name.removeprefix("openai/"),
+        dimension=settings.embedder_dimension,
+        base_url=settings.embedder_url,
+        api_key=key.get_secret_value() if key else None,
+    )
