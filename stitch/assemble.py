@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stitch.config import Settings
-    from stitch.core import Observer
+    from stitch.core import Observer, Retriever
     from stitch.memory import Memory, MemoryParts
     from stitch.tenants import Tenants
 
@@ -92,7 +92,7 @@ def _open(
     from stitch.lifecycle.repair import finish_move
     from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts
     from stitch.lm import Ledger
-    from stitch.memory import MemoryParts, SearchDefaults
+    from stitch.memory import MemoryParts, SearchDefaults, retriever_named
     from stitch.observe import LogObserver, Observers
     from stitch.observe.recalls import RecallLog
     from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
@@ -143,27 +143,28 @@ def _open(
         resources.callback(ingestor.close)
         ingestor.recover()
         finish_purge(ingestor, folder=folder)
-        intent = IntentRetriever(
-            store=store,
-            selector=selector,
-            embedder=embedder,
-            lexical=lexical,
-            inventories=ingestor.inventory,
-            counter=counter,
-            count=settings.density,
-            informative=settings.density_weights == "informative",
-        )
-        retrievers = (
-            intent,
+        retrievers: tuple[Retriever, ...] = (
+            IntentRetriever(
+                store=store,
+                selector=selector,
+                embedder=embedder,
+                lexical=lexical,
+                inventories=ingestor.inventory,
+                counter=counter,
+                count=settings.density,
+                informative=settings.density_weights == "informative",
+            ),
             DenseRetriever(store=store, embedder=embedder, counter=counter),
             LexicalRetriever(store=store, lexical=lexical, counter=counter),
             HybridRetriever(store=store, embedder=embedder, lexical=lexical, counter=counter),
         )
+        by_name = {retriever.mode: retriever for retriever in retrievers}
+        retriever_named(settings.retriever, by_name)  # refuse one that is not there before anything is asked
         recalls = RecallLog(folder / RECALLS_FILE, most=settings.recall_log, clean=ingestor.without_secrets)
         return MemoryParts(
             folder=folder,
             ingestor=ingestor,
-            retrievers={retriever.mode: retriever for retriever in retrievers},
+            retrievers=by_name,
             defaults=SearchDefaults(settings.retriever, settings.k, settings.budget_tokens),
             observer=observer,
             ledger=ledger,

@@ -110,7 +110,6 @@ class Memory:
 
     Raises:
         ScopeError: This can be no tenant.
-        SettingsError: The retriever that is asked by default is not there.
     """
 
     def __init__(self, parts: MemoryParts, *, tenant: str, owns_parts: bool = True) -> None:
@@ -135,7 +134,6 @@ class Memory:
         """How many trajectories are best worked on side by side."""
         self._parts, self._owns_parts = parts, owns_parts
         self._ingestor, self._defaults = parts.ingestor, parts.defaults
-        self._retriever(self._defaults.retriever)  # refuses one that is not there
 
     def add(self, step: Step, *, trajectory: str, wait: bool = True) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
@@ -305,10 +303,7 @@ class Memory:
             raise InputError(f"search argument {first['loc'][0]!r}: {str(first['msg']).lower()}") from None
 
     def _retriever(self, name: str | None, moment: Moment | None = None) -> Retriever:
-        chosen = name or self._defaults.retriever
-        if chosen not in self._parts.retrievers:
-            raise SettingsError(f"no retriever {chosen!r}", hint=f"one of {', '.join(self._parts.retrievers)}")
-        retriever = self._parts.retrievers[chosen]
+        retriever = retriever_named(name or self._defaults.retriever, self._parts.retrievers)
         if moment is None:
             return retriever
         from stitch.lifecycle.as_of import in_the_past
@@ -435,6 +430,17 @@ class Memory:
     async def asearch(self, query: str, **options: Any) -> RetrievalResult:
         """As `search`, with the same options, for asyncio."""
         return await asyncio.to_thread(self.search, query, **options)
+
+
+def retriever_named(name: str, retrievers: Mapping[str, Retriever]) -> Retriever:
+    """The retriever of a name.
+
+    Raises:
+        SettingsError: There is none.
+    """
+    if name not in retrievers:
+        raise SettingsError(f"no retriever {name!r}", hint=f"one of {', '.join(retrievers)}")
+    return retrievers[name]
 
 
 def tenant_name(tenant: str) -> str:

@@ -225,3 +225,22 @@ def test_other_embedders_are_one_setting_away(tmp_path):
         embedder_key="none",
     ) as memory:  # fmt: skip
         assert "some-model" in memory.status().embedder
+
+
+@pytest.mark.parametrize("wrong", [{"retriever": "nearest"}, {"labels": "model"}, {"embedder": "openai/any"}])
+def test_a_failed_open_leaves_no_folder_behind_and_nothing_locked(tmp_path, wrong):
+    folder = tmp_path / "new" / "m"
+    with pytest.raises(SettingsError):
+        open_memory(folder, **wrong)
+    assert list(tmp_path.iterdir()) == []
+    with open_memory(folder):
+        pass
+
+
+def test_a_failed_open_of_a_memory_that_was_there_takes_nothing_away(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        memory.add(Step(role="user", content="Let's plan day 1."), trajectory="trip")
+    with pytest.raises(SettingsError):
+        open_memory(tmp_path / "m", retriever="nearest")
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.trajectories() == ["trip"]
