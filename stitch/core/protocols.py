@@ -118,7 +118,9 @@ class SnippetStore(Protocol):
 
         Equal to `rank_by_label_density` over all snippets that the query admits (`DensityQuery.admits`), snippets
         without any matched label included. Similarity is `(1 - s) * cosine + s * lexical / (lexical + 10)` where `s` is
-        `lexical_share` and both parts are asked for; one part alone counts in full.
+        `lexical_share` and both parts are asked for; one part alone counts in full. `lexical` is the sum, over the
+        words asked for, of both weights times ln(1 + (N - n + .5) / (n + .5)): N snippets *of the tenant* have any
+        word, n of them this one. Nothing that another tenant holds changes a number.
         """
         ...
 

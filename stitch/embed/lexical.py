@@ -1,7 +1,7 @@
-"""The lexical side of similarity: BM25 weights as sparse vectors; the engine of the store adds the idf.
+"""The lexical side of similarity: BM25 weights as sparse vectors; the store adds the idf.
 
-BM25 = Σ idf(w) · tf·(k1+1) / (tf + k1·(1 − b + b·len/avg_len)) (Robertson and Zaragoza 2009, Eq. 3.15). Qdrant
-computes idf over its points and multiplies (`Modifier.IDF`), so only the second factor is made here.
+BM25 = Σ idf(w) · tf·(k1+1) / (tf + k1·(1 − b + b·len/avg_len)) (Robertson and Zaragoza 2009, Eq. 3.15). Only the second
+factor is made here. The first changes with every snippet: a store counts the tenant's own when it is asked.
 """
 
 from __future__ import annotations

@@ -78,4 +78,4 @@ def _rarity(index: int, tenant: str, store: SnippetStore, lexical: LexicalEncode
         weight = words_of(hit.snippet, lexical=lexical).get(index, 0.0)
         if weight and hit.similarity > 0.0:
             return LEXICAL_HALF * hit.similarity / (1.0 - hit.similarity) / weight
-    return float(np.log(2.0 * store.count() + 2.0))
+    return float(np.log(2.0 * store.count(tenant) + 2.0))

@@ -125,14 +125,14 @@ class EdgeStore:
             with self._calls:
                 index = self._index
             vectors = check_records(list(unique.values()), dimension=self._dimension)
-            points, entries, packed, fresh, replaced = [], [], [], index.next_row, []
+            points, entries, packed, fresh, replaced = [], [], [], index.next_row, dict[str, int]()
             for (snippet_id, record), vector in zip(unique.items(), vectors.tolist(), strict=True):
                 snippet = record.snippet
                 row = index.row(snippet.tenant, snippet_id)
                 if row is None:
                     row, fresh = fresh, fresh + 1
                 else:
-                    replaced.append(row)
+                    replaced[snippet_id] = row
                 packed.append(pack(record.words))
                 payload = to_payload(snippet, embedder_name=self._embedder_name)
                 points.append(Point(row, {DENSE: vector}, {**payload, _WORDS: packed[-1]}))
@@ -162,7 +162,7 @@ class EdgeStore:
         with self._calls:
             labels = self._index.of(query.tenant)
             cut = labels.cut(query)
-            scorer = TierScorer(labels, similarity, counts=self._index.counts, vectors=self._vectors)
+            scorer = TierScorer(labels, similarity, vectors=self._vectors)
             of_tier, likeness = scorer.best(cut.tier, need=query.k - len(cut.certain))
             slots = np.concatenate([cut.certain, of_tier])
             scores = np.concatenate([scorer.scores(cut.certain), likeness])
@@ -199,7 +199,7 @@ class EdgeStore:
             rows = {snippet: row for snippet in ids if (row := index.row(tenant, snippet)) is not None}
             if rows:
                 self._check_disk()
-                before = self._packed_words(list(rows.values()))
+                before = self._packed_words(rows)
                 remove_index(self._saved)
                 try:
                     with self._engine("delete from"):
@@ -208,7 +208,7 @@ class EdgeStore:
                     self._labels = None
                     raise
                 self._vectors.clear(list(rows.values()))
-                index.remove(tenant, list(rows), before)
+                index.remove(tenant, before)
             return len(rows)
 
     def count(self, tenant: str | None = None) -> int:
@@ -455,12 +455,14 @@ class EdgeStore:
                 self._owner.release()
         return self._owner
 
-    def _packed_words(self, rows: list[int]) -> list[str]:
-        """The words of these rows."""
+    def _packed_words(self, rows: dict[str, int]) -> dict[str, str]:
+        """The words of these rows, which are given by id, by id."""
         if not rows:
-            return []
+            return {}
         with self._engine("read"):
-            return [record.payload[_WORDS] for record in self._shard.retrieve(rows, [_WORDS], False)]
+            records = self._shard.retrieve(list(rows.values()), [_WORDS], False)
+        packed = {record.id: record.payload[_WORDS] for record in records}
+        return {snippet: packed[row] for snippet, row in rows.items()}
 
     def _write_vectors(self, rows: list[int], vectors: NDArray[np.float32]) -> None:
         with self._system("write to"):

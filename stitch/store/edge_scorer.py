@@ -9,7 +9,6 @@ import numpy as np
 from stitch.store.index import TenantLabels
 from stitch.store.similarity import Similarity, lexical_similarity
 from stitch.store.vectors import VectorFile
-from stitch.store.words import WordCounts
 
 if TYPE_CHECKING:
     from stitch.store.words import Scores, Slots
@@ -26,18 +25,15 @@ class TierScorer:
     Args:
         labels: The tenant's index.
         similarity: What is similar to the question.
-        counts: How many snippets of the store have each word.
         vectors: Of the store, by row.
     """
 
-    def __init__(
-        self, labels: TenantLabels, similarity: Similarity, *, counts: WordCounts, vectors: VectorFile
-    ) -> None:
+    def __init__(self, labels: TenantLabels, similarity: Similarity, *, vectors: VectorFile) -> None:
         self._labels = labels
         self._similarity = similarity
         self._vectors = vectors
         self._rows = labels.rows.values
-        self._words = labels.words.asked(similarity.words or {}, counts)
+        self._words = labels.words.asked(similarity.words or {})
 
     def scores(self, slots: Slots) -> Scores:
         """The similarity of each of these snippets."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from stitch.core.protocols import DensityQuery
 from stitch.core.ranking import DensityCount, density
 from stitch.core.trust import Trust
 from stitch.store.columns import Column, Ids, Texts
-from stitch.store.words import PackedWords, TenantWords, WordCounts, join, split
+from stitch.store.words import PackedWords, TenantWords, join, split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,11 +83,14 @@ class TenantLabels:
         slot = self._ids.find(snippet)
         return None if slot is None else int(self.rows.values[slot])
 
-    def extend(self, entries: Sequence[tuple[int, IndexEntry]], words: PackedWords) -> None:
-        """Add snippets with their rows, or replace those with their ids; no id may stand twice among them."""
-        for _, entry in entries:
-            if self._ids.find(entry.id) is not None:
-                self.remove(entry.id)
+    def extend(
+        self, entries: Sequence[tuple[int, IndexEntry]], words: PackedWords, *, replaced: Mapping[str, str]
+    ) -> None:
+        """Add snippets with their rows, or replace those with their ids, whose packed words are given.
+
+        No id may stand twice among them.
+        """
+        self.remove({entry.id: replaced[entry.id] for _, entry in entries if entry.id in replaced})
         for _, entry in entries:
             slot = self._ids.append(entry.id)
             if entry.trajectory not in self._names:
@@ -134,10 +137,12 @@ class TenantLabels:
         labels.words = TenantWords.load(arrays)
         return labels
 
-    def remove(self, snippet: str) -> None:
-        """Forget a snippet."""
-        self._live.values[self._ids.remove(snippet)] = False
-        self._living -= 1
+    def remove(self, packed: Mapping[str, str]) -> None:
+        """Forget snippets, whose packed words are given."""
+        for snippet in packed:
+            self._live.values[self._ids.remove(snippet)] = False
+        self._living -= len(packed)
+        self.words.remove(PackedWords(list(packed.values())))
         if len(self._live) > _TOO_MANY_DEAD and len(self._live) > 2 * self._living:
             self._bury()
 
@@ -239,7 +244,6 @@ class LabelIndex:
 
     def __init__(self) -> None:
         self.next_row = 0
-        self.counts = WordCounts()
         self._tenants: dict[str, TenantLabels] = {}
 
     def __len__(self) -> int:
@@ -254,14 +258,18 @@ class LabelIndex:
         return self.of(tenant).row(snippet)
 
     def add(
-        self, entries: Sequence[tuple[int, IndexEntry]], packed: Sequence[str], *, replaced: Sequence[str] = ()
+        self,
+        entries: Sequence[tuple[int, IndexEntry]],
+        packed: Sequence[str],
+        *,
+        replaced: Mapping[str, str] | None = None,
     ) -> None:
         """Add snippets with their rows and packed words, or replace those with their ids.
 
         Args:
             entries: No id may stand twice among them.
             packed: What `pack` gave of each.
-            replaced: The packed words of those that are replaced.
+            replaced: The packed words of those that are replaced, by id.
         """
         groups: dict[str, list[int]] = {}
         for number, (row, entry) in enumerate(entries):
@@ -269,22 +277,20 @@ class LabelIndex:
             self.next_row = max(self.next_row, row + 1)
         for tenant, numbers in groups.items():
             words = PackedWords([packed[number] for number in numbers])
-            self._tenants.setdefault(tenant, TenantLabels()).extend([entries[number] for number in numbers], words)
-            self.counts.add(words)
-        self._uncount(replaced)
+            labels = self._tenants.setdefault(tenant, TenantLabels())
+            labels.extend([entries[number] for number in numbers], words, replaced=replaced or {})
 
-    def remove(self, tenant: str, snippets: Sequence[str], packed: Sequence[str]) -> None:
-        """Forget a tenant's snippets, whose packed words are given."""
+    def remove(self, tenant: str, packed: Mapping[str, str]) -> None:
+        """Forget a tenant's snippets, whose packed words are given by id."""
         labels = self._tenants[tenant]
-        for snippet in snippets:
-            labels.remove(snippet)
+        labels.remove(packed)
         if not len(labels):
             del self._tenants[tenant]
-        self._uncount(packed)
 
     def dump(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         """All of it, as names and arrays, for `load`."""
-        names, arrays = {}, self.counts.dump()
+        names: dict[str, Any] = {}
+        arrays: list[NDArray[Any]] = []
         for tenant, labels in self._tenants.items():
             names[tenant], own = labels.dump()
             arrays += own
@@ -294,10 +300,6 @@ class LabelIndex:
     def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]]) -> LabelIndex:
         """What was dumped."""
         index = cls()
-        index.next_row, index.counts = names["next_row"], WordCounts.load(arrays)
+        index.next_row = names["next_row"]
         index._tenants = {tenant: TenantLabels.load(own, arrays) for tenant, own in names["tenants"].items()}
         return index
-
-    def _uncount(self, packed: Sequence[str]) -> None:
-        if packed:
-            self.counts.add(PackedWords(packed), sign=-1)

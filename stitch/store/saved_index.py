@@ -16,7 +16,7 @@ from stitch.store.index import LabelIndex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_VERSION = 2
+_VERSION = 3
 _HEAD_BYTES = 8
 
 

@@ -14,7 +14,20 @@ from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from stitch.store.checks import check_records
 from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, origin_and_trust, to_payload
-from stitch.store.server_rank import DENSE, LABELS, WORDS, ServerRanking, equals, keys, one_hot, order, scope, sparse
+from stitch.store.server_rank import (
+    DENSE,
+    LABELS,
+    TERMS,
+    WORDS,
+    ServerRanking,
+    equals,
+    keys,
+    one_hot,
+    order,
+    scope,
+    sparse,
+    weighed,
+)
 from stitch.store.similarity import Similarity
 
 if TYPE_CHECKING:
@@ -98,6 +111,8 @@ class ServerStore:
             if labels := intent_labels(record.snippet.intent):
                 named[LABELS] = sparse(one_hot(dict.fromkeys(labels, 1.0)))
             payload = to_payload(record.snippet, embedder_name=self._embedder_name)
+            if record.words:
+                payload[TERMS] = list(record.words)
             points.append(models.PointStruct(id=record.snippet.id, vector=named, payload=payload))
         with self._server("write to"):
             for start in range(0, len(points), _BATCH):
@@ -109,6 +124,7 @@ class ServerStore:
         if query.k < 1:
             return []
         with self._server("search"):
+            similarity = weighed(similarity, self._client, self._collection, tenant=query.tenant)
             ranked = ServerRanking(self._client, self._collection, query, similarity=similarity).best()
             snippets = {snippet.id: snippet for snippet in self._read(query.tenant, [place.id for place in ranked])}
         # A snippet that another process deleted in between is left out.
@@ -165,13 +181,12 @@ class ServerStore:
 
         if not self._client.collection_exists(self._collection):
             dense = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
-            words = models.SparseVectorParams(modifier=models.Modifier.IDF)
             try:
                 with _own_errors(f"cannot make {self._what}", url=self.url):
                     self._client.create_collection(
                         self._collection,
                         vectors_config={DENSE: dense},
-                        sparse_vectors_config={WORDS: words, LABELS: models.SparseVectorParams()},
+                        sparse_vectors_config={name: models.SparseVectorParams() for name in (WORDS, LABELS)},
                     )
             except StoreError:
                 if not self._client.collection_exists(self._collection):
@@ -182,6 +197,11 @@ class ServerStore:
         if not isinstance(vectors, Mapping) or DENSE not in vectors or not {WORDS, LABELS} <= sparse.keys():
             raise StoreMismatchError(
                 f"{self._what} holds something else than snippets", hint="name another collection: stitch config"
+            )
+        if sparse[WORDS].modifier is not None:
+            raise StoreMismatchError(
+                f"{self._what} was written by an earlier version, which weighed words by what all tenants hold",
+                hint=self._reindex,
             )
         if vectors[DENSE].size != self._dimension:
             raise StoreMismatchError(
@@ -293,6 +313,7 @@ def _indexes() -> dict[str, Any]:
         "recorded": models.PayloadSchemaType.FLOAT,
         "embedder": keyword,
         "schema_version": integer,
+        TERMS: integer,
     }
 
 

@@ -11,13 +11,16 @@ from stitch.core.intent import Label
 from stitch.core.protocols import DensityQuery, SparseVector
 from stitch.core.ranking import DensityCount, density
 from stitch.store.payload import LABEL_FIELDS, Payload, labels_of
-from stitch.store.similarity import Page, Similarity, most_similar, score
+from stitch.store.similarity import Page, Similarity, informativeness, most_similar, score
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
 
 DENSE, WORDS, LABELS = "text", "words", "labels"
 """The vectors of a point: of its text, of its words (BM25 weights), of its labels (one-hot)."""
+
+TERMS = "terms"
+"""Under which key of a payload the words of a snippet stand, as numbers: so that those who have one can be counted."""
 
 _FIELDS = ["trajectory", "position", "step", *LABEL_FIELDS.values()]
 """What of a payload is needed to rank."""
@@ -29,6 +32,9 @@ _SCROLL = 1000
 
 _SLACK = 1e-5
 """The bound is computed in single precision."""
+
+_DECIMALS = 7
+"""Of a score in single precision; further ones would depend on what else was multiplied beside it."""
 
 
 class Place(NamedTuple):
@@ -83,7 +89,7 @@ class ServerRanking:
         ).points
         if with_payload:
             self._payloads.update({str(point.id): point.payload or {} for point in points})
-        return [(str(point.id), point.score) for point in points]
+        return [(str(point.id), round(point.score, _DECIMALS)) for point in points]
 
     def density(self, snippet: str) -> float:
         """The density of a snippet whose payload was fetched."""
@@ -220,6 +226,27 @@ def admitted(query: DensityQuery, *, labels: Mapping[Label, frozenset[str]] | No
             later = models.FieldCondition(key="position", range=models.Range(gt=moment.position))
             must.append(models.Filter(must_not=[models.Filter(must=[equals("trajectory", moment.trajectory), later])]))
     return models.Filter(must=must)
+
+
+def weighed(similarity: Similarity, client: QdrantClient, collection: str, *, tenant: str) -> Similarity:
+    """A similarity whose words count as much as they tell among the snippets of a tenant.
+
+    They are counted when they are asked for: the server's own weights count all tenants, a shard at a time, and what
+    is deleted too.
+    """
+    from qdrant_client import models
+
+    if not similarity.words:
+        return similarity
+
+    def count(condition: Any, **but: Any) -> int:
+        which = models.Filter(must=[equals("tenant", tenant), *condition], **but)
+        return client.count(collection, count_filter=which, exact=True).count
+
+    without = models.IsEmptyCondition(is_empty=models.PayloadField(key=TERMS))
+    snippets = count([], must_not=[without])
+    carrying = {word: count([equals(TERMS, word)]) for word in similarity.words}
+    return similarity.weighed({word: informativeness(n, snippets=snippets) for word, n in carrying.items()})
 
 
 def equals(name: str, value: str | int) -> models.FieldCondition:

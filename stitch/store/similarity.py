@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Collection, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from stitch.core.protocols import DensityQuery, SparseVector
@@ -64,6 +64,11 @@ class Similarity:
             lexical_share=share,
         )
 
+    def weighed(self, informativeness: SparseVector) -> Similarity:
+        """The same, with each word that is asked for multiplied by how much it tells."""
+        words = {word: weight * informativeness[word] for word, weight in (self.words or {}).items()}
+        return replace(self, words=words or None)
+
     def combine(self, cosine: float, lexical: float) -> float:
         """The similarity of a snippet with this cosine and this BM25 score."""
         return self.dense_share * cosine + self.lexical_share * lexical_similarity(lexical)
@@ -75,6 +80,16 @@ Number = TypeVar("Number", float, "NDArray[np.float64]")
 def lexical_similarity(lexical: Number) -> Number:
     """How similar a BM25 score says that a snippet is, from 0 to 1."""
     return lexical / (lexical + LEXICAL_HALF)
+
+
+def informativeness(carrying: int, *, snippets: int) -> float:
+    """The inverse document frequency of BM25: ln(1 + (N - n + .5) / (n + .5)).
+
+    Args:
+        carrying: How many snippets of the tenant have the word.
+        snippets: How many snippets of the tenant have any word.
+    """
+    return math.log(1 + (snippets - carrying + 0.5) / (carrying + 0.5))
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stitch.core.protocols import SparseVector
+from stitch.store.similarity import informativeness
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,51 +62,22 @@ def split(arrays: Iterator[NDArray[Any]], code: str) -> list[array[Any]]:
     return [array(code, data[start * size : end * size]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
-class WordCounts:
-    """How many snippets of a store have each word: what the inverse document frequency is made of."""
-
-    def __init__(self) -> None:
-        self._carrying: dict[int, int] = {}
-        self._snippets = 0
-
-    def add(self, packed: PackedWords, *, sign: int = 1) -> None:
-        """Count snippets; with `sign` -1, count them no longer."""
-        words, counts = np.unique(packed.words, return_counts=True)
-        for word, count in zip(words.tolist(), counts.tolist(), strict=True):
-            self._carrying[word] = self._carrying.get(word, 0) + sign * count
-        self._snippets += sign * int(np.count_nonzero(packed.counts))
-
-    def dump(self) -> list[NDArray[Any]]:
-        """All of it, for `load`."""
-        there = {word: count for word, count in self._carrying.items() if count}
-        words, counts = (np.fromiter(each, np.int64, len(there)) for each in (there.keys(), there.values()))
-        return [words, counts, np.array([self._snippets])]
-
-    @classmethod
-    def load(cls, arrays: Iterator[NDArray[Any]]) -> WordCounts:
-        """What was dumped."""
-        counts = cls()
-        counts._carrying = dict(zip(next(arrays).tolist(), next(arrays).tolist(), strict=True))
-        counts._snippets = int(next(arrays)[0])
-        return counts
-
-    def informativeness(self, word: int) -> float:
-        """The inverse document frequency, as Qdrant defines it."""
-        carrying = self._carrying.get(word, 0)
-        return math.log(1 + (self._snippets - carrying + 0.5) / (carrying + 0.5))
-
-
 class TenantWords:
-    """The words of one tenant's snippets, by slot."""
+    """The words of one tenant's snippets, by slot, and how many of its living snippets have each."""
 
     def __init__(self) -> None:
         self._size = 0
+        self._with_words = 0
+        """How many living snippets have any."""
+        self._dead: Counter[int] = Counter()
+        """Of each word, how many of its slots are dead."""
         self._words: dict[int, tuple[array[int], array[float]]] = {}
         self._spread: dict[int, NDArray[np.float32]] = {}
 
     def extend(self, packed: PackedWords) -> None:
         """Take in the words of the next slots."""
         first, self._size = self._size, self._size + len(packed)
+        self._with_words += int(np.count_nonzero(packed.counts))
         if not len(packed.words):
             return
         order = np.argsort(packed.words, kind="stable")
@@ -125,8 +97,19 @@ class TenantWords:
                 else:
                     del self._spread[word]
 
+    def remove(self, packed: PackedWords) -> None:
+        """Count snippets no longer; their slots are dead, and stay until `keep`."""
+        self._with_words -= int(np.count_nonzero(packed.counts))
+        self._dead.update(packed.words.tolist())
+
+    def carrying(self, word: int) -> int:
+        """How many living snippets have a word."""
+        slots, _ = self._words.get(word, ((), ()))
+        return len(slots) - self._dead[word]
+
     def keep(self, alive: NDArray[np.bool_]) -> None:
-        """Forget all slots but those; they are numbered anew."""
+        """Forget all slots but those, which are the living ones; they are numbered anew."""
+        self._dead.clear()
         slot_now = (np.cumsum(alive) - 1).astype(np.uint32)
         self._size = int(np.count_nonzero(alive))
         self._spread.clear()
@@ -142,28 +125,29 @@ class TenantWords:
                 del self._words[word]
 
     def dump(self) -> list[NDArray[Any]]:
-        """All of it, for `load`."""
+        """All of it, for `load`; no slot may be dead."""
         words = np.fromiter(self._words, np.uint32, len(self._words))
         slots, weights = zip(*self._words.values(), strict=True) if self._words else ((), ())
-        return [np.array([self._size]), words, *join(slots, "I"), *join(weights, "f")]
+        return [np.array([self._size, self._with_words]), words, *join(slots, "I"), *join(weights, "f")]
 
     @classmethod
     def load(cls, arrays: Iterator[NDArray[Any]]) -> TenantWords:
         """What was dumped."""
         own = cls()
-        own._size = int(next(arrays)[0])
+        own._size, own._with_words = next(arrays).tolist()
         words = next(arrays).tolist()
         slots, weights = split(arrays, "I"), split(arrays, "f")
         own._words = dict(zip(words, zip(slots, weights, strict=True), strict=True))
         return own
 
-    def asked(self, words: SparseVector, counts: WordCounts) -> AskedWords:
+    def asked(self, words: SparseVector) -> AskedWords:
         """How well the words of snippets answer those of a question."""
         rare, often = np.zeros(self._size), []
         for word, weight in words.items():
             if word not in self._words:
                 continue
-            asked, (slots, weights) = weight * counts.informativeness(word), self._words[word]
+            asked = weight * informativeness(self.carrying(word), snippets=self._with_words)
+            slots, weights = self._words[word]
             if len(slots) * _OFTEN > self._size:
                 often.append((asked, self._by_slot(word)))
             else:  # a snippet has a word once, so no slot stands twice in the list

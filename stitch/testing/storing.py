@@ -22,7 +22,7 @@ from stitch.core import (
 from stitch.errors import StoreError
 from stitch.store.checks import check_records
 from stitch.store.payload import to_payload
-from stitch.store.similarity import Similarity
+from stitch.store.similarity import Similarity, informativeness
 
 _T = TypeVar("_T")
 
@@ -165,13 +165,14 @@ class ListStore:
             cosine = sum(map(mul, similarity.vector, vector)) / lengths if lengths else 0.0
         if similarity.words:
             shared = similarity.words.keys() & record.words.keys()
-            lexical = sum(similarity.words[i] * record.words[i] * self._idf(i) for i in sorted(shared))
+            idf = {word: self._idf(word, record.snippet.tenant) for word in sorted(shared)}
+            lexical = sum(similarity.words[word] * record.words[word] * idf[word] for word in idf)
         return similarity.combine(cosine, lexical)
 
-    def _idf(self, index: int) -> float:
-        everyone = [record.words for record in self.records.values() if record.words]
-        holders = sum(index in words for words in everyone)
-        return math.log(1.0 + (len(everyone) - holders + 0.5) / (holders + 0.5))
+    def _idf(self, word: int, tenant: str) -> float:
+        records = self.records.values()
+        own = [record.words for record in records if record.words and record.snippet.tenant == tenant]
+        return informativeness(sum(word in words for words in own), snippets=len(own))
 
 
 class SimulatedCrash(BaseException):

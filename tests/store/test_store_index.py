@@ -25,7 +25,8 @@ def entry(snippet: int, labels: frozenset[Label], *, trajectory: str = "x") -> I
 
 
 def add(index: LabelIndex, row: int, entry: IndexEntry) -> None:
-    index.add([(row, entry)], [NOTHING])
+    known = index.row(entry.tenant, entry.id) is not None
+    index.add([(row, entry)], [NOTHING], replaced={entry.id: NOTHING} if known else {})
 
 
 @given(
@@ -51,7 +52,7 @@ def test_a_cut_parts_snippets_as_their_densities_do(
             add(index, snippet, entry(snippet, labels, trajectory=trip))
             rows[snippet] = (labels, trip)
         elif snippet in rows:
-            index.remove("t", [name(snippet)], [NOTHING])
+            index.remove("t", {name(snippet): NOTHING})
             del rows[snippet]
     assert len(index) == len(rows)
     weights = {label: 0.1 * (number % 4) for number, label in enumerate(LABELS)} if weighted else None
@@ -101,7 +102,7 @@ def test_dead_slots_are_buried_and_nothing_changes() -> None:
         for snippet in range(400):
             add(index, snippet, entry(snippet, frozenset({LABELS[(snippet + turn) % len(LABELS)]})))
         for snippet in range(0, 400, 3):
-            index.remove("t", [name(snippet)], [NOTHING])
+            index.remove("t", {name(snippet): NOTHING})
     tenant = index.of("t")
     assert len(tenant) == len(index) == 266
     assert len(tenant.rows) <= 1000
@@ -117,6 +118,6 @@ def test_rows_are_never_given_twice() -> None:
     for row in range(3):
         add(index, row, entry(row, frozenset()))
     for row in range(3):
-        index.remove("t", [name(row)], [NOTHING])
+        index.remove("t", {name(row): NOTHING})
     assert (len(index), index.next_row) == (0, 3)
     assert index.row("t", name(1)) is None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.store.words import PackedWords, TenantWords, WordCounts, pack
+from stitch.store.words import PackedWords, TenantWords, pack
 
 WORDS = st.dictionaries(st.sampled_from([1, 2, 3, 40, 2**32 - 1]), st.integers(1, 8).map(float), max_size=5)
 
@@ -19,6 +19,7 @@ WORDS = st.dictionaries(st.sampled_from([1, 2, 3, 40, 2**32 - 1]), st.integers(1
     later=st.lists(WORDS, max_size=5),
     dead=st.frozensets(st.integers(0, 29)),
     asked=WORDS,
+    buried=st.booleans(),
     saved=st.booleans(),
 )
 @settings(deadline=None, max_examples=100)
@@ -27,31 +28,33 @@ def test_scores_are_those_of_the_definition(
     later: list[dict[int, float]],
     dead: frozenset[int],
     asked: dict[int, float],
+    buried: bool,
     saved: bool,
 ) -> None:
-    tenant, counts = TenantWords(), WordCounts()
+    tenant = TenantWords()
     for part in (snippets[:3], snippets[3:]):
-        packed = PackedWords([pack(words) for words in part])
-        tenant.extend(packed)
-        counts.add(packed)
+        tenant.extend(PackedWords([pack(words) for words in part]))
     gone = [words for slot, words in enumerate(snippets) if slot in dead]
-    tenant.keep(np.array([slot not in dead for slot in range(len(snippets))]))
-    counts.add(PackedWords([pack(words) for words in gone]), sign=-1)
-    packed = PackedWords([pack(words) for words in later])
-    tenant.extend(packed)
-    counts.add(packed)
-    if saved:
-        tenant, counts = TenantWords.load(iter(tenant.dump())), WordCounts.load(iter(counts.dump()))
+    tenant.remove(PackedWords([pack(words) for words in gone]))
+    if buried:
+        tenant.keep(np.array([slot not in dead for slot in range(len(snippets))]))
+    tenant.extend(PackedWords([pack(words) for words in later]))
+    if buried and saved:
+        tenant = TenantWords.load(iter(tenant.dump()))
     there = [words for slot, words in enumerate(snippets) if slot not in dead] + later
     with_words = sum(map(bool, there))
     idf = {}
     for word in asked:
         carrying = sum(word in words for words in there)
         idf[word] = math.log(1 + (with_words - carrying + 0.5) / (carrying + 0.5))
-        assert counts.informativeness(word) == idf[word]
+        assert tenant.carrying(word) == carrying
     expected = [sum(asked[word] * idf[word] * words.get(word, 0.0) for word in asked) for words in there]
-    scores = tenant.asked(asked, counts)
-    slots = np.arange(len(there))
+    scores = tenant.asked(asked)
+    slots = np.arange(len(snippets) + len(later))
+    if buried:
+        slots = slots[: len(there)]
+    else:
+        slots = slots[[slot not in dead or slot >= len(snippets) for slot in slots.tolist()]]
     assert scores.scores(slots).tolist() == pytest.approx(expected)
     assert scores.scores(slots[::-2]).tolist() == pytest.approx(expected[::-2])
     for slot in slots[:3]:

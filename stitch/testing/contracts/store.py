@@ -250,6 +250,24 @@ class SnippetStoreContract:
             assert (store.count("mine"), store.count("theirs")) == (0, 1)
             assert store.get("theirs", ids) == [theirs.snippet]
 
+    def test_what_other_tenants_hold_changes_no_number(self, make_store: MakeStore) -> None:
+        rng = random.Random(11)
+        mine = random_records(rng, self.snippets, tenants=("t",))
+        asked = [random_query(rng, tenants=("t",))[0] for _ in range(self.questions // 3)]
+
+        def numbers(store: SnippetStore) -> list[list[tuple[str, float, float]]]:
+            return [[(hit.snippet.id, hit.density, hit.similarity) for hit in store.rank(query)] for query in asked]
+
+        with _closing(make_store()) as alone, _closing(make_store()) as shared:
+            alone.put(mine)
+            for turn, tenant in enumerate(("a", "u", "z")):
+                theirs = random_records(rng, self.snippets, tenants=(tenant,))
+                shared.put(theirs[::2])
+                shared.put(mine[turn::3])
+                shared.put(theirs)
+                shared.delete(tenant, [record.snippet.id for record in theirs[::3]])
+            assert numbers(shared) == numbers(alone)
+
     def test_putting_again_replaces(self, make_store: MakeStore) -> None:
         waiting = make_record("1")
         labeled = make_record("1", text="resolved", intent=ContextualIntent(scope="day 1"), words={3: 1.0})

@@ -194,10 +194,11 @@ def _similarities(records: Sequence[SnippetRecord], query: DensityQuery) -> list
         return [float(value) for value in np.divide(ours @ theirs, norms, out=np.zeros(len(ours)), where=norms > 0)]
 
     def lexicals() -> list[float]:
-        with_words = sum(bool(record.words) for record in records)
+        own = [record for record in records if record.snippet.tenant == query.tenant]
+        with_words = sum(bool(record.words) for record in own)
         idf = {}
         for index in query.words or {}:
-            carrying = sum(index in record.words for record in records)
+            carrying = sum(index in record.words for record in own)
             idf[index] = math.log(1 + (with_words - carrying + 0.5) / (carrying + 0.5))
         asked = [(index, weight * idf[index]) for index, weight in (query.words or {}).items()]
         scores = [sum(weight * record.words.get(index, 0.0) for index, weight in asked) for record in records]
