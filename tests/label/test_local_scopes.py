@@ -206,9 +206,11 @@ def test_a_numbered_name_gives_way_to_a_telling_one():
     session = LocalLabeler().begin("t")
     tracker = session._scopes
     for number, content in enumerate(("I need a bus.", "I need a bus.")):
-        session._take(read(content, id=str(number)), None, unit="")
+        reading = read(content, id=str(number))
+        session._take(reading, None, session._naming(reading, None, unit=""), unit="")
     assert session._names == ["bus", "bus 2"]
-    session._take(read("To Seattle, please.", id="2"), tracker.scopes[1], unit="")
+    reading, scope = read("To Seattle, please.", id="2"), tracker.scopes[1]
+    session._take(reading, scope, session._naming(reading, scope, unit=""), unit="")
     assert session._names == ["bus", "bus, Seattle"]
 
 

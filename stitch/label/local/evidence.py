@@ -116,6 +116,8 @@ class Scope:
     """That and its last step as something to answer."""
     unit: str = ""
     """The unit the scope is about, such as "day 1", where the text names one."""
+    given: bool = False
+    """Somebody else named it, a model or a person: it stands for itself."""
 
     @property
     def last(self) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from stitch.core.intent import ContextualIntent, LabelKind, LabelMerge, LabelVocabulary
+from stitch.core.intent import ContextualIntent, LabelKind, LabelMerge, LabelVocabulary, clean_label
 from stitch.core.snippets import LabelInventory, ScopeSummary, StepLabels
 from stitch.core.steps import Step
 from stitch.label.curation import MERGE_EVERY_STEPS
@@ -28,6 +28,18 @@ _AT_ONCE = 256
 _RENAME_WITHIN_STEPS = 12
 _NO_NAME = "conversation"
 _TELLING = ("place", "name", "organization", "person", "date", "day", "file", "identifier", "function", "error")
+
+
+class _Naming(NamedTuple):
+    """What a scope is called once a step belongs to it."""
+
+    name: str
+    wished: str
+    """The name wished for, before it was made distinct."""
+    quality: int
+    """Of the wish, see `naming`."""
+    given: bool = False
+    """Whoever made the labels of the step gave the name: it is never changed, and the scope never joined to another."""
 
 
 class LocalLabeler:
@@ -72,19 +84,27 @@ class LocalLabelSession:
         return labels
 
     def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
-        """Take in steps whose labels are known, as if `label` had just returned them."""
+        """Take in steps whose labels are known, as if `label` had just returned them.
+
+        Labels that `label` would make now leave the session exactly as `label` leaves it.
+        """
         for step, known in zip(steps, labels, strict=True):
             reading = read_step(step, speakers=self._scopes.speakers)
-            number = self._taken.get((known.intent.scope or "").lower())
-            scope = None if number is None else self._scopes.scope(number)
             unit = turned_to(reading)
-            self._choose(reading, unit=unit)
-            self._take(reading, scope, unit=unit, known=known)
+            scope = self._choose(reading, unit=unit)
+            naming = self._naming(reading, scope, unit=unit)
+            given = known.intent.scope or ""
+            if clean_label(naming.name) != given:  # a model's label, or a person's
+                number = self._taken.get(given.lower())
+                scope = None if number is None else self._scopes.scope(number)
+                naming = self._naming(reading, scope, unit=unit, given=given)
+            self._take(reading, scope, naming, unit=unit, known=known)
 
     def _label(self, step: Step) -> StepLabels:
         reading = read_step(step, speakers=self._scopes.speakers)
         unit = turned_to(reading)
-        return self._take(reading, self._choose(reading, unit=unit), unit=unit)
+        scope = self._choose(reading, unit=unit)
+        return self._take(reading, scope, self._naming(reading, scope, unit=unit), unit=unit)
 
     def _choose(self, reading: Reading, *, unit: str) -> Scope | None:
         named = named_scope(reading, self._names)
@@ -93,16 +113,54 @@ class LocalLabelSession:
             subject = proposed.text
         return self._scopes.choose(reading, unit=unit, named=None if unit else named, subject=subject)
 
-    def _take(self, reading: Reading, scope: Scope | None, *, unit: str, known: StepLabels | None = None) -> StepLabels:
+    def _naming(self, reading: Reading, scope: Scope | None, *, unit: str, given: str = "") -> _Naming:
+        """What a scope is called if the step belongs to it; a new one if None. Changes nothing."""
+        if scope is not None:
+            before = _Naming(self._names[scope.number], *self._wishes[scope.number])
+            return before if given else self._better(reading, scope, before)
+        if given:
+            return _Naming(given, given, EXPLICIT, given=True)
+        proposed = propose_name(reading, unit=unit, siblings=self._names)
+        wished = proposed.text or _NO_NAME
+        return _Naming(distinct_name(wished, taken=self._taken, values=_telling(reading)), wished, proposed.quality)
+
+    def _better(self, reading: Reading, scope: Scope, before: _Naming) -> _Naming:
+        """A better name for a scope with a poor one, if this step says what the scope is about."""
+        name, wished, quality, _ = before
+        if scope.steps >= _RENAME_WITHIN_STEPS or reading.answers_tool:
+            return before
+        if quality == MADE_UP and (proposed := propose_name(reading)).quality >= SPOKEN and proposed.text:
+            wished, quality = proposed
+            better = distinct_name(wished, taken=self._taken, values=_telling(reading))
+        elif quality > MADE_UP and name.removeprefix(wished)[1:].isdigit() and (values := _telling(reading)):
+            better = distinct_name(wished, taken=self._taken, values=values)
+        else:
+            return before
+        if better.lower() in self._taken or better.removeprefix(wished)[1:].isdigit():
+            better = name
+        return _Naming(better, wished, quality)
+
+    def _take(
+        self,
+        reading: Reading,
+        scope: Scope | None,
+        naming: _Naming,
+        *,
+        unit: str,
+        known: StepLabels | None = None,
+    ) -> StepLabels:
         current = self._scopes.current
         open_move = current.opens if current is not None and current.last_role != reading.role else ""
         by_opener = self._scopes.is_opener(reading.role)
         is_new = scope is None
         scope = self._scopes.assign(reading, scope, unit=unit)
         if is_new:
-            self._name(reading, scope, unit=unit, given=(known.intent.scope or "") if known else "")
+            scope.given = naming.given
+            self._names.append(naming.name)
+            self._wishes.append((naming.wished, naming.quality))
+            self._taken.setdefault(naming.name.lower(), scope.number)
         else:
-            self._rename(reading, scope)
+            self._rename(scope, naming)
         label = self._names[scope.number]
         if (joined := self._scopes.reconsider()) is not None:
             alias, into = (self._names[each.number] for each in joined)
@@ -127,33 +185,13 @@ class LocalLabelSession:
             self._entities.curate(self._steps)
         return known
 
-    def _name(self, reading: Reading, scope: Scope, *, unit: str, given: str) -> None:
-        proposed = propose_name(reading, unit=unit, siblings=self._names)
-        wished = proposed.text or _NO_NAME
-        name = given or distinct_name(wished, taken=self._taken, values=_telling(reading))
-        self._names.append(name)
-        self._wishes.append((wished, proposed.quality))
-        self._taken.setdefault(name.lower(), scope.number)
-
-    def _rename(self, reading: Reading, scope: Scope) -> None:
-        """Give a scope with a poor name a better one, once a step says what it is about; recorded as a merge."""
-        wished, quality = self._wishes[scope.number]
-        name = self._names[scope.number]
-        if scope.steps > _RENAME_WITHIN_STEPS or reading.answers_tool:
-            return
-        if quality == MADE_UP and (proposed := propose_name(reading)).quality >= SPOKEN and proposed.text:
-            wished, quality = proposed
-            better = distinct_name(wished, taken=self._taken, values=_telling(reading))
-        elif quality > MADE_UP and name.removeprefix(wished)[1:].isdigit() and (values := _telling(reading)):
-            better = distinct_name(wished, taken=self._taken, values=values)
-        else:
-            return
-        self._wishes[scope.number] = (wished, quality)
-        if better.lower() in self._taken or better.removeprefix(wished)[1:].isdigit():
-            return
-        self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=name, into=better, position=self._steps))
-        self._names[scope.number] = better
-        self._taken[better.lower()] = scope.number
+    def _rename(self, scope: Scope, naming: _Naming) -> None:
+        """Call a scope by a better name from now on; recorded as a merge."""
+        name, self._wishes[scope.number] = self._names[scope.number], (naming.wished, naming.quality)
+        if naming.name != name:
+            self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=name, into=naming.name, position=self._steps))
+            self._names[scope.number] = naming.name
+            self._taken[naming.name.lower()] = scope.number
 
     def inventory(self) -> LabelInventory:
         """The label space so far, merges applied."""

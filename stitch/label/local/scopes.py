@@ -390,7 +390,9 @@ class ScopeTracker:
     def left(self) -> Scope | None:
         """The scope that the last step left, if it may still turn out to continue an earlier one."""
         scope = None if self._left is None else self.scopes[self._left]
-        return scope if scope and scope.rivals and not scope.unit and scope.steps <= MAX_JOINED_STEPS else None
+        if scope is None or not scope.rivals or scope.unit or scope.given or scope.steps > MAX_JOINED_STEPS:
+            return None
+        return scope
 
     def homes(self) -> list[Home]:
         """The earlier scopes that the scope just left may continue."""
@@ -400,7 +402,8 @@ class ScopeTracker:
         numbers = [number for value in left.values for number in self._holders.get(value, ())[-2:]]
         numbers = [int(n) for n in sorted(left.rivals, key=lambda n: -left.rivals[n].margin)[:_MAX_RIVALS]] + numbers
         known = dict.fromkeys(self.scope(number).number for number in numbers if number < left.number)
-        homes = [self.scopes[n] for n in known if n != left.number and not self.scopes[n].unit][:MAX_HOMES]
+        fixed = (left.number, *(n for n in known if self.scopes[n].unit or self.scopes[n].given))
+        homes = [self.scopes[n] for n in known if n not in fixed][:MAX_HOMES]
         found = join_evidence(left, homes, self._stream, holders=self._holders, scopes=len(self.scopes))
         return [
             Home(home, values, sum(map(mul, self._joining, values))) for home, values in zip(homes, found, strict=True)

@@ -19,6 +19,8 @@ TRIP = "contract-trip"
 def trajectory() -> list[Step]:
     """A trajectory with everything a labeler meets: turns, tools, data, notices, markup, emptiness, other scripts."""
     talk = [
+        ("user", "Hello!"),
+        ("user", "I need to check my bank balance."),
         ("user", "Let's focus on planning the itinerary for day 1."),
         ("assistant", "Gladly. What do you have in mind for breakfast?"),
         ("user", "One idea is Zephyr Mill. How much is it?"),
@@ -124,15 +126,16 @@ class LabelerContract:
             assert labeler.begin(TRIP).label(steps[:length]) == whole[:length]
 
     def test_replaying_known_labels_is_like_having_made_them(self, labeler: Labeler) -> None:
-        """After a replay the session goes on as the one that made the labels, with the same inventory."""
+        """After a replay the session goes on as the one that made the labels: same inventory, same saved bytes."""
         steps = trajectory()
         made = labeler.begin(TRIP)
         labels = made.label(steps)
-        for cut in (1, len(steps) // 2, len(steps)):
+        for cut in (1, 3, len(steps) // 2, len(steps)):
             replayed = labeler.begin(TRIP)
             replayed.replay(steps[:cut], labels[:cut])
             assert replayed.label(steps[cut:]) == labels[cut:]
             assert replayed.inventory() == made.inventory()
+            assert replayed.save() == made.save()
 
     def test_the_inventory_holds_every_label(self, labeler: Labeler) -> None:
         """Each label that a step carries is found in the inventory, in its canonical form."""

@@ -1,0 +1,149 @@
+"""A labeling that is interrupted anywhere goes on as one that was not: same labels, same saved bytes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import Labeler, LabelInventory, Step, StepLabels, ToolCall, clean_text
+from stitch.embed import HashingEmbedder
+from stitch.label.local import LocalLabeler
+from stitch.label.model import StepwiseLabeler, WindowedLabeler
+from stitch.lm import LanguageModel
+from stitch.testing.model import ScriptedCompletion, label_by_rules
+
+DATA = Path(os.environ.get("STITCH_TEST_DATA") or Path(__file__).parents[3] / "shared" / "data") / "memory_qa"
+
+Interruption = Literal["none", "saved", "replayed", "replayed from the last save"]
+INTERRUPTIONS: tuple[Interruption, ...] = ("none", "saved", "replayed", "replayed from the last save")
+Outcome = tuple[list[StepLabels], bytes, LabelInventory]
+
+WORDS = (
+    "Let's turn to day 1. Back to the bus again. I need a taxi to Boston on March 8th at 7:30 am.",
+    "Hello! I need to check my bank balance.",
+    "What does it cost? It is $41.80. Is there another one, please? Yes. No, thanks. Is that all? That sounds good.",
+    "Zephyr Mill. The second hotel I mentioned. Compare both of them. Caroline, have you seen the painting of Mel?",
+    "error in app/login.py the tests pass now merge it. Play a song by the band. What about my balance?",
+)
+SENTENCES = tuple(re.split(r"(?<=[.?!]) ", " ".join(WORDS)))
+
+
+def has_words(text: str) -> bool:
+    return bool(clean_text(text).strip())
+
+
+def sentences() -> st.SearchStrategy[str]:
+    free = st.lists(st.sampled_from(" ".join(WORDS).split()), min_size=1, max_size=12).map(" ".join)
+    return st.one_of(st.sampled_from(SENTENCES), free, st.text(min_size=1, max_size=20).filter(has_words))
+
+
+def told(number: int, role: str, content: str, *, call: bool) -> Step:
+    """A step; now and then one that calls a tool, or answers a call."""
+    calls = (ToolCall(name="find_bus", arguments={"to": content[:20], "seats": number}),) if call else ()
+    return Step(id=str(number), role=role, content=content, tool_calls=calls, timestamp=60.0 * number)
+
+
+def trajectories(most: int) -> st.SearchStrategy[list[Step]]:
+    step = st.tuples(st.sampled_from(("user", "assistant", "Mel")), sentences(), st.integers(0, 9))
+    return st.lists(step, min_size=2, max_size=most).map(
+        lambda parts: [told(n, role, content, call=dice == 0) for n, (role, content, dice) in enumerate(parts)]
+    )
+
+
+def whole(labeler: Labeler, steps: Sequence[Step]) -> Outcome:
+    session = labeler.begin("t")
+    labels = session.label(steps)
+    return labels, session.save(), session.inventory()
+
+
+def interrupted(labeler: Labeler, steps: Sequence[Step], cuts: Sequence[tuple[int, Interruption]]) -> Outcome:
+    """The same steps in batches that end where `cuts` say; what interrupts the labeling there is said beside it."""
+    session = labeler.begin("t")
+    labels: list[StepLabels] = []
+    kept: tuple[int, bytes | None] = (0, None)
+    for end, interruption in (*sorted(cuts, key=lambda cut: cut[0]), (len(steps), "none")):
+        labels += session.label(steps[len(labels) : end])
+        known = [StepLabels.model_validate_json(each.model_dump_json()) for each in labels]
+        if interruption == "saved":
+            kept = (len(labels), session.save())
+            session = labeler.begin("t", kept[1])
+        elif interruption == "replayed":
+            session = labeler.begin("t")
+            session.replay(steps[: len(labels)], known)
+        elif interruption == "replayed from the last save":
+            session = labeler.begin("t", kept[1])
+            session.replay(steps[kept[0] : len(labels)], known[kept[0] :])
+    return labels, session.save(), session.inventory()
+
+
+def cuts_of(steps: int) -> st.SearchStrategy[list[tuple[int, Interruption]]]:
+    return st.lists(st.tuples(st.integers(0, steps), st.sampled_from(INTERRUPTIONS)), max_size=5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_local_labels_are_the_same_however_the_steps_are_cut_and_the_session_interrupted(data: st.DataObject) -> None:
+    steps = data.draw(trajectories(40))
+    labeler = LocalLabeler()
+    assert interrupted(labeler, steps, data.draw(cuts_of(len(steps)))) == whole(labeler, steps)
+
+
+def test_a_scope_that_was_renamed_is_known_by_its_new_name_after_a_replay() -> None:
+    labeler = LocalLabeler()
+    said = ("Hello!", "I need to check my bank balance.", "Now find me a bus.", "Thanks!", "Back to the bank balance.")
+    steps = [told(n, "user", content, call=False) for n, content in enumerate(said)]
+    for cut in range(len(steps) + 1):
+        assert interrupted(labeler, steps, [(cut, "replayed")]) == whole(labeler, steps)
+
+
+@pytest.mark.parametrize("name", ["locomo", "sgd_interleaved", "agent_runs", "qmsum"])
+def test_local_labels_of_real_trajectories_are_the_same_after_interruptions(name: str) -> None:
+    steps = read_first(name)[:200]
+    chance, labeler = random.Random(name), LocalLabeler()
+    cuts = [(chance.randrange(len(steps)), chance.choice(INTERRUPTIONS)) for _ in range(6)]
+    assert interrupted(labeler, steps, cuts) == whole(labeler, steps)
+
+
+def read_first(name: str) -> list[Step]:
+    """The first trajectory of a public set; the test is skipped where the set is absent."""
+    path = DATA / name / "trajectories.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"no test data {name!r}: set STITCH_TEST_DATA")
+    with gzip.open(path, "rt") as lines:
+        steps: list[dict[str, Any]] = json.loads(next(lines))["steps"]
+    fields = ("id", "role", "content", "session")
+    return [Step(**{key: step[key] for key in fields if step.get(key)}) for step in steps if step["content"].strip()]
+
+
+def windowed(model: LanguageModel) -> Labeler:
+    return WindowedLabeler(model, window_steps=5)
+
+
+def stepwise(model: LanguageModel) -> Labeler:
+    return StepwiseLabeler(model, embedder=HashingEmbedder())
+
+
+def scripted() -> LanguageModel:
+    return LanguageModel("scripted", completion=ScriptedCompletion(label_by_rules))
+
+
+@pytest.mark.parametrize("make", [windowed, stepwise])
+@settings(max_examples=6, deadline=None)
+@given(data=st.data())
+def test_labels_of_a_model_are_the_same_where_the_session_is_saved_and_restored(
+    make: Callable[[LanguageModel], Labeler], data: st.DataObject
+) -> None:
+    steps = data.draw(trajectories(16))
+    labeler = make(scripted())
+    windows = [(5 * n, interruption) for n, interruption in data.draw(cuts_of(len(steps) // 5))]
+    assert interrupted(labeler, steps, windows) == whole(labeler, steps)
