@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -18,6 +19,8 @@ from stitch.errors import SettingsError
 ENV_PREFIX = "STITCH_"
 CONFIG_VARIABLE = "STITCH_CONFIG"
 """Names a YAML file to read when no other is named."""
+TEST_PREFIX = "STITCH_TEST_"
+"""Variables of the tests, which are no settings."""
 
 
 class Settings(BaseSettings):
@@ -123,8 +126,10 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
         arguments: Settings by field; those that are None count as not given.
 
     Raises:
-        SettingsError: The file is missing or no mapping, or a value has the wrong type; names the source.
+        SettingsError: The file is missing or no mapping, a value has the wrong type, or a variable of the environment
+            names no setting; names the source.
     """
+    _check_environment()
     path = config or os.environ.get(CONFIG_VARIABLE)
     layers = {
         "argument": {name: value for name, value in arguments.items() if value is not None},
@@ -146,6 +151,24 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
             f"setting {name!r} (from {origin}): {str(first['msg']).lower()}",
             hint="`stitch config` lists the settings and their values",
         ) from None
+
+
+def plain_values(settings: Settings) -> dict[str, Any]:
+    """The value of each setting as JSON writes it; of one that is secret, only that it is set."""
+    values = settings.model_dump(mode="json")
+    return {
+        name: "(set)" if isinstance(getattr(settings, name), SecretStr) else value for name, value in values.items()
+    }
+
+
+def _check_environment() -> None:
+    """Refuse a variable that names no setting: a letter that is wrong would set nothing, silently."""
+    known = {CONFIG_VARIABLE, *(f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields)}
+    for name in sorted(os.environ):
+        if name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name not in known:
+            [near] = get_close_matches(name, known, n=1) or [""]
+            hint = f"do you mean {near}?" if near else "`stitch config` lists the settings"
+            raise SettingsError(f"the environment variable {name} names no setting", hint=f"{hint} Unset {name}.")
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -30,9 +30,10 @@ from stitch.core import (
     Trust,
     clean_name,
 )
-from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError
+from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError, no_trajectory
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
+from stitch.text.periods import day_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -216,7 +217,12 @@ class Memory:
             as_of: Answer as the memory would have then, merges of labels included: Unix seconds, a time as ISO 8601
                 writes it, or the id of a step of `trajectory`. What was retired or corrected since is there as it was;
                 what was erased since is not.
+
+        Raises:
+            InputError: There is no such trajectory, or a time cannot be read.
+            SettingsError: There is no such retriever.
         """
+        self._check_trajectory(trajectory)
         request = self._request(
             query=query,
             trajectory=trajectory,
@@ -295,7 +301,19 @@ class Memory:
 
         return moment_of(self._ingestor.journal, as_of, tenant=self.tenant, trajectory=trajectory)
 
+    def _check_trajectory(self, trajectory: str | None) -> None:
+        """Refuse a name that is not there: to find nothing would look like an answer."""
+        if trajectory is not None and not self._ingestor.journal.length(self.tenant, trajectory):
+            raise no_trajectory(trajectory, self.trajectories())
+
     def _request(self, **fields: Any) -> SearchRequest:
+        asked_at = fields.get("asked_at")
+        if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them
+            asked_at = fields["asked_at"] = float(asked_at)
+        if asked_at is not None and day_of(asked_at) is None:
+            raise InputError(
+                f"asked_at {asked_at!r} is no time with a date", hint="write it as 2026-03-01T12:00, or as Unix seconds"
+            )
         try:
             return SearchRequest(tenant=self.tenant, **fields)
         except ValidationError as error:

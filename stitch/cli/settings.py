@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from pydantic import SecretStr
 
-from stitch.config import load_settings
+from stitch.config import load_settings, plain_values
 from stitch.console.options import json_option, memory_options, print_json
 
 
@@ -25,7 +24,7 @@ def command(as_json: bool, config: str | None, **arguments: Any) -> None:
       STITCH_K=20 stitch config --config stitch.yaml
     """
     settings, origins = load_settings(config, **arguments)
-    rows = {name: {"value": _shown(getattr(settings, name)), "from": origin} for name, origin in origins.items()}
+    rows = {name: {"value": value, "from": origins[name]} for name, value in plain_values(settings).items()}
     if as_json:
         print_json(rows)
         return
@@ -33,7 +32,3 @@ def command(as_json: bool, config: str | None, **arguments: Any) -> None:
     for name, row in rows.items():
         value = "-" if row["value"] is None else row["value"]
         click.echo(f"{name:<{width}}  {value!s:<24}  {row['from']}")
-
-
-def _shown(value: Any) -> Any:
-    return "(set)" if isinstance(value, SecretStr) else value

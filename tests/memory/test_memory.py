@@ -244,3 +244,16 @@ def test_a_failed_open_of_a_memory_that_was_there_takes_nothing_away(tmp_path):
         open_memory(tmp_path / "m", retriever="nearest")
     with open_memory(tmp_path / "m") as memory:
         assert memory.trajectories() == ["trip"]
+
+
+def test_what_would_look_like_an_answer_is_refused(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        memory.add(Step(role="user", content="Let's plan day 1."), trajectory="trip")
+        with pytest.raises(InputError, match="no trajectory 'trap' in this memory") as refused:
+            memory.search("day 1", trajectory="trap")
+        assert "'trip'" in refused.value.hint
+        for wrong in ("tomorrow", "", "2026-13-45", float("nan"), 1e300):
+            with pytest.raises(InputError, match="asked_at"):
+                memory.search("day 1", asked_at=wrong)
+        for right in ("2026-03-01", "8 May 2023", 1_700_000_000, "1700000000"):
+            assert memory.search("day 1", asked_at=right).hits

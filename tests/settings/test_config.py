@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stitch.config import Settings, load_settings
+from stitch.config import Settings, load_settings, plain_values
 from stitch.errors import SettingsError
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.yaml"))
@@ -81,3 +81,21 @@ def test_every_shipped_file_is_valid_and_opens_with_its_command(file):
 
 def test_there_are_shipped_files():
     assert len(CONFIGS) >= 4
+
+
+def test_a_variable_that_names_no_setting_is_refused_and_the_nearest_one_told(monkeypatch):
+    monkeypatch.setenv("STITCH_TENNANT", "ann")
+    with pytest.raises(SettingsError, match="STITCH_TENNANT names no setting") as refused:
+        load_settings()
+    assert "STITCH_TENANT?" in refused.value.hint
+    monkeypatch.delenv("STITCH_TENNANT")
+    monkeypatch.setenv("STITCH_TEST_ROUNDS", "3")
+    assert load_settings().settings == Settings()
+
+
+def test_the_values_of_settings_are_plain(monkeypatch):
+    monkeypatch.setenv("STITCH_QDRANT_KEY", "very-secret")
+    values = plain_values(load_settings(retention=[{"older_than_days": 3, "action": "erase"}]).settings)
+    assert (values["density"], values["qdrant_key"], values["model_key"]) == ("values", "(set)", None)
+    assert values["retention"] == [{"older_than_days": 3.0, "action": "erase", "event_type": None}]
+    assert set(values) == set(Settings.model_fields)

@@ -1,6 +1,6 @@
 """Each prompt is rendered as a model sees it and compared with its golden file.
 
-Run with STITCH_GOLDEN=write to write the files after a change that is meant.
+Run with STITCH_TEST_GOLDEN=write to write the files after a change that is meant.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def rendered(prompt: Any) -> str:
 @pytest.mark.parametrize("name", PROMPTS)
 def test_a_prompt_reads_as_its_golden_file(name: str) -> None:
     text, file = rendered(getattr(signatures, name)), GOLDEN / f"{name}.txt"
-    if os.environ.get("STITCH_GOLDEN") == "write":
+    if os.environ.get("STITCH_TEST_GOLDEN") == "write":
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
 

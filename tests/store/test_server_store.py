@@ -22,7 +22,7 @@ from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
 from stitch.testing.servers import LoopbackServer, Reply, Silence
 
-LIVE = os.environ.get("STITCH_QDRANT_URL")
+LIVE = os.environ.get("STITCH_TEST_QDRANT_URL")
 
 pytestmark = [  # what the client says of local mode and of this machine
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
@@ -46,7 +46,7 @@ class TestServerStoreInLocalMode(SnippetStoreContract):
 
 
 @pytest.mark.server
-@pytest.mark.skipif(LIVE is None, reason="STITCH_QDRANT_URL names no server")
+@pytest.mark.skipif(LIVE is None, reason="STITCH_TEST_QDRANT_URL names no server")
 class TestServerStoreOnAServer(SnippetStoreContract):
     worlds = 2
 
