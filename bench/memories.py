@@ -19,6 +19,7 @@ from stitch.core import (
     Labeler,
     LabelInventory,
     LabelKind,
+    Ranking,
     RetrievalResult,
     SearchRequest,
     Selection,
@@ -124,7 +125,7 @@ class MemoryMethod:
             budget_tokens=budget_tokens,
             asked_at=inquiry.asked_at,
             intent_filter=None if chosen is None else chosen.intent_filter,
-            weighed=chosen is not None and chosen.weighed,
+            ranking="weighed" if chosen is not None and chosen.likely else None,
         )
         return found_in(result, milliseconds=(time.perf_counter() - started) * 1000)
 
@@ -182,7 +183,7 @@ def without(kind: LabelKind) -> FilterChoice:
     def choose(memory: Memory, inquiry: Inquiry) -> Selection:
         selected = memory.search(inquiry.text, trajectory=inquiry.trajectory, k=1, asked_at=inquiry.asked_at)
         left = selected.intent_filter.model_copy(update={field: ()})
-        return Selection(left, weighed=selected.weighed)
+        return Selection(left, likely=selected.ranking is Ranking.WEIGHED)
 
     return choose
 

@@ -108,7 +108,7 @@ class Ranker:
         if not self._contexts:
             elapsed = time.perf_counter() - started
             return Found(steps=steps, milliseconds=elapsed * 1000, window_tokens=self.window_tokens)
-        hits = [ScoredSnippet(snippets[place], 0.0, frozenset(), 0.0) for place in read]
+        hits = [ScoredSnippet(snippets[place], frozenset(), {}, 0.0) for place in read]
         budget = self.window_tokens or budget_tokens
         context = fit_context(hits, budget_tokens=budget, counter=self._counter)
         step_of = {hit.snippet.id: hit.snippet.step for hit in hits}

@@ -14,7 +14,8 @@ from stitch.console.options import (
     opened_memory,
     print_json,
 )
-from stitch.core import MemorySnippet, RetrievalResult, ScoredSnippet, matched_by_kind
+from stitch.core import MemorySnippet, Ranking, RetrievalResult, ScoredSnippet, matched_by_kind
+from stitch.core.ranking import DECIMALS
 
 
 @click.command()
@@ -24,6 +25,12 @@ from stitch.core import MemorySnippet, RetrievalResult, ScoredSnippet, matched_b
 @click.option("-k", type=click.IntRange(min=1), help="How many steps to return.  [default: 40]")
 @click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="Tokens of context.  [default: 4096]")
 @click.option("--retriever", metavar="NAME", help="Which retriever answers.  [default: intent]")
+@click.option(
+    "--ranking",
+    type=click.Choice(["auto", "strict", "weighed"]),
+    help="By label density first (strict), by labels added to similarity (weighed), or as fits who chose the labels."
+    "  [default: auto]",
+)
 @click.option("--filter", type=click.Choice(["local", "model"]), help="Who chooses the labels.  [default: local]")
 @model_options
 @click.option("--program", "filter_program", metavar="FILE", help="A prompt compiled by `stitch optimize filter`.")
@@ -72,16 +79,23 @@ def result_as_json(result: RetrievalResult) -> dict[str, Any]:
             "event_types": chosen.event_types,
             "entity_types": chosen.entity_types,
         },
-        "weighed": result.weighed,
+        "ranking": result.ranking.value,
+        "decided_by": result.decided_by.value,
+        "rule": {
+            "tiers": result.rule.tiers,
+            "summed": result.rule.summed,
+            "ties": ["trajectory", "position", "step"],
+            "decimals": DECIMALS,
+        },
         "reasons": result.reasons,
-        "hits": [_hit_as_json(rank, hit) for rank, hit in enumerate(result.hits, start=1)],
+        "hits": [_hit_as_json(rank, hit, result) for rank, hit in enumerate(result.hits, start=1)],
         "context_tokens": result.context_tokens,
         "milliseconds": round(result.milliseconds, 3),
     }
 
 
-def _hit_as_json(rank: int, hit: ScoredSnippet) -> dict[str, Any]:
-    snippet = hit.snippet
+def _hit_as_json(rank: int, hit: ScoredSnippet, result: RetrievalResult) -> dict[str, Any]:
+    snippet, below = hit.snippet, result.hits[rank : rank + 1]
     return {
         "rank": rank,
         "trajectory": snippet.trajectory,
@@ -92,6 +106,9 @@ def _hit_as_json(rank: int, hit: ScoredSnippet) -> dict[str, Any]:
         "recorded": snippet.recorded,
         "origin": snippet.origin.value,
         "trust": snippet.trust.value,
+        "parts": hit.parts,
+        "score": hit.score,
+        "above_next_by": result.rule.lead(hit, below[0]) or "order" if below else None,
         "density": _plain(hit.density),
         "matched": matched_by_kind(hit.matched),
         "similarity": round(hit.similarity, 6),
@@ -105,16 +122,18 @@ def _hit_as_json(rank: int, hit: ScoredSnippet) -> dict[str, Any]:
 
 
 def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
-    """The result for a person: the chosen labels, then each step with the labels that matched."""
+    """The result for a person: the chosen labels, then each step with those it matched and the parts of its score."""
+    from stitch.retrieve.rank.wording import in_words
+
     labels = sorted(result.intent_filter.labels())
     said = ", ".join(f"{kind.value} {value!r}" for kind, value in labels)
-    lines = [f"{'hinted at' if said and result.weighed else 'looking for'}  {said or 'similar text only'}"]
+    weighed = result.ranking is Ranking.WEIGHED
+    lines = [f"{'hinted at' if said and weighed else 'looking for'}  {said or 'similar text only'}"]
     for rank, hit in enumerate(result.hits[:limit], start=1):
         snippet = hit.snippet
         matched = ", ".join(value for _, value in sorted(hit.matched)) or "no label"
-        how = "weighed" if said and result.weighed else f"{_plain(hit.density)} matched"
         lines.append(
-            f"{rank:>3}. {how} ({matched}), similarity {hit.similarity:.2f}"
+            f"{rank:>3}. {matched}: {in_words(hit.parts)}"
             f"  [{snippet.trajectory} step {snippet.step}, {snippet.role}, {snippet.intent.scope or 'no scope yet'},"
             f" {_clocks(snippet)}]"
         )

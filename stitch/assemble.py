@@ -165,7 +165,7 @@ def _open(
             folder=folder,
             ingestor=ingestor,
             retrievers=by_name,
-            defaults=SearchDefaults(settings.retriever, settings.k, settings.budget_tokens),
+            defaults=SearchDefaults(settings.retriever, settings.k, settings.budget_tokens, settings.ranking),
             observer=observer,
             ledger=ledger,
             resources=resources.pop_all(),

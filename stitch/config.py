@@ -12,7 +12,7 @@ import yaml
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
-from stitch.core import DensityCount
+from stitch.core import DensityCount, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError
 
@@ -45,6 +45,8 @@ class Settings(BaseSettings):
     """How many steps a search returns."""
     budget_tokens: Annotated[int, Field(ge=1)] = 4096
     """How many tokens the context of an answer may have."""
+    ranking: Ranking = Ranking.AUTO
+    """How labels rank: `strict` (label density first, the paper), `weighed` (added to similarity), or `auto`."""
     density: DensityCount = DensityCount.VALUES
     """What label density counts: matched values (the paper), or kinds (its authors' code)."""
     density_weights: Literal["equal", "informative"] = "equal"

@@ -19,6 +19,7 @@ from stitch.core import (
     IntentFilter,
     LabelInventory,
     Moment,
+    Ranking,
     Receipt,
     Rejection,
     RetrievalResult,
@@ -75,6 +76,7 @@ class SearchDefaults(NamedTuple):
     retriever: str = "intent"
     k: int = 40
     budget_tokens: int = 4096
+    ranking: Ranking = Ranking.AUTO
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +198,7 @@ class Memory:
         budget_tokens: int | None = None,
         asked_at: float | str | None = None,
         intent_filter: IntentFilter | None = None,
-        weighed: bool = False,
+        ranking: Ranking | str | None = None,
         retriever: str | None = None,
         min_trust: Trust | str | None = None,
         as_of: float | str | None = None,
@@ -210,7 +212,8 @@ class Memory:
             budget_tokens: How many tokens `RetrievalResult.context` may have; what the settings say (4096) by default.
             asked_at: When the question is asked; "last week" is read against it.
             intent_filter: Labels to use instead of those the question licenses.
-            weighed: Whether those labels are only likely: then they are weighed beside similarity, and decide nothing.
+            ranking: `strict` (label density first: the rule of the paper), `weighed` (labels are added to similarity),
+                or `auto` (strict where a model or a person chose the labels); what the settings say by default.
             retriever: Which one answers; what the settings say by default.
             min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
@@ -230,7 +233,7 @@ class Memory:
             budget_tokens=self._defaults.budget_tokens if budget_tokens is None else budget_tokens,
             asked_at=asked_at,
             intent_filter=intent_filter,
-            weighed=weighed,
+            ranking=self._defaults.ranking if ranking is None else ranking,
             min_trust=min_trust,
             as_of=self._moment(as_of, trajectory),
         )
@@ -245,6 +248,8 @@ class Memory:
                 query=self._ingestor.without_secrets(query),
                 intent_filter=result.intent_filter,
                 hits=tuple(hit.snippet.id for hit in result.hits),
+                parts=tuple(dict(hit.parts) for hit in result.hits),
+                decided_by=result.decided_by.value,
                 milliseconds=result.milliseconds,
             )
         )
@@ -264,6 +269,7 @@ class Memory:
             trajectory=trajectory,
             k=self._defaults.k if k is None else k,
             intent_filter=intent_filter,
+            ranking=self._defaults.ranking,
         )
         return self._explaining().why_not(request, step=step)
 
@@ -275,7 +281,7 @@ class Memory:
             step: The id of the step.
             trajectory: Where it is; all trajectories are searched.
             k: How many steps count as hits; what the settings say by default.
-            options: `min_trust`, `as_of` and `asked_at` as in `search`.
+            options: `min_trust`, `as_of`, `asked_at` and `ranking` as in `search`.
 
         Raises:
             InputError: The memory knows no such step; it was never accepted, or erased.
@@ -284,6 +290,7 @@ class Memory:
         from stitch.why import explain
 
         options["as_of"] = self._moment(options.get("as_of"), trajectory)
+        options["ranking"] = options.get("ranking") or self._defaults.ranking
         chosen = self._defaults.k if k is None else k
         request = self._request(query=query, k=chosen, budget_tokens=self._defaults.budget_tokens, **options)
         retriever = self._explaining(request.as_of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from stitch.core import IntentFilter, Origin, RetrievalResult, SearchRequest, StepState, Trust
+from stitch.core import IntentFilter, Origin, Ranking, RetrievalResult, SearchRequest, StepState, Trust
 from stitch.errors import InputError
 from stitch.lifecycle.retirement import retired_at
 
@@ -77,10 +77,10 @@ def _of_filter(result: RetrievalResult) -> Iterator[str]:
     if not labels:
         yield "The question licenses no label: similarity alone ranks."
         return
-    if result.weighed:
+    if result.ranking is Ranking.WEIGHED:
         yield f"The question hints at {_names(labels)}: weighed beside similarity and nearness to what it says."
     else:
-        yield f"The question licenses {_names(labels)}."
+        yield f"The question licenses {_names(labels)}: label density decides."
     yield from result.reasons
 
 

@@ -29,6 +29,7 @@ from stitch.retrieve import WhyNot
 @click.option("--min-trust", type=click.Choice(["high", "medium", "low"]), help="As in `stitch query`.")
 @click.option("--as-of", metavar="STEP|TIME", help="As in `stitch query`.")
 @click.option("--asked-at", metavar="TIME", help="As in `stitch query`.")
+@click.option("--ranking", type=click.Choice(["auto", "strict", "weighed"]), help="As in `stitch query`.")
 @json_option
 def command(
     query: str, step: str, *, as_json: bool, trajectory: str | None, min_trust: str | None, as_of: str | None,
@@ -66,6 +67,7 @@ def _ranked(place: WhyNot) -> dict[str, Any]:
     return {
         "rank": place.rank,
         "k": place.k,
+        "parts": place.hit.parts,
         "density": place.hit.density,
         "similarity": round(place.hit.similarity, 6),
         "matched": matched_by_kind(place.hit.matched),

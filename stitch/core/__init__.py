@@ -30,13 +30,17 @@ from stitch.core.protocols import (
     StoreHit,
 )
 from stitch.core.ranking import (
+    DENSITY,
+    LABEL_DENSITY,
+    LABELS,
+    SIMILARITY,
     DensityCount,
+    RankingRule,
     ScoredSnippet,
     density,
     match,
     matched_by_kind,
     rank_by_label_density,
-    ranking_key,
 )
 from stitch.core.receipts import (
     InputRejected,
@@ -51,7 +55,7 @@ from stitch.core.receipts import (
     StepsStored,
     StepState,
 )
-from stitch.core.results import RetrievalResult, SearchRequest, Selection
+from stitch.core.results import DecidedBy, FilterMaker, Ranking, RetrievalResult, SearchRequest, Selection
 from stitch.core.snippets import (
     SCHEMA_VERSION,
     EntityMention,
@@ -69,13 +73,14 @@ from stitch.core.steps import Step, ToolCall, Trajectory, clean_name, clean_text
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
-    "ContextualIntent", "DensityCount", "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary",
-    "FilterSelector", "InputRejected", "IntentFilter", "Label", "LabelInventory", "LabelKind", "LabelMerge",
-    "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment",
-    "Observer", "Origin", "PatientLabeler", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult",
-    "Retriever", "SCHEMA_VERSION", "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched", "Selection",
-    "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels", "StepSource",
-    "StepState", "StepsAccepted", "StepsFailed", "StepsStored", "StoreHit", "ToolCall", "Trajectory", "Trust",
-    "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match", "matched_by_kind", "origin_of",
-    "rank_by_label_density", "ranking_key", "snippet_id",
+    "ContextualIntent", "DENSITY", "DecidedBy", "DensityCount", "DensityQuery", "Embedder", "EntityMention",
+    "EntityTypeSummary", "FilterMaker", "FilterSelector", "InputRejected", "IntentFilter", "LABELS", "LABEL_DENSITY",
+    "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged",
+    "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler", "Ranking", "RankingRule",
+    "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult", "Retriever", "SCHEMA_VERSION",
+    "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched", "Selection", "SnippetRecord",
+    "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels", "StepSource", "StepState",
+    "StepsAccepted", "StepsFailed", "StepsStored", "StoreHit", "ToolCall", "Trajectory", "Trust", "apply_rewrites",
+    "clean_label", "clean_name", "clean_text", "density", "match", "matched_by_kind", "origin_of",
+    "rank_by_label_density", "snippet_id",
 ]  # fmt: skip

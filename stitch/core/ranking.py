@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -22,15 +22,83 @@ class DensityCount(str, Enum):
     """Kinds of which at least one label matches: the authors' code."""
 
 
+DENSITY, SIMILARITY, LABELS = "density", "similarity", "labels"
+"""Parts of a score: how many labels match; how alike question and step are; what labels add where they are weighed."""
+
+
 class ScoredSnippet(NamedTuple):
-    """A snippet with the reason for its place in the ranking."""
+    """A snippet with the reasons for its place in a ranking."""
 
     snippet: MemorySnippet
-    density: float
-    """Number of matched labels; with weights, their sum."""
     matched: frozenset[Label]
     """The labels of the filter that this snippet carries, in canonical form."""
-    similarity: float
+    parts: Mapping[str, float]
+    """What each scorer said of it, by name; scorers that had nothing to say of any candidate are left out."""
+    score: float
+    """The sum of those parts that are in no tier of the rule."""
+
+    @property
+    def density(self) -> float:
+        """Number of matched labels, or with weights their sum; 0 where density is no part of the ranking."""
+        return self.parts.get(DENSITY, 0.0)
+
+    @property
+    def similarity(self) -> float:
+        """How alike the question and the snippet are, from 0 to 1, and nothing else."""
+        return self.parts.get(SIMILARITY, 0.0)
+
+
+DECIMALS = 12
+"""Of a sum of several parts, so many decimals count."""
+
+
+def add_up(parts: Sequence[float]) -> float:
+    """The sum of parts: one as it is, several rounded to `DECIMALS`, so that the order of adding tells nothing."""
+    return parts[0] if len(parts) == 1 else round(math.fsum(parts), DECIMALS)
+
+
+class RankingRule(NamedTuple):
+    """How the parts of the scores become an order.
+
+    Hits are compared by the first tier, then by the second, and so on, then by the score: more is better in all of
+    them. What is equal in all stands by trajectory, position and step, so the order is total. Whoever has the parts
+    can compute it again: see `add_up`.
+    """
+
+    tiers: tuple[tuple[str, ...], ...] = ()
+    """Names of parts; a tier is the sum of its parts."""
+    summed: tuple[str, ...] = (SIMILARITY,)
+    """Names of the parts whose sum is the score."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """All names of parts, in the order in which they are compared."""
+        return (*(name for tier in self.tiers for name in tier), *self.summed)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether label density stands in a tier, and not in the sum or nowhere."""
+        return any(DENSITY in tier for tier in self.tiers)
+
+    def totals(self, parts: Mapping[str, float]) -> tuple[float, ...]:
+        """What is compared: the sum of each tier, then the score; a part that is missing counts 0."""
+        return tuple(add_up([parts[name] for name in names if name in parts]) for names in (*self.tiers, self.summed))
+
+    def key(self, hit: ScoredSnippet) -> tuple[tuple[float, ...], str, int, str]:
+        """The sort key of a hit: smaller is better."""
+        snippet = hit.snippet
+        totals = tuple(-total for total in self.totals(hit.parts))
+        return totals, snippet.trajectory, snippet.position, snippet.step
+
+    def lead(self, hit: ScoredSnippet, other: ScoredSnippet) -> str:
+        """The part that did most to put `hit` above `other`; empty if they differ in none that decides."""
+        compared = zip((*self.tiers, self.summed), self.totals(hit.parts), self.totals(other.parts), strict=True)
+        names = next((names for names, own, theirs in compared if own != theirs), ())
+        return max(names, key=lambda name: hit.parts.get(name, 0.0) - other.parts.get(name, 0.0), default="")
+
+
+LABEL_DENSITY = RankingRule(tiers=((DENSITY,),))
+"""The rule of the paper (§2.3): label density strictly first, similarity among equals."""
 
 
 def match(
@@ -91,15 +159,10 @@ def rank_by_label_density(
     scored = []
     for snippet, similarity in candidates:
         matched = match(snippet.intent, labels, vocabulary)
-        scored.append(ScoredSnippet(snippet, density(matched, count=count, weights=weights), matched, similarity))
-    scored.sort(key=ranking_key)
+        parts = {DENSITY: density(matched, count=count, weights=weights), SIMILARITY: similarity}
+        scored.append(ScoredSnippet(snippet, matched, parts, similarity))
+    scored.sort(key=LABEL_DENSITY.key)
     return scored if k is None else scored[:k]
-
-
-def ranking_key(scored: ScoredSnippet) -> tuple[float, float, str, int, str]:
-    """The sort key of the ranking: smaller is better."""
-    snippet = scored.snippet
-    return (-scored.density, -scored.similarity, snippet.trajectory, snippet.position, snippet.step)
 
 
 def matched_by_kind(matched: Iterable[Label]) -> dict[str, list[str]]:

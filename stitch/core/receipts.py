@@ -130,6 +130,10 @@ class Searched(BaseModel):
     intent_filter: IntentFilter
     hits: tuple[str, ...]
     """Ids of the snippets returned, best first."""
+    parts: tuple[dict[str, float], ...] = ()
+    """The parts of their scores, in the same order."""
+    decided_by: str = ""
+    """What part labels had in the order."""
     milliseconds: float
 
 

@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from stitch.core.intent import IntentFilter
 from stitch.core.moment import Moment
-from stitch.core.ranking import ScoredSnippet
+from stitch.core.ranking import LABELS, RankingRule, ScoredSnippet
 from stitch.core.trust import Trust
+
+
+class Ranking(str, Enum):
+    """How the labels that were chosen for a question rank."""
+
+    AUTO = "auto"
+    """Strict where a model or a person made the filter; where words did, by how surely they name it."""
+    STRICT = "strict"
+    """By label density, and among equals by similarity: the rule of the paper (§2.3)."""
+    WEIGHED = "weighed"
+    """Labels are added to similarity, beside nearness to what the question says."""
+
+
+class DecidedBy(str, Enum):
+    """What part labels had in a ranking."""
+
+    LABEL_DENSITY = "label density"
+    """Hits that carry more labels of the filter stand above those that carry fewer."""
+    WEIGHED_LABELS = "weighed labels"
+    """Labels added to the scores of hits."""
+    NO_LABELS = "no labels"
+    """No label was chosen, or no hit carries one."""
+
+
+class FilterMaker(str, Enum):
+    """Who chose the labels of a filter."""
+
+    PERSON = "person"
+    """It came with the request."""
+    MODEL = "model"
+    WORDS = "words"
+    """The words of the question alone; they mislead more often than the others."""
 
 
 class SearchRequest(BaseModel):
@@ -29,8 +62,8 @@ class SearchRequest(BaseModel):
     """When the question is asked; relative times in it are read against this."""
     intent_filter: IntentFilter | None = None
     """Use this filter instead of selecting one."""
-    weighed: bool = False
-    """Whether the labels of that filter are only likely, see `RetrievalResult.weighed`."""
+    ranking: Ranking = Ranking.AUTO
+    """How labels rank, whoever chose them."""
     min_trust: Trust | None = None
     """Return only snippets of this trust or more."""
     as_of: Moment | None = None
@@ -45,11 +78,12 @@ class Selection(NamedTuple):
     """One short sentence per selected label: what in the question licenses it."""
     remainder: str | None = None
     """What of the question is left for similarity to find, where the filter says the rest; all of it if None."""
-    weighed: bool = False
-    """Whether the labels are only likely: they are weighed beside similarity, and density decides nothing."""
+    likely: bool = False
+    """Whether the labels are only likely: then, by default, they are weighed beside similarity, and do not decide."""
     lists_names: bool = False
     """Whether all names of a kind of thing are asked for: then classes of names are chosen that stand for one another,
     density counts kinds, and the context holds of each hit what bears a name."""
+    made_by: FilterMaker = FilterMaker.WORDS
 
 
 class RetrievalResult(NamedTuple):
@@ -67,9 +101,21 @@ class RetrievalResult(NamedTuple):
     milliseconds: float
     mode: str
     """The retriever that answered."""
-    weighed: bool = False
-    """Whether the question only hints at the labels of the filter: they were weighed beside similarity, and the
-    similarity of the hits tells both; no hit has a density."""
+    rule: RankingRule = RankingRule()
+    """How the parts of the hits' scores make their order."""
+
+    @property
+    def ranking(self) -> Ranking:
+        """What was really used: strict or weighed."""
+        return Ranking.STRICT if self.rule.is_strict else Ranking.WEIGHED
+
+    @property
+    def decided_by(self) -> DecidedBy:
+        """What part labels had in the order of the hits."""
+        if self.rule.is_strict and any(hit.density for hit in self.hits):
+            return DecidedBy.LABEL_DENSITY
+        weighed = LABELS in self.rule.summed and any(hit.parts.get(LABELS) for hit in self.hits)
+        return DecidedBy.WEIGHED_LABELS if weighed else DecidedBy.NO_LABELS
 
     def context(self) -> str:
         """The hits as text for a prompt: inside the budget, in the order in which they happened.

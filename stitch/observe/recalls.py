@@ -26,6 +26,8 @@ class RecalledStep(BaseModel):
     step: str
     density: float
     similarity: float
+    parts: dict[str, float] = {}
+    """All parts of its score by name; none in a log of an older version."""
     matched: dict[str, list[str]]
     """The labels it shares with the question, by kind."""
     in_context: bool
@@ -48,6 +50,10 @@ class Recall(BaseModel):
     as_of: float | None = None
     """Of when the memory was asked, in Unix seconds; None for as it was at the time."""
     intent_filter: IntentFilter
+    decided_by: str = ""
+    """What part labels had in the order; empty in a log of an older version."""
+    rule: tuple[tuple[str, ...], ...] = ()
+    """The tiers of the rule that made the order, then the parts that were summed."""
     reasons: tuple[str, ...]
     hits: tuple[RecalledStep, ...]
     milliseconds: float
@@ -95,6 +101,8 @@ class RecallLog:
             min_trust=request.min_trust.value if request.min_trust else None,
             as_of=request.as_of.recorded if request.as_of else None,
             intent_filter=result.intent_filter,
+            decided_by=result.decided_by.value,
+            rule=(*result.rule.tiers, result.rule.summed),
             reasons=tuple(map(self._clean, result.reasons)),
             hits=tuple(
                 RecalledStep(
@@ -103,6 +111,7 @@ class RecallLog:
                     step=hit.snippet.step,
                     density=hit.density,
                     similarity=round(hit.similarity, 6),
+                    parts={name: round(number, 6) for name, number in hit.parts.items()},
                     matched=matched_by_kind(hit.matched),
                     in_context=hit.snippet.id in shown,
                 )

@@ -1,7 +1,7 @@
-"""Search by contextual intent: label density first, similarity inside a tier (§2.3).
+"""Search by contextual intent: the labels that a question licenses, similarity, and what else it says (§2.3).
 
-Where a question only hints at its labels, they are weighed beside similarity instead (`weigh`). Where a
-question asks a fact of something it names, an exchange that names it counts as one step (`join_exchanges`).
+The store finds candidates, scorers say one thing each of all of them, and one rule makes an order of what they said
+(`rank.scorers`): label density first where labels are sure, a sum where they are only likely.
 """
 
 from __future__ import annotations
@@ -9,47 +9,76 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stitch.core import (
+    DENSITY,
+    LABEL_DENSITY,
+    LABELS,
     DensityCount,
+    DensityQuery,
     Embedder,
+    FilterMaker,
     FilterSelector,
     Label,
     LabelInventory,
-    LabelKind,
+    LabelVocabulary,
+    RankingRule,
     RetrievalResult,
     ScoredSnippet,
     SearchRequest,
     Selection,
     SnippetStore,
     density,
+    match,
     snippet_id,
 )
 from stitch.errors import InputError
+from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.budget import TokenCounter
-from stitch.retrieve.question.reading import read_question
-from stitch.retrieve.rank.exchanges import join_exchanges
+from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
+from stitch.retrieve.question.reading import Question, read_question
+from stitch.retrieve.rank.decisions import DECIDE
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
-from stitch.retrieve.rank.hints import POOL, decides, lean, named_speakers, read_leanings
-from stitch.retrieve.rank.similarity import Similarity, result, scored
-from stitch.retrieve.rank.weighing import weigh
+from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
+from stitch.retrieve.rank.scorers import LICENSED, SCORERS, SURE, WEIGHED, rule_for
+from stitch.retrieve.rank.similarity import Similarity, result
+from stitch.retrieve.rank.verbatim import says
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
 
-_FACT_POOL = 150
-"""How many are looked at where a fact is asked and no scope is named; 400 find one answer in thirty more."""
-_HINTED_POOL = 100
-"""How many of the most similar hits are looked at where a question says nowhere where to look; 400 find no more."""
+_REPEATING = 10
+"""Among so many of the most similar steps those are looked for that say the question's own words."""
 
 Inventories = Callable[[str, str | None], LabelInventory]
 """The label space of a tenant's trajectory, or of all of them."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A question with all that its ranking goes by."""
+
+    request: SearchRequest
+    question: Question
+    hints: Hints
+    selection: Selection
+    labels: frozenset[Label]
+    """Those of the selection, in canonical form."""
+    vocabulary: LabelVocabulary
+    count: DensityCount
+    weights: Mapping[Label, float] | None
+    rule: RankingRule
+
+    def density_of(self, matched: frozenset[Label]) -> float:
+        """How much matched labels count."""
+        return density(matched, count=self.count, weights=self.weights)
+
+
 class IntentRetriever:
-    """Ranks snippets by how many of the question's labels they carry, then by similarity.
+    """Ranks snippets by the question's labels and by similarity.
 
     Args:
         store: Where the snippets are.
@@ -61,6 +90,8 @@ class IntentRetriever:
         count: What density counts.
         informative: Whether a label counts the more, the fewer steps carry it. Then density is a sum of weights
             between 0 and 1, and no longer the number of labels of the paper.
+        scorers: Make the parts of the scores; a part that is left out counts nothing.
+        constants: What counts how much.
     """
 
     mode = "intent"
@@ -76,10 +107,13 @@ class IntentRetriever:
         counter: TokenCounter,
         count: DensityCount = DensityCount.VALUES,
         informative: bool = False,
+        scorers: Mapping[str, Scorer] = SCORERS,
+        constants: Constants = CONSTANTS,
     ) -> None:
         self._store, self._selector, self._inventories = store, selector, inventories
-        self._similarity = Similarity(embedder=embedder, lexical=lexical)
+        self._similarity = Similarity(embedder=embedder, lexical=lexical, asked_share=constants.asked_share)
         self._counter, self._density, self._informative = counter, count, informative
+        self._scorers, self._constants = scorers, constants
 
     def over(self, store: SnippetStore, *, inventories: Inventories) -> IntentRetriever:
         """The same retriever over another store and label space."""
@@ -90,10 +124,11 @@ class IntentRetriever:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. A filter that the request brings along is used as it is."""
         started = time.perf_counter()
-        inventory = self._inventories(request.tenant, request.trajectory)
-        selection = self._select(request, inventory)
-        hits = self._rank(request, selection, inventory, k=request.k)
-        return result(request, selection, hits, counter=self._counter, mode=self.mode, started=started)
+        asked = self._read(request, self._inventories(request.tenant, request.trajectory))
+        hits = self._rank(asked, k=request.k)
+        return result(
+            request, asked.selection, hits, rule=asked.rule, counter=self._counter, mode=self.mode, started=started
+        )
 
     def why_not(self, request: SearchRequest, *, step: str, trajectory: str | None = None) -> WhyNot:
         """Say where a step stands for a question, and what kept it from standing higher.
@@ -113,94 +148,123 @@ class IntentRetriever:
             raise InputError(f"cannot look for step {step!r}: its trajectory is not named", hint=_HINT)
         wanted = snippet_id(request.tenant, trajectory, step)
         inventory = self._inventories(request.tenant, request.trajectory)
-        selection = self._select(request, inventory)
+        asked = self._read(request, inventory)
         k, target, ranking = 0, None, list[ScoredSnippet]()
         while target is None and k < (
             count := max(1, self._store.count(request.tenant))
         ):  # again if steps came while it was ranked
             k = count
-            ranking = self._rank(request, selection, inventory, k=k)
+            ranking = self._rank(asked, k=k)
             target = next((hit.snippet for hit in ranking if hit.snippet.id == wanted), None)
         if target is None:
             raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
-        vocabulary = inventory.vocabulary()
-        labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
-        own = frozenset(map(vocabulary.canonical_label, target.intent.labels()))
+        own = frozenset(map(asked.vocabulary.canonical_label, target.intent.labels()))
         return explain_rank(
             wanted,
             ranking,
-            frozenset() if selection.weighed else labels,
+            asked.labels if asked.rule.is_strict else frozenset(),
+            rule=asked.rule,
             k=request.k,
-            vocabulary=vocabulary,
-            count=self._count(selection),
-            weights=self._weights(labels | own, inventory),
+            vocabulary=asked.vocabulary,
+            count=asked.count,
+            weights=self._weights(asked.labels | own, inventory),
         )
 
-    def _select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
-        if request.intent_filter is not None:
-            return Selection(request.intent_filter, ("the filter came with the request",), weighed=request.weighed)
-        return self._selector.select(request, inventory)
-
-    def _rank(
-        self, request: SearchRequest, selection: Selection, inventory: LabelInventory, *, k: int
-    ) -> list[ScoredSnippet]:
+    def _read(self, request: SearchRequest, inventory: LabelInventory) -> _Asked:
+        if request.intent_filter is None:
+            selection = self._selector.select(request, inventory)
+        else:
+            reasons = ("the filter came with the request",)
+            selection = Selection(request.intent_filter, reasons, made_by=FilterMaker.PERSON)
         vocabulary = inventory.vocabulary()
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
-        asked = ""
-        if selection.weighed or (selection.intent_filter.scopes and selection.remainder is None):
-            asked = read_question(request.query).asked_beside_context
+        rule = rule_for(request.ranking, selection)
+        return _Asked(
+            request=request,
+            question=read_question(request.query),
+            hints=read_hints(request),
+            selection=selection,
+            labels=labels,
+            vocabulary=vocabulary,
+            count=DensityCount.KINDS if selection.lists_names else self._density,
+            weights=self._weights(labels, inventory),
+            rule=rule,
+        )
 
-        leanings, question = read_leanings(request), read_question(request.query)
-        hinted = selection.weighed and not question.context
+    def _rank(self, asked: _Asked, *, k: int) -> list[ScoredSnippet]:
+        query = self._query(asked)
+        size = max(k, self._pool_size(asked))
+        candidates = self._candidates(asked, replace(query, k=size))
+        widest = self._constants.pool
+        if size == k < widest and asked.rule in (LICENSED, SURE):
+            roles = {one.snippet.role for one in candidates}
+            if named_speakers(asked.hints.text, roles):  # which is known only when the roles are
+                candidates = self._candidates(asked, replace(query, k=widest))
+        if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
+            candidates += self._repeating(asked, known={one.snippet.id for one in candidates})
+        pool = Pool(
+            request=asked.request,
+            question=asked.question,
+            hints=asked.hints,
+            selection=asked.selection,
+            labels=asked.labels,
+            vocabulary=asked.vocabulary,
+            candidates=candidates,
+            density_of=asked.density_of,
+            constants=self._constants,
+        )
+        return rank(pool, self._scorers, asked.rule, k=k)
 
-        def first(k: int) -> list[ScoredSnippet]:
-            query = self._similarity.query(
-                request,
-                text=selection.remainder,
-                asked=asked,
-                labels={} if hinted else {label: vocabulary.aliases(label) for label in sorted(labels)},
-                count=self._count(selection),
-                weights=self._weights(labels, inventory),
-                k=k,
-            )
-            return scored(self._store.rank(query), labels, vocabulary)
+    def _query(self, asked: _Asked) -> DensityQuery:
+        selection, weighed = asked.selection, asked.rule is WEIGHED
+        remainder = None if weighed else selection.remainder
+        scoped = bool(selection.intent_filter.scopes) and remainder is None
+        # Where labels are only hinted at, those that carry them must not crowd out the most similar.
+        hinted = weighed and not asked.question.context
+        used = not hinted and not self._scorers.keys().isdisjoint({DENSITY, LABELS}.intersection(asked.rule.parts))
+        return self._similarity.query(
+            asked.request,
+            text=remainder,
+            asked=asked.question.asked_beside_context if weighed or scoped else "",
+            labels={label: asked.vocabulary.aliases(label) for label in sorted(asked.labels) if used},
+            count=asked.count,
+            weights=asked.weights,
+        )
 
-        if selection.weighed:
-            pool = POOL if question.context or leanings else _HINTED_POOL
-            return lean(leanings, weigh(question, first(max(k, pool)), vocabulary))[:k]
-        deciding = frozenset([vocabulary.canonical_label(_DECIDE)]) & labels if request.intent_filter is None else None
+    def _pool_size(self, asked: _Asked) -> int:
+        """How many candidates the scorers want to see; 0 if those that are returned will do."""
+        constants = self._constants
+        if asked.rule is LABEL_DENSITY:
+            return 0
+        if asked.rule is WEIGHED:
+            return constants.pool if asked.question.context or asked.hints else constants.pool_of_hints
+        deciding = asked.rule is LICENSED and asked.vocabulary.canonical_label(DECIDE) in asked.labels
+        if asked.hints or deciding:
+            return constants.pool
         # To read many hits takes long: in a scope, or without a class, what names the thing is among the first.
-        unplaced = bool(question.facts and labels) and not selection.intent_filter.scopes
-        widely = bool(leanings or deciding) or unplaced
-        pool = POOL if leanings or deciding else _FACT_POOL
-        hits = first(max(k, pool) if widely else k)
-        if not widely and named_speakers(leanings.text, {hit.snippet.role for hit in hits}):
-            hits, widely = first(max(k, POOL)), True
-        if not widely:
-            return join_exchanges(question, hits)
-        if deciding:
-            weights = self._weights(labels, inventory)
-            hits = [_as_decision(hit, deciding, count=self._count(selection), weights=weights) for hit in hits]
-        return join_exchanges(question, lean(leanings, hits))[:k]
+        unplaced = asked.question.facts and asked.labels and not asked.selection.intent_filter.scopes
+        return constants.pool_of_facts if unplaced else 0
 
-    def _count(self, selection: Selection) -> DensityCount:
-        return DensityCount.KINDS if selection.lists_names else self._density
+    def _candidates(self, asked: _Asked, query: DensityQuery) -> list[Candidate]:
+        return [
+            Candidate(snippet, match(snippet.intent, asked.labels, asked.vocabulary), counted, similarity)
+            for snippet, counted, similarity in self._store.rank(query)
+        ]
+
+    def _repeating(self, asked: _Asked, *, known: Collection[str]) -> list[Candidate]:
+        """Steps that say the question's own words and that carry too few of its labels to be candidates."""
+        words = asked.question.words
+        if len(words) < self._constants.verbatim_words:
+            return []
+        similar = self._candidates(asked, self._similarity.query(asked.request, k=_REPEATING))
+        return [
+            one._replace(density=asked.density_of(one.matched))
+            for one in similar
+            if one.snippet.id not in known and says(words, one.snippet.text, constants=self._constants)
+        ]
 
     def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
         return {label: informativeness(label, inventory) for label in labels} if self._informative else None
-
-
-_DECIDE = Label(LabelKind.EVENT_TYPE, "decide")
-
-
-def _as_decision(
-    hit: ScoredSnippet, deciding: frozenset[Label], *, count: DensityCount, weights: Mapping[Label, float] | None
-) -> ScoredSnippet:
-    """The hit, ranked as if it had the label if its words decide: few decisions are labeled so."""
-    if deciding <= hit.matched or not decides(hit.snippet):
-        return hit
-    matched = hit.matched | deciding
-    return hit._replace(density=density(matched, count=count, weights=weights), matched=matched)
 
 
 _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"

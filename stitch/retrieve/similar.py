@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from stitch.core import Embedder, SnippetStore
+from stitch.core import (
+    SIMILARITY,
+    Embedder,
+    IntentFilter,
+    RankingRule,
+    RetrievalResult,
+    ScoredSnippet,
+    SearchRequest,
+    Selection,
+    SnippetStore,
+)
 from stitch.retrieve.context.budget import TokenCounter
-from stitch.retrieve.rank.similarity import Similarity, Unlabeled
+from stitch.retrieve.rank.similarity import Similarity, result
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
+
+
+class Unlabeled:
+    """A search by similarity alone.
+
+    Args:
+        mode: The name under which it is chosen.
+        store: Where the snippets are.
+        similarity: How they are compared with the question.
+        counter: Counts the tokens of the context.
+    """
+
+    def __init__(self, mode: str, *, store: SnippetStore, similarity: Similarity, counter: TokenCounter) -> None:
+        self.mode = mode
+        self._store, self._similarity, self._counter = store, similarity, counter
+
+    def over(self, store: SnippetStore, *, inventories: object = None) -> Unlabeled:
+        """The same retriever over another store; it looks at no labels."""
+        return Unlabeled(self.mode, store=store, similarity=self._similarity, counter=self._counter)
+
+    def search(self, request: SearchRequest) -> RetrievalResult:
+        """Answer a question; a filter in the request is not looked at."""
+        started = time.perf_counter()
+        hits = [
+            ScoredSnippet(snippet, frozenset(), {SIMILARITY: similarity}, similarity)
+            for snippet, _, similarity in self._store.rank(self._similarity.query(request))
+        ]
+        nothing, rule = Selection(IntentFilter()), RankingRule()
+        return result(request, nothing, hits, rule=rule, counter=self._counter, mode=self.mode, started=started)
 
 
 class DenseRetriever(Unlabeled):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import signal
 import sqlite3
@@ -94,6 +95,49 @@ def test_a_query_finds_the_step_of_the_right_day(run, memory):
     assert len(found["hits"]) == 3
     assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3]
     assert 0 < found["context_tokens"] <= 4096
+
+
+def order_again(found):
+    """The hits of a reply to `stitch query --json`, ordered by what it says of them alone."""
+    rule = found["rule"]
+
+    def total(hit, names):
+        said = [hit["parts"][name] for name in names if name in hit["parts"]]
+        return said[0] if len(said) == 1 else round(math.fsum(said), rule["decimals"])
+
+    def key(hit):
+        totals = [-total(hit, names) for names in (*rule["tiers"], rule["summed"])]
+        return *totals, *(hit[name] for name in rule["ties"])
+
+    return sorted(found["hits"], key=key)
+
+
+@pytest.mark.parametrize("ranking", ["auto", "strict", "weighed"])
+@pytest.mark.parametrize(
+    ("query", "decided_by"),
+    [
+        ("What did breakfast on day 1 cost?", "label density"),
+        ("List all restaurants that were named.", None),
+        ("How much is the Olympus Summit Dining Hall?", None),
+        ("In the plan where the restaurant is Olympus Summit Dining Hall, what was the price?", None),
+        ("Which price came last?", None),
+        ("zzz", "no labels"),
+    ],
+)
+def test_from_what_a_query_prints_the_order_can_be_computed_again(run, memory, query, decided_by, ranking):
+    _, out, _ = run("query", query, "--memory", memory, "--ranking", ranking, "--json")
+    found = json.loads(out)
+    hits = found["hits"]
+    assert order_again(found) == order_again({**found, "hits": hits[::-1]}) == hits
+    if ranking == "auto":
+        assert decided_by in (None, found["decided_by"])
+    else:
+        assert found["ranking"] == ranking
+    for hit in hits:
+        assert hit["density"] == hit["parts"].get("density", 0)
+        assert hit["similarity"] == round(hit["parts"]["similarity"], 6)
+    assert hits[-1]["above_next_by"] is None
+    assert all(hit["above_next_by"] in (*hit["parts"], "order") for hit in hits[:-1])
 
 
 def test_a_query_for_people_shows_labels_and_text_and_context_on_request(run, memory):

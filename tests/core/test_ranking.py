@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,11 +17,14 @@ from stitch.core import (
     LabelMerge,
     LabelVocabulary,
     MemorySnippet,
+    RankingRule,
+    ScoredSnippet,
     density,
     match,
     matched_by_kind,
     rank_by_label_density,
 )
+from stitch.core.ranking import add_up
 
 NAMES = ("a", "b", "c", "d")
 names = st.lists(st.sampled_from(NAMES), max_size=3, unique=True).map(tuple)
@@ -118,3 +124,39 @@ def test_equal_snippets_of_two_trajectories_stand_by_trajectory():
     one, two = snippet(ContextualIntent(), 0, "b"), snippet(ContextualIntent(), 9, "a")
     ranked = rank_by_label_density([(one, 0.0), (two, 0.0)], IntentFilter())
     assert [hit.snippet.trajectory for hit in ranked] == ["a", "b"]
+
+
+RULE = RankingRule((("a",), ("b", "c")), ("d", "e"))
+parts = st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from([0.0, 0.1, 0.2, 0.3, 1.0]), max_size=7)
+
+
+def scored(said: dict[str, float], position: int = 0) -> ScoredSnippet:
+    return ScoredSnippet(snippet(ContextualIntent(), position), frozenset(), said, RULE.totals(said)[-1])
+
+
+@settings(deadline=None)
+@given(st.lists(parts, min_size=2, max_size=8))
+def test_hits_are_compared_tier_by_tier_then_by_the_sum_then_by_place(drawn):
+    hits = sorted((scored(said, place) for place, said in enumerate(drawn)), key=RULE.key)
+    for above, below in pairwise(hits):
+        own, other = RULE.totals(above.parts), RULE.totals(below.parts)
+        assert own > other or (own == other and above.snippet.position < below.snippet.position)
+
+
+def test_a_sum_of_several_parts_does_not_depend_on_the_order_of_adding_and_one_part_stays_as_it_is():
+    assert add_up([0.1, 0.2, 0.3]) == add_up([0.3, 0.2, 0.1]) == 0.6
+    assert add_up([0.1 + 0.2]) == 0.1 + 0.2 != 0.3
+    assert add_up([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "part"),
+    [
+        ({"a": 1.0, "d": 0.1}, {"a": 0.0, "d": 0.9}, "a"),
+        ({"a": 1.0, "b": 1.0, "c": 0.5}, {"a": 1.0, "c": 1.0}, "b"),
+        ({"d": 0.5, "e": 0.4}, {"d": 0.6}, "e"),
+        ({"a": 1.0, "g": 7.0}, {"a": 1.0}, ""),
+    ],
+)
+def test_the_part_that_did_most_in_what_decided_is_named(above, below, part):
+    assert RULE.lead(scored(above), scored(below)) == part

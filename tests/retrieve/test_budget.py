@@ -38,7 +38,7 @@ def hit(
         intent=ContextualIntent(scope=scope),
         happened=more.pop("happened", None), trust=more.pop("trust", Trust.HIGH),
     )  # fmt: skip
-    return ScoredSnippet(snippet, 0.0, frozenset(), 0.0)
+    return ScoredSnippet(snippet, frozenset(), {}, 0.0)
 
 
 hits = st.lists(

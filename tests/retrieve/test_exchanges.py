@@ -5,27 +5,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import Label, LabelKind, MemorySnippet, ScoredSnippet
-from stitch.core.ranking import ranking_key
-from stitch.retrieve.question.reading import read_question
-from stitch.retrieve.rank.exchanges import join_exchanges
+from stitch.retrieve.rank.pool import Candidate, rank
+from stitch.retrieve.rank.scorers import LICENSED, SCORERS
+from stitch.testing.scoring import pool_of
 
-RATED = read_question("How is Blue Door Inn rated, as told in the conversation?")
+RATED = "How is Blue Door Inn rated, as told in the conversation?"
 PRICE, RATING = (Label(LabelKind.ENTITY_TYPE, name) for name in ("price", "rating"))
 
 
 def hit(
     position: int, role: str, text: str, *, density: float = 0.0, similarity: float = 0.1, session: str | None = None,
     trajectory: str = "t", matched: frozenset[Label] = frozenset(),
-) -> ScoredSnippet:  # fmt: skip
+) -> Candidate:  # fmt: skip
     snippet = MemorySnippet(
         tenant="a", trajectory=trajectory, step=str(position), position=position, role=role, text=text, resolved=text,
         session=session, recorded=0.0,
     )  # fmt: skip
-    return ScoredSnippet(snippet, density, matched, similarity)
+    return Candidate(snippet, matched, density, similarity)
 
 
-def order(*hits: ScoredSnippet, asked: str = RATED.text) -> list[str]:
-    return [own.snippet.step for own in join_exchanges(read_question(asked), sorted(hits, key=ranking_key))]
+def ranked(*candidates: Candidate, asked: str = RATED) -> list[ScoredSnippet]:
+    pool = pool_of(asked, candidates, labels=frozenset([PRICE, RATING]))
+    return rank(pool, SCORERS, LICENSED, k=len(candidates))
+
+
+def order(*candidates: Candidate, asked: str = RATED) -> list[str]:
+    return [own.snippet.step for own in ranked(*candidates, asked=asked)]
 
 
 ASKED = hit(4, "user", "And is the Blue Door Inn well reviewed?", similarity=0.5)
@@ -39,11 +44,22 @@ def test_the_answer_to_a_question_that_names_the_thing_stands_beside_it() -> Non
     assert order(OTHER, named, hit(4, "user", "How is it rated?")) == ["4", "5", "9"]
 
 
-def test_an_exchange_has_the_labels_of_both_and_one_more_for_the_name() -> None:
+def test_both_steps_of_an_exchange_count_the_name_and_the_best_of_both_and_keep_their_own_labels() -> None:
     asked = ASKED._replace(density=1.0, matched=frozenset([PRICE]))
     told = TOLD._replace(density=1.0, matched=frozenset([RATING]), similarity=0.6)
-    both = join_exchanges(RATED, [told, asked])
-    assert {(own.density, own.similarity, own.matched) for own in both} == {(2.0, 0.6, frozenset([PRICE, RATING]))}
+    by_step = {own.snippet.step: own for own in ranked(told, asked)}
+    assert [LICENSED.totals(by_step[step].parts) for step in ("4", "5")] == [(0.0, 2.0, 0.6), (0.0, 2.0, 0.6)]
+    assert [by_step[step].matched for step in ("4", "5")] == [frozenset([PRICE]), frozenset([RATING])]
+    assert [by_step[step].similarity for step in ("4", "5")] == [0.5, 0.6]
+
+
+def test_a_step_takes_on_the_labels_that_the_other_of_its_exchange_has_more() -> None:
+    asked = ASKED._replace(density=2.0, matched=frozenset([PRICE, RATING]))
+    told = next(own for own in ranked(TOLD, asked) if own.snippet.step == "5")
+    assert told.parts == {
+        "density": 0.0, "named": 1.0, "exchange_labels": 2.0, "similarity": 0.1, "exchange_similarity": 0.4,
+    }  # fmt: skip
+    assert told.matched == frozenset()
 
 
 def test_a_call_and_its_result_belong_together() -> None:
@@ -88,11 +104,12 @@ def test_nothing_is_lost_nothing_falls_and_the_result_is_ranked(
     said: list[tuple[str, str, float, int]],
 ) -> None:
     hits = [hit(n, role, text, similarity=near, density=dense) for n, (role, text, near, dense) in enumerate(said)]
-    joined = join_exchanges(RATED, sorted(hits, key=ranking_key))
-    assert joined == sorted(joined, key=ranking_key)
+    joined = ranked(*hits)
+    assert joined == sorted(joined, key=LICENSED.key)
     assert sorted(own.snippet.position for own in joined) == list(range(len(hits)))
     for own in joined:
         before = hits[own.snippet.position]
-        assert own.density >= before.density
-        assert own.similarity >= before.similarity
-        assert own.matched >= before.matched
+        assert (own.density, own.similarity, own.matched) == (before.density, before.similarity, before.matched)
+        _, tier, score = LICENSED.totals(own.parts)
+        assert tier >= before.density
+        assert score >= before.similarity - 1e-9

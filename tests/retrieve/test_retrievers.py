@@ -7,6 +7,7 @@ import pytest
 
 from stitch.core import (
     ContextualIntent,
+    DecidedBy,
     EntityTypeSummary,
     IntentFilter,
     Label,
@@ -14,6 +15,7 @@ from stitch.core import (
     LabelKind,
     LabelMerge,
     MemorySnippet,
+    Ranking,
     Retriever,
     ScopeSummary,
     SearchRequest,
@@ -56,8 +58,8 @@ INVENTORY = LabelInventory(
 class FixedSelector:
     """Always selects the same."""
 
-    def __init__(self, intent_filter: IntentFilter, remainder: str | None = None, *, weighed: bool = False) -> None:
-        self._selection = Selection(intent_filter, (), remainder, weighed)
+    def __init__(self, intent_filter: IntentFilter, remainder: str | None = None, *, likely: bool = False) -> None:
+        self._selection = Selection(intent_filter, (), remainder, likely)
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         return self._selection
@@ -76,11 +78,11 @@ def intent_retriever(
     remainder: str | None = None,
     inventory: LabelInventory = INVENTORY,
     informative: bool = False,
-    weighed: bool = False,
+    likely: bool = False,
 ) -> IntentRetriever:
     return IntentRetriever(
         store=store or stored(),
-        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, remainder, weighed=weighed),
+        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, remainder, likely=likely),
         embedder=EMBEDDER,
         lexical=LEXICAL,
         inventories=lambda tenant, trajectory: inventory,
@@ -206,7 +208,7 @@ def test_why_not_of_a_step_that_lost_by_similarity_says_by_how_much() -> None:
     why = intent_retriever(choosing=IntentFilter()).why_not(request, step="1")
     assert why.lost_by == "similarity"
     assert why.last.similarity > why.hit.similarity
-    assert "the same density" in str(why)
+    assert f"similarity {why.hit.similarity:.3g} against {why.last.similarity:.3g}." in str(why)
 
 
 @pytest.mark.parametrize("trajectory", [None, "trip", "other"])
@@ -261,10 +263,10 @@ def test_what_a_named_speaker_said_is_looked_for_beyond_the_first_hits() -> None
     request = SearchRequest(query="What did Bo buy, a boat?", tenant="a", k=4)
     plain = HybridRetriever(store=store, embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
 
-    def similarity(own: Retriever) -> float:
-        return next(hit.similarity for hit in own.search(request).hits if hit.snippet.role == "bo")
+    def score(own: Retriever) -> float:
+        return next(hit.score for hit in own.search(request).hits if hit.snippet.role == "bo")
 
-    assert similarity(retriever) > similarity(plain)
+    assert score(retriever) > score(plain)
 
 
 def test_in_a_list_of_names_the_classes_of_names_count_once() -> None:
@@ -297,7 +299,7 @@ def test_likely_labels_help_and_do_not_decide() -> None:
         ]
     )
     request = SearchRequest(query="In the order where the city is Oslo, what was the price?", tenant="a")
-    likely = intent_retriever(store, choosing=IntentFilter(scopes=("day 1 itinerary",)), weighed=True)
+    likely = intent_retriever(store, choosing=IntentFilter(scopes=("day 1 itinerary",)), likely=True)
     hits = likely.search(request).hits
     places = [hit.snippet.step for hit in hits]
     assert {hit.density for hit in hits} == {0.0}
@@ -334,8 +336,13 @@ def test_a_step_that_decides_in_so_many_words_counts_as_a_decision_without_the_l
     known = INVENTORY.model_copy(update={"event_types": {"decide": 2}})
     asked = SearchRequest(query="Which inn did we choose for day 1?", tenant="a")
     hits = intent_retriever(stored(kept), inventory=known, informative=informative).search(asked).hits
-    densities = {hit.snippet.step: hit.density for hit in hits}
+    densities = {hit.snippet.step: hit.density + hit.parts["decides"] for hit in hits}
     assert densities["2"] == densities["3"] == pytest.approx(densities["1"] + more)
+    assert [hit.parts["decides"] for hit in sorted(hits, key=lambda hit: hit.snippet.step)] == [
+        0,
+        pytest.approx(more),
+        0,
+    ]
     brought = asked.model_copy(update={"intent_filter": IntentFilter(event_types=("decide",))})
     given = {
         hit.snippet.step: hit.density for hit in intent_retriever(stored(kept), inventory=known).search(brought).hits
@@ -346,9 +353,10 @@ def test_a_step_that_decides_in_so_many_words_counts_as_a_decision_without_the_l
 def test_a_filter_that_comes_along_as_likely_only_is_weighed_and_decides_nothing() -> None:
     chosen = IntentFilter(scopes=("day 2 itinerary",))
     decided = intent_retriever().search(ASKED.model_copy(update={"intent_filter": chosen}))
-    weighed = intent_retriever().search(ASKED.model_copy(update={"intent_filter": chosen, "weighed": True}))
-    assert (decided.weighed, decided.hits[0].density) == (False, 1)
-    assert weighed.weighed
+    weighed = intent_retriever().search(ASKED.model_copy(update={"intent_filter": chosen, "ranking": Ranking.WEIGHED}))
+    assert (decided.ranking, decided.decided_by) == (Ranking.STRICT, DecidedBy.LABEL_DENSITY)
+    assert decided.hits[0].density == 1
+    assert (weighed.ranking, weighed.decided_by) == (Ranking.WEIGHED, DecidedBy.WEIGHED_LABELS)
     assert {hit.density for hit in weighed.hits} == {0}
     assert {hit.snippet.step for hit in weighed.hits if hit.matched} == {
         hit.snippet.step for hit in decided.hits if hit.matched

@@ -76,7 +76,7 @@ def test_the_scope_that_has_the_named_value_is_chosen(where: str, chosen: str) -
 def licensed(query: str, known: LabelInventory = BUSES) -> IntentFilter:
     """What decides, and is not only hinted at."""
     selection = select(query, known)
-    return IntentFilter() if selection.weighed else selection.intent_filter
+    return IntentFilter() if selection.likely else selection.intent_filter
 
 
 def test_a_question_without_a_context_of_its_own_licenses_nothing_and_hints_at_what_it_says() -> None:
@@ -104,7 +104,7 @@ def test_a_question_without_a_context_of_its_own_licenses_nothing_and_hints_at_w
 )
 def test_the_clause_that_says_where_to_look_may_stand_behind_the_question(query: str) -> None:
     selection = select(query)
-    assert (selection.weighed, selection.intent_filter.scopes) == (True, ("bus",))
+    assert (selection.likely, selection.intent_filter.scopes) == (True, ("bus",))
     assert "sacramento" not in read_question(query).asked_beside_context.lower()
     assert "fare" in read_question(query).asked_beside_context
 
@@ -175,11 +175,11 @@ def test_the_operation_that_the_question_names_is_chosen_beside_the_scope() -> N
 
 
 def test_labels_are_weighed_where_the_question_describes_a_scope_and_counted_where_it_names_one() -> None:
-    assert select("In the request where the city is Oslo, what was the fare?").weighed
-    assert select("In the request where the city is Bergen, what was the fare?").weighed
-    assert select("What did the bus leave behind?").weighed
+    assert select("In the request where the city is Oslo, what was the fare?").likely
+    assert select("In the request where the city is Bergen, what was the fare?").likely
+    assert select("What did the bus leave behind?").likely
     bugs = inventory(scope("login timeout", spans=2), scope("export rows"))
-    assert not select("In the fix for the login timeout, what failed?", bugs).weighed
+    assert not select("In the fix for the login timeout, what failed?", bugs).likely
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def snippet(text: str, position: int, *, role: str = "user", trajectory: str = "
         tenant="a", trajectory=trajectory, step=str(position), position=position, role=role, text=text, resolved=text,
         recorded=1.7e9, intent=ContextualIntent(scope=scope), trust=Trust.HIGH, happened=text[:50] or None,
     )  # fmt: skip
-    return ScoredSnippet(made, 0.0, frozenset(), 0.0)
+    return ScoredSnippet(made, frozenset(), {}, 0.0)
 
 
 def read_strictly(text: str) -> list[tuple[int, str]]:

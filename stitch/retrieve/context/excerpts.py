@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 
-from stitch.core import ScoredSnippet
+from stitch.core import RankingRule, ScoredSnippet
 from stitch.retrieve.question.reading import NAMES, Question
 from stitch.text.language import sentence_spans
 from stitch.text.mentions import find_mentions
@@ -25,7 +25,7 @@ _GAP = " … "
 
 
 def excerpt_hits(
-    hits: Iterable[ScoredSnippet], question: Question, *, lists_names: bool = False
+    hits: Iterable[ScoredSnippet], question: Question, *, rule: RankingRule, lists_names: bool = False
 ) -> Iterator[ScoredSnippet]:
     """The hits with as much of their texts as the question asks for: all of it, unless it asks for a list of names.
 
@@ -35,6 +35,7 @@ def excerpt_hits(
     Args:
         hits: Best first.
         question: What is asked.
+        rule: Says which hits are of one tier.
         lists_names: Whether the choice of labels took it for such a list, whatever its words (`Selection.lists_names`).
     """
     wanted = NAMES if lists_names else _wanted(question)
@@ -43,7 +44,7 @@ def excerpt_hits(
         return
     named: set[str] = set()
     silent: list[ScoredSnippet] = []
-    for _, tier in groupby(hits, key=lambda hit: hit.density):
+    for _, tier in groupby(hits, key=lambda hit: rule.totals(hit.parts)[:-1]):
         repeating: list[ScoredSnippet] = []
         for hit in tier:
             bearing = _bearing(hit.snippet.resolved, wanted)

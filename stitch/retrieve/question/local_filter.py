@@ -25,32 +25,18 @@ from stitch.core import (
     Selection,
 )
 from stitch.label.local.entities import NEUTRAL
+from stitch.retrieve.constants import CONSTANTS, Constants
+from stitch.retrieve.question.hints import read_hints
 from stitch.retrieve.question.label_space import LabelSpace
 from stitch.retrieve.question.reading import NAMES, Question, read_question
-from stitch.retrieve.rank.hints import read_leanings
 from stitch.text.language import FUNCTION_WORDS, is_verb
 from stitch.text.moments import COUNTS
 from stitch.text.words import stem, words
 
-_NAME_WEIGHT = 5.0
-"""What a value counts that the question names by its form, or a date or time, beside a common word."""
-_OTHER_WEIGHT = 0.1
-"""What a word outside the context of the question counts: it belongs to the answer, wherever that stands."""
-_PARTLY_SAID = 0.3
-"""What a date or time counts that is not fully said ("the 1st")."""
-_LEAST_EVIDENCE = 4.0
-"""Less than a named value tells that one of two scopes holds. Words that say less ("press") license no scope."""
 _EQUALS = ("is", "was", "are", "were", "called", "named")
 """Words after which even a common word is a value ("where the destination is home")."""
-_MARGIN = 0.7
-"""Scopes with less than this share of the best one's evidence are not chosen."""
-_MOST_SCOPES = 6
-"""If more scopes than this are as good as the best one, the question does not tell them apart."""
-_MOST_ENTITY_TYPES = 2
 _LONGEST_VALUE = 8
 """In words."""
-_RARE_IN = 20
-"""Rare is an act of arguing that one step in so many has; it is chosen where nothing else narrows the search, too."""
 _REMEMBERED = 16
 """Of how many tenants and trajectories, those asked for last, the label space is kept."""
 
@@ -75,13 +61,17 @@ class LocalFilterSelector:
     """Chooses labels by what a question and the label inventory share, without a model.
 
     Scopes: by the scope's name; or by values that the question names and that stand in the scope, most of all, and by
-    its words. Scopes found so are likely and no more, and so is every label beside them (`weighed`).
+    its words. Scopes found so are likely and no more, and so is every label beside them (`Selection.likely`).
     Key entity types: the class of what is asked for. Event types: operations that the question names.
     Entity and event types are licensed only beside a scope, for alone they would prefer any price to the words of the
     question; except that a question for a list of things licenses their class.
+
+    Args:
+        constants: What counts how much.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, constants: Constants = CONSTANTS) -> None:
+        self._constants = constants
         self._spaces: dict[tuple[str, str | None, Moment | None], LabelSpace] = {}
         self._lock = Lock()
 
@@ -96,21 +86,25 @@ class LocalFilterSelector:
         question = read_question(request.query)
         named = _named_scopes(question, index)
         if question.context and not named:
-            return _likely(question, index)
+            return _likely(question, index, self._constants)
         # Who revises a choice seldom says what is chosen: inside the scope, the last decision is found by its words.
-        searched = bool(named) and not read_leanings(request).decision
+        searched = bool(named) and not read_hints(request).decision
         lists = question.lists or (bool(named) and question.several)
-        entity_types = dict(_entity_types(question, index)) if searched or lists else _facts(question, index)
+        asked = _entity_types(question, index, self._constants)
+        entity_types = dict(asked) if searched or lists else _facts(question, index)
         # An act tells much where it is rare, and inside of what is asked for: "evidence used against the pro side".
         listed = lists and bool(entity_types)
         event_types = {
             name: reason
             for name, reason in _event_types(question, index)
             if searched
-            or (name in question.acts and (listed or inventory.event_types[name] * _RARE_IN <= inventory.steps))
+            or (
+                name in question.acts
+                and (listed or inventory.event_types[name] * self._constants.filter_rare_in <= inventory.steps)
+            )
         }
         if not (named or event_types or entity_types or question.subjects):
-            return _likely(question, index)
+            return _likely(question, index, self._constants)
         names = dict(_names_of_members(question, index, classes=entity_types)) if named and lists else {}
         reasons = {name: f"the question names {said!r}" for name, said in named.items()}
         chosen = _selection(reasons, event_types, names | entity_types)
@@ -140,13 +134,15 @@ def _selection(
     )
 
 
-def _likely(question: Question, index: LabelSpace) -> Selection:
+def _likely(question: Question, index: LabelSpace, constants: Constants) -> Selection:
     """The labels that a question hints at; none of them is sure, so that they are weighed."""
-    asked = dict(_entity_types(question, index))
+    asked = dict(_entity_types(question, index, constants))
     certain = bool(asked) or not question.context
     asked = dict(_likely_entity_types(question, index, certain=certain)) | asked
-    chosen = _selection(_scopes_hinted_at(question, index), dict(_event_types(question, index)), asked, how="likely ")
-    return chosen._replace(weighed=True)
+    chosen = _selection(
+        _scopes_hinted_at(question, index, constants), dict(_event_types(question, index)), asked, how="likely "
+    )
+    return chosen._replace(likely=True)
 
 
 def _counts(name: str, known: EntityTypeSummary) -> bool:
@@ -186,7 +182,7 @@ def _without(text: str, names: set[str]) -> str:
     return " ".join(word for word, _ in left)
 
 
-def _scopes_hinted_at(question: Question, index: LabelSpace) -> dict[str, str]:
+def _scopes_hinted_at(question: Question, index: LabelSpace, constants: Constants) -> dict[str, str]:
     if len(index.names) < 2:
         return {}
     evidence: dict[int, float] = defaultdict(float)
@@ -199,22 +195,23 @@ def _scopes_hinted_at(question: Question, index: LabelSpace) -> dict[str, str]:
             clues[number].append(clue)
 
     named: set[str] = set()
-    least, told = _LEAST_EVIDENCE, f" {' '.join(words(question.clues))} "
+    least, told = constants.filter_least_evidence, f" {' '.join(words(question.clues))} "
     for phrase, holders in _values_in(question, index):
         if any(f" {verb} {phrase} " in told for verb in _EQUALS):
             least = 0.0
         tells = phrase in question.names and 2 * len(holders) <= len(index.names)
-        add(phrase, holders, _NAME_WEIGHT if tells else 1.0)
+        add(phrase, holders, constants.filter_name if tells else 1.0)
         named.update(map(stem, phrase.split()))
     for moment, fully_said in question.moments.items():
-        add(moment, index.by_moment.get(moment, set()), _NAME_WEIGHT * (1.0 if fully_said else _PARTLY_SAID))
+        weight = constants.filter_name * (1.0 if fully_said else constants.filter_partly_said)
+        add(moment, index.by_moment.get(moment, set()), weight)
     for term in sorted(question.clue_stems - named):
         add(term, index.by_term.get(term, set()), 1.0)
     for term in sorted(question.other_stems - question.clue_stems - named):
-        add(term, index.by_term.get(term, set()), _OTHER_WEIGHT)
+        add(term, index.by_term.get(term, set()), constants.filter_other)
     best = max(evidence.values(), default=0.0)
-    chosen = index.in_order(n for n, weight in evidence.items() if weight >= _MARGIN * best)
-    if best <= 0 or best < least or len(chosen) > _MOST_SCOPES:
+    chosen = index.in_order(n for n, weight in evidence.items() if weight >= constants.filter_margin * best)
+    if best <= 0 or best < least or len(chosen) > constants.filter_scopes:
         return {}
     return {index.names[n]: "the question says " + ", ".join(map(repr, clues[n][:4])) for n in chosen}
 
@@ -237,7 +234,7 @@ def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, set
                     yield phrase, holders
 
 
-def _entity_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, str]]:
+def _entity_types(question: Question, index: LabelSpace, constants: Constants) -> Iterator[tuple[str, str]]:
     """The classes of what is asked for: by its name, its head, and the form of the question, in this order."""
     asked = question.asked_stems
     found: dict[str, tuple[int, str]] = {}
@@ -255,7 +252,7 @@ def _entity_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, 
         elif said and set(said) < set(asked):
             found[name] = (2, "the question asks for something of its kind")
     order = sorted(found, key=lambda name: (found[name][0], name))
-    for name in order[:_MOST_ENTITY_TYPES]:
+    for name in order[: constants.filter_entity_types]:
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]
 
 

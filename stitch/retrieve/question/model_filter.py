@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 
-from stitch.core import FilterSelector, IntentFilter, LabelInventory, SearchRequest, Selection
+from stitch.core import FilterMaker, FilterSelector, IntentFilter, LabelInventory, SearchRequest, Selection
 from stitch.errors import ModelError
 from stitch.label.model.matching import clean_name_of, match_name
 from stitch.label.model.quoting import quote, shorten
@@ -86,6 +86,7 @@ class ModelFilterSelector:
                 entity_types=_known(chosen["entity_types"], entities),
             ),
             tuple(filter(None, reasons)),
+            made_by=FilterMaker.MODEL,
         )
 
 

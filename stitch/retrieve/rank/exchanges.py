@@ -1,49 +1,65 @@
 """A question and its answer, or a call and its result, taken as one where a fact is asked of something that is named.
 
 "Is the Blue Door Inn well reviewed?" names the thing and "Reviewers have settled at 4.0." tells the fact: neither says
-both, and the answer may have no class that anybody knows. What names the thing at all is as good as what has the class.
+both, and the answer may have no class that anybody knows. So both steps of an exchange that names the thing count as
+naming it, and each takes on what the other has more in labels and in similarity: they stand side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from stitch.core import MemorySnippet, ScoredSnippet
-from stitch.core.ranking import ranking_key
+from stitch.core import MemorySnippet
 from stitch.retrieve.question.reading import Question
+from stitch.retrieve.rank.pool import Candidate, Pool
 from stitch.text.words import words
 
-_NAMED = 1.0
-"""What it counts beside the labels that a step or an exchange names the thing: as much as a label."""
+
+def named(pool: Pool) -> Sequence[float] | None:
+    """Whether a step, or the other step of its exchange, names the thing of which a fact is asked."""
+    if not pool.question.subjects:
+        return None
+    naming, partners = pool.once(_naming), pool.once(_partners)
+    return [pool.constants.named if own or others else 0.0 for own, others in zip(naming, partners, strict=True)]
 
 
-def join_exchanges(question: Question, hits: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
-    """The hits ranked anew: what names the thing that the question is about counts one label more.
+def exchange_labels(pool: Pool) -> Sequence[float] | None:
+    """By how much the other step of an exchange that names the thing matches more labels."""
+    return _more(pool, lambda one: one.density) if pool.labels else None
 
-    Both steps of an exchange that names it stand side by side, with the labels of both, the greater density of the two
-    and the greater similarity. All stays as it is if the question asks no fact of something it names.
-    """
-    if not question.subjects:
-        return list(hits)
-    naming = [_names(question, hit) for hit in hits]
-    joined = [
-        hit._replace(density=hit.density + _NAMED) if names else hit for hit, names in zip(hits, naming, strict=True)
+
+def exchange_similarity(pool: Pool) -> Sequence[float] | None:
+    """By how much the other step of an exchange that names the thing is more alike."""
+    return _more(pool, lambda one: one.similarity)
+
+
+def _more(pool: Pool, has: Callable[[Candidate], float]) -> list[float] | None:
+    if not pool.question.subjects:
+        return None
+    numbers = [has(one) for one in pool.candidates]
+    return [
+        max([own, *(numbers[other] for other in others)]) - own
+        for own, others in zip(numbers, pool.once(_partners), strict=True)
     ]
-    numbers = {(hit.snippet.trajectory, hit.snippet.position): number for number, hit in enumerate(hits)}
+
+
+def _naming(pool: Pool) -> list[bool]:
+    return [_names(pool.question, one.snippet) for one in pool.candidates]
+
+
+def _partners(pool: Pool) -> list[list[int]]:
+    """For every candidate the numbers of the others that it makes an exchange with of which a step names the thing."""
+    naming = pool.once(_naming)
+    numbers = {(one.snippet.trajectory, one.snippet.position): number for number, one in enumerate(pool.candidates)}
+    partners: list[list[int]] = [[] for _ in pool.candidates]
     for (trajectory, position), number in numbers.items():
         answer = numbers.get((trajectory, position + 1))
         if answer is None or not (naming[number] or naming[answer]):
             continue
-        both = hits[number], hits[answer]
-        if not _belong_together(*(hit.snippet for hit in both)):
-            continue
-        for own in (number, answer):
-            joined[own] = joined[own]._replace(
-                density=max(joined[own].density, max(hit.density for hit in both) + _NAMED),
-                matched=joined[own].matched.union(*(hit.matched for hit in both)),
-                similarity=max(joined[own].similarity, *(hit.similarity for hit in both)),
-            )
-    return sorted(joined, key=ranking_key)
+        if _belong_together(pool.candidates[number].snippet, pool.candidates[answer].snippet):
+            partners[number].append(answer)
+            partners[answer].append(number)
+    return partners
 
 
 def _belong_together(first: MemorySnippet, second: MemorySnippet) -> bool:
@@ -51,9 +67,9 @@ def _belong_together(first: MemorySnippet, second: MemorySnippet) -> bool:
     return first.role != second.role and first.session == second.session
 
 
-def _names(question: Question, hit: ScoredSnippet) -> bool:
-    folded = hit.snippet.resolved.lower()
+def _names(question: Question, snippet: MemorySnippet) -> bool:
+    folded = snippet.resolved.lower()
     # To fold all words of a text takes far longer than to see that one of the name is not in it.
     likely = [name for name in question.subjects if all(word in folded for word in name.split())]
-    said = f" {' '.join(words(hit.snippet.resolved))} " if likely else ""
+    said = f" {' '.join(words(snippet.resolved))} " if likely else ""
     return any(f" {name} " in said for name in likely)

@@ -8,15 +8,17 @@ from itertools import combinations
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import (
+    DENSITY,
     DensityCount,
     Label,
     LabelVocabulary,
+    RankingRule,
     Retriever,
     ScoredSnippet,
     SearchRequest,
     density,
-    ranking_key,
 )
+from stitch.retrieve.rank.wording import in_words, phrase
 
 _MOST_CHANGES = 3
 """Larger changes are not looked for: they no longer say what went wrong."""
@@ -41,7 +43,7 @@ class WhyNot(NamedTuple):
     last: ScoredSnippet
     """The hit at rank `k`, or the last of a shorter ranking."""
     lost_by: str
-    """`density` or `similarity`, by which it lost to `last`; empty if the step is among the hits."""
+    """The part of the score by which it lost most to `last`; empty if the step is among the hits."""
     change: FilterChange | None
     """The smallest change of the filter that brings the step to rank `k` or better; None if none up to three does."""
 
@@ -51,18 +53,15 @@ class WhyNot(NamedTuple):
 
     def _sentences(self) -> Iterator[str]:
         step, last = self.hit.snippet.step, self.last
-        if not self.lost_by:
-            yield f"Step {step} is among the hits: rank {self.rank} of {self.k}, density {self.hit.density:g}."
-        elif self.lost_by == "density":
+        if self.lost_by:
+            own, theirs = (hit.parts.get(self.lost_by, 0.0) for hit in (self.hit, last))
             yield (
                 f"Step {step} has rank {self.rank}, below {self.k}: "
-                f"density {self.hit.density:g} against {last.density:g}."
+                f"{phrase(self.lost_by)} {own:.3g} against {theirs:.3g}."
             )
         else:
-            yield (
-                f"Step {step} has rank {self.rank}, below {self.k}: the same density, "
-                f"similarity {self.hit.similarity:.3f} against {last.similarity:.3f}."
-            )
+            yield f"Step {step} is among the hits: rank {self.rank} of {self.k}."
+        yield f"Its score: {in_words(self.hit.parts)}."
         if self.lacking:
             yield f"It lacks {_names(self.lacking)}."
         if self.change and self.lost_by:
@@ -96,6 +95,7 @@ def explain_rank(
     ranking: Sequence[ScoredSnippet],
     labels: frozenset[Label],
     *,
+    rule: RankingRule,
     k: int,
     vocabulary: LabelVocabulary,
     count: DensityCount = DensityCount.VALUES,
@@ -107,6 +107,7 @@ def explain_rank(
         wanted: The id of a snippet of the ranking.
         ranking: The whole ranking, best first.
         labels: The filter, in canonical form.
+        rule: What made the order.
         k: How many count as hits.
         vocabulary: Merges under which labels are compared.
         count: What density counted.
@@ -114,35 +115,67 @@ def explain_rank(
     """
     place = next(i for i, hit in enumerate(ranking) if hit.snippet.id == wanted)
     hit, last = ranking[place], ranking[min(k, len(ranking)) - 1]
-    lost_by, change = "", None
     own = frozenset(map(vocabulary.canonical_label, hit.snippet.intent.labels()))
-    if place >= k:
-        lost_by = "density" if hit.density < last.density else "similarity"
-        rivals = _rivals(hit, ranking, labels | own, vocabulary)
+    lacking = tuple(sorted(labels - own))
+    if place < k:
+        return WhyNot(hit, place + 1, k, lacking, last, "", None)
+    rivals = _rivals(hit, ranking, labels | own, vocabulary, rule)
+    above, beside, _ = _around_density(hit, rule)
 
-        def beaten_by(chosen: frozenset[Label]) -> int:
-            mine = density(own & chosen, count=count, weights=weights)
-            better = 0
-            for carried, (all_of_them, more_alike) in rivals.items():
-                theirs = density(carried & chosen, count=count, weights=weights)
-                better += all_of_them if theirs > mine else more_alike if theirs == mine else 0
-            return better
+    def beaten_by(chosen: frozenset[Label]) -> int:
+        mine = above, density(own & chosen, count=count, weights=weights) + beside
+        better = 0
+        for rival, (all_of_them, winning) in rivals.items():
+            theirs = rival.above, density(rival.carried & chosen, count=count, weights=weights) + rival.beside
+            better += all_of_them if theirs > mine else winning if theirs == mine else 0
+        return better
 
-        change = next((c for c in _changes(labels, own) if beaten_by(labels - {*c.drop} | {*c.add}) < k), None)
-    return WhyNot(hit, place + 1, k, tuple(sorted(labels - own)), last, lost_by, change)
+    change = next((c for c in _changes(labels, own) if beaten_by(labels - {*c.drop} | {*c.add}) < k), None)
+    return WhyNot(hit, place + 1, k, lacking, last, rule.lead(last, hit) or "order", change)
+
+
+class _Rival(NamedTuple):
+    """What decides against other snippets, in this order, if the filter changes."""
+
+    above: tuple[float, ...]
+    """The sums of the tiers above density."""
+    beside: float
+    """What stands in the tier of density beside it."""
+    carried: frozenset[Label]
+    """The relevant labels."""
+
+
+def _around_density(hit: ScoredSnippet, rule: RankingRule) -> tuple[tuple[float, ...], float, tuple[float, ...]]:
+    """What decides before density, together with it, and after it; a rule without density is below a tier of it."""
+    totals = rule.totals(hit.parts)
+    for place, names in enumerate(rule.tiers):
+        if DENSITY in names:
+            return totals[:place], totals[place] - hit.density, totals[place + 1 :]
+    return (), 0.0, totals
 
 
 def _rivals(
-    hit: ScoredSnippet, ranking: Sequence[ScoredSnippet], relevant: frozenset[Label], vocabulary: LabelVocabulary
-) -> dict[frozenset[Label], tuple[int, int]]:
-    """By the relevant labels they carry: how many other snippets there are, and how many win at equal density."""
-    rivals: dict[frozenset[Label], tuple[int, int]] = defaultdict(lambda: (0, 0))
-    mine = ranking_key(hit)[1:]
+    hit: ScoredSnippet,
+    ranking: Sequence[ScoredSnippet],
+    relevant: frozenset[Label],
+    vocabulary: LabelVocabulary,
+    rule: RankingRule,
+) -> dict[_Rival, tuple[int, int]]:
+    """How many other snippets there are of each kind, and how many of them win if all before density is equal."""
+    rivals: dict[_Rival, tuple[int, int]] = defaultdict(lambda: (0, 0))
+
+    def after(other: ScoredSnippet) -> tuple[tuple[float, ...], str, int, str]:
+        _, trajectory, position, step = rule.key(other)
+        return tuple(-number for number in _around_density(other, rule)[2]), trajectory, position, step
+
+    mine = after(hit)
     for other in ranking:
         if other is not hit:
+            above, beside, _ = _around_density(other, rule)
             carried = frozenset(map(vocabulary.canonical_label, other.snippet.intent.labels())) & relevant
-            every, winning = rivals[carried]
-            rivals[carried] = every + 1, winning + (ranking_key(other)[1:] < mine)
+            rival = _Rival(above, beside, carried)
+            every, winning = rivals[rival]
+            rivals[rival] = every + 1, winning + (after(other) < mine)
     return dict(rivals)
 
 

@@ -11,18 +11,15 @@ from stitch.core import (
     DensityCount,
     DensityQuery,
     Embedder,
-    IntentFilter,
     Label,
-    LabelVocabulary,
+    RankingRule,
     RetrievalResult,
     ScoredSnippet,
     SearchRequest,
     Selection,
-    SnippetStore,
-    StoreHit,
-    match,
 )
 from stitch.core.protocols import SparseVector
+from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.context.budget import TokenCounter, fit_context
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.question.reading import read_question
@@ -30,11 +27,6 @@ from stitch.retrieve.question.reading import read_question
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
     from stitch.embed.lexical import LexicalEncoder
-
-NOTHING_SELECTED = Selection(IntentFilter())
-
-_ASKED_SHARE = 0.4
-"""How much the part of a question that says what is asked for counts once more beside the whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +37,13 @@ class Similarity:
         embedder: Makes the vector of a question; without one, words alone count.
         lexical: Makes the words of a question; without it, vectors alone count.
         lexical_share: How much words count where both are there, from 0 to 1.
+        asked_share: How much the part of a question that says what is asked for counts once more beside the whole.
     """
 
     embedder: Embedder | None = None
     lexical: LexicalEncoder | None = None
     lexical_share: float = 0.5
+    asked_share: float = CONSTANTS.asked_share
 
     def query(
         self,
@@ -74,7 +68,7 @@ class Similarity:
             k: How many to return.
         """
         text = request.query if text is None else text
-        texts, shares = ((text, asked), (1.0 - _ASKED_SHARE, _ASKED_SHARE)) if asked else ((text,), (1.0,))
+        texts, shares = ((text, asked), (1.0 - self.asked_share, self.asked_share)) if asked else ((text,), (1.0,))
         return DensityQuery(
             tenant=request.tenant,
             trajectory=request.trajectory,
@@ -106,50 +100,18 @@ def _sum(words: Iterable[SparseVector], shares: Sequence[float]) -> SparseVector
     return weights
 
 
-class Unlabeled:
-    """A search by similarity alone.
-
-    Args:
-        mode: The name under which it is chosen.
-        store: Where the snippets are.
-        similarity: How they are compared with the question.
-        counter: Counts the tokens of the context.
-    """
-
-    def __init__(self, mode: str, *, store: SnippetStore, similarity: Similarity, counter: TokenCounter) -> None:
-        self.mode = mode
-        self._store, self._similarity, self._counter = store, similarity, counter
-
-    def over(self, store: SnippetStore, *, inventories: object = None) -> Unlabeled:
-        """The same retriever over another store; it looks at no labels."""
-        return Unlabeled(self.mode, store=store, similarity=self._similarity, counter=self._counter)
-
-    def search(self, request: SearchRequest) -> RetrievalResult:
-        """Answer a question; a filter in the request is not looked at."""
-        started = time.perf_counter()
-        hits = scored(self._store.rank(self._similarity.query(request)))
-        return result(request, NOTHING_SELECTED, hits, counter=self._counter, mode=self.mode, started=started)
-
-
-def scored(
-    hits: Iterable[StoreHit], labels: frozenset[Label] = frozenset(), vocabulary: LabelVocabulary | None = None
-) -> list[ScoredSnippet]:
-    """The hits of a store with the labels that each of them matched."""
-    vocabulary = vocabulary or LabelVocabulary()
-    return [ScoredSnippet(s, density, match(s.intent, labels, vocabulary), alike) for s, density, alike in hits]
-
-
 def result(
     request: SearchRequest,
     selection: Selection,
     hits: list[ScoredSnippet],
     *,
+    rule: RankingRule,
     counter: TokenCounter,
     mode: str,
     started: float,
 ) -> RetrievalResult:
     """The answer made of `hits`, its context inside the budget; `started` is a reading of `time.perf_counter`."""
-    shown = excerpt_hits(hits, read_question(request.query), lists_names=selection.lists_names)
+    shown = excerpt_hits(hits, read_question(request.query), rule=rule, lists_names=selection.lists_names)
     context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
     return RetrievalResult(
         request=request,
@@ -161,5 +123,5 @@ def result(
         context_hits=context.ids,
         milliseconds=(time.perf_counter() - started) * 1000,
         mode=mode,
-        weighed=selection.weighed,
+        rule=rule,
     )

@@ -1,24 +1,34 @@
 """What decides inside a tier besides similarity: who spoke, when, and in which order."""
 
-from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, SearchRequest
-from stitch.retrieve.rank.hints import lean, named_speakers, read_leanings
+from stitch.core import ContextualIntent, Label, LabelKind, MemorySnippet, SearchRequest
+from stitch.retrieve.question.hints import named_speakers, read_hints
+from stitch.retrieve.rank.pool import Candidate, rank
+from stitch.retrieve.rank.scorers import LICENSED, SCORERS
+from stitch.testing.scoring import pool_of
 
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
 
 
 def hit(
     step: str, similarity: float, *, role: str = "user", happened: str | None = None, density: float = 0.0
-) -> ScoredSnippet:
+) -> Candidate:
     snippet = MemorySnippet(
         tenant="a", trajectory="t", step=step, position=int(step), role=role, text=step, resolved=step,
         happened=happened, recorded=0.0,
     )  # fmt: skip
-    return ScoredSnippet(snippet, density, frozenset(), similarity)
+    return Candidate(snippet, frozenset(), density, similarity)
 
 
-def order(query: str, *hits: ScoredSnippet, asked_at: str | None = None) -> str:
-    leanings = read_leanings(SearchRequest(query=query, tenant="a", asked_at=asked_at))
-    return "".join(own.snippet.step for own in lean(leanings, hits))
+LABELS = frozenset([Label(LabelKind.SCOPE, "trip")])
+
+
+def ranked(query: str, *candidates: Candidate, asked_at: str | None = None) -> list[str]:
+    pool = pool_of(query, candidates, labels=LABELS, asked_at=asked_at)
+    return [own.snippet.step for own in rank(pool, SCORERS, LICENSED, k=len(candidates))]
+
+
+def order(query: str, *candidates: Candidate, asked_at: str | None = None) -> str:
+    return "".join(ranked(query, *candidates, asked_at=asked_at))
 
 
 def test_what_was_said_at_the_time_asked_for_comes_before_what_is_hardly_nearer() -> None:
@@ -84,8 +94,7 @@ def after_trip(query: str) -> list[str]:
         )
         for number, (text, act) in enumerate(TRIP)
     ]
-    leanings = read_leanings(SearchRequest(query=query, tenant="a"))
-    return [own.snippet.step for own in lean(leanings, hits)]
+    return ranked(query, *hits)
 
 
 def test_the_last_decision_on_the_matter_stands_before_later_steps_and_other_decisions() -> None:
@@ -112,4 +121,4 @@ def test_who_asks_for_every_decision_gets_the_late_ones_no_sooner() -> None:
 def test_what_is_said_of_no_decision_stays_with_the_order_of_time() -> None:
     hits = (hit("1", 0.5), hit("2", 0.5))
     assert order("Which hotel did we choose in the end?", *hits) == "21"
-    assert not read_leanings(SearchRequest(query="What did Ann end up playing?", tenant="a")).decision
+    assert not read_hints(SearchRequest(query="What did Ann end up playing?", tenant="a")).decision

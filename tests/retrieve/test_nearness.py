@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, MemorySnippet, ScoredSnippet
-from stitch.retrieve.question.reading import read_question
-from stitch.retrieve.rank.weighing import weigh
+from stitch.retrieve.rank.pool import Candidate, rank
+from stitch.retrieve.rank.scorers import SCORERS, WEIGHED
+from stitch.testing.scoring import pool_of
 
 ASKED = "In the order where the city is Oslo, what was the price?"
 
@@ -14,17 +15,25 @@ ASKED = "In the order where the city is Oslo, what was the price?"
 def hit(
     position: int, text: str, *, scope: str = "one", trajectory: str = "t", similarity: float = 0.5,
     matched: tuple[LabelKind, ...] = (), density: float = 0.0,
-) -> ScoredSnippet:  # fmt: skip
+) -> Candidate:  # fmt: skip
     snippet = MemorySnippet(
         tenant="a", trajectory=trajectory, step=str(position), position=position, role="user", text=text,
         resolved=text, intent=ContextualIntent(scope=scope), recorded=0.0,
     )  # fmt: skip
     labels = frozenset(Label(kind, f"{kind.value} {number}") for number, kind in enumerate(matched))
-    return ScoredSnippet(snippet, density, labels, similarity)
+    return Candidate(snippet, labels, density, similarity)
 
 
-def order(*hits: ScoredSnippet, asked: str = ASKED, vocabulary: LabelVocabulary | None = None) -> list[str]:
-    return [own.snippet.step for own in weigh(read_question(asked), hits, vocabulary or LabelVocabulary())]
+def weighed(
+    *candidates: Candidate, asked: str = ASKED, vocabulary: LabelVocabulary | None = None
+) -> list[ScoredSnippet]:
+    labels = frozenset(label for own in candidates for label in own.matched)
+    pool = pool_of(asked, candidates, labels=labels, vocabulary=vocabulary)
+    return rank(pool, SCORERS, WEIGHED, k=len(candidates))
+
+
+def order(*candidates: Candidate, asked: str = ASKED, vocabulary: LabelVocabulary | None = None) -> list[str]:
+    return [own.snippet.step for own in weighed(*candidates, asked=asked, vocabulary=vocabulary)]
 
 
 def test_the_answer_near_to_what_the_question_says_comes_before_the_same_far_away() -> None:
@@ -67,16 +76,14 @@ def test_dates_are_found_in_whatever_form_and_count_more_than_words() -> None:
 
 def test_a_matched_label_counts_and_two_of_a_kind_count_once() -> None:
     entity, scope = LabelKind.ENTITY_TYPE, LabelKind.SCOPE
-    weighed = {
-        own.snippet.step: own.similarity
-        for own in weigh(
-            read_question("?"),
-            [hit(1, "x"), hit(2, "x", matched=(entity,)), hit(3, "x", matched=(entity, entity)),
-             hit(4, "x", matched=(entity, scope), density=2.0)],
-            LabelVocabulary(),
-        )
-    }  # fmt: skip
-    assert 0.5 == weighed["1"] < weighed["2"] == weighed["3"] < weighed["4"]
+    hits = weighed(
+        hit(1, "x"), hit(2, "x", matched=(entity,)), hit(3, "x", matched=(entity, entity)),
+        hit(4, "x", matched=(entity, scope), density=2.0), asked="?",
+    )  # fmt: skip
+    scores = {own.snippet.step: own.score for own in hits}
+    assert 0.5 == scores["1"] < scores["2"] == scores["3"] < scores["4"]
+    assert {own.similarity for own in hits} == {0.5}
+    assert {own.snippet.step: own.parts["labels"] for own in hits} == {"1": 0.0, "2": 0.05, "3": 0.05, "4": 0.1}
 
 
 def test_what_is_much_more_alike_stays_before_what_merely_carries_a_label() -> None:
@@ -87,13 +94,13 @@ def test_what_is_much_more_alike_stays_before_what_merely_carries_a_label() -> N
 @given(
     st.lists(st.tuples(st.sampled_from(["Oslo", "$7", "the city", ""]), st.floats(0, 1), st.floats(0, 3)), max_size=9)
 )
-def test_every_hit_stays_once_without_density_and_in_order(drawn: list[tuple[str, float, float]]) -> None:
+def test_every_hit_stays_once_in_order_and_with_its_similarity(drawn: list[tuple[str, float, float]]) -> None:
     hits = [hit(n, text, similarity=alike, density=dense) for n, (text, alike, dense) in enumerate(drawn)]
-    weighed = weigh(read_question(ASKED), hits, LabelVocabulary())
-    assert sorted(own.snippet.position for own in weighed) == list(range(len(hits)))
-    assert all(own.density == 0 for own in weighed)
-    assert [own.similarity for own in weighed] == sorted((own.similarity for own in weighed), reverse=True)
-    assert all(own.similarity >= hits[own.snippet.position].similarity for own in weighed)
+    ranked = weighed(*hits)
+    assert sorted(own.snippet.position for own in ranked) == list(range(len(hits)))
+    assert all(own.density == 0 for own in ranked)
+    assert [own.score for own in ranked] == sorted((own.score for own in ranked), reverse=True)
+    assert all(own.similarity == hits[own.snippet.position].similarity <= own.score for own in ranked)
 
 
 @pytest.mark.parametrize("asked", ["", "What was the price?", "In the one where it is Bergen, what was the price?"])
@@ -104,7 +111,7 @@ def test_a_question_without_clues_changes_nothing(asked: str) -> None:
 def gain(asked: str, text: str) -> float:
     """What standing beside "For Oslo." adds to a step."""
     hits = [hit(10, "For Oslo.", similarity=0.0), hit(11, text)]
-    return max(own.similarity for own in weigh(read_question(asked), hits, LabelVocabulary())) - 0.5
+    return max(own.parts.get("nearness", 0.0) for own in weighed(*hits, asked=asked) if own.snippet.step == "11")
 
 
 def test_a_question_that_only_hints_at_where_to_look_weighs_less() -> None:

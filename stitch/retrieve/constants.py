@@ -1,0 +1,109 @@
+"""Every constant of the search that was chosen on data, in one table, with where it was chosen.
+
+They are defaults of `Constants`, so that a script can search with others: `IntentRetriever(constants=...)` and
+`LocalFilterSelector(constants=...)` take a table. `python -m stitch.bench.constants` prints this one. What was tried
+beside each value is told in `bench/EXPERIMENTS.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T", int, float)
+
+CHOSEN_ON = "chosen_on"
+"""Under this key the metadata of a field names the sets on which it was chosen."""
+
+_CHATS = "LoCoMo, LongMemEval, BEAM"
+_INTERLEAVED = "sgd_interleaved"
+_CAME = "generated travel and debate"
+
+
+def _chosen(value: T, on: str) -> T:
+    """A field with the name of the sets on which its default was chosen."""
+    made: T = field(default=value, metadata={CHOSEN_ON: on})
+    return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constants:
+    """What counts how much. Similarities are between 0 and 1, and what is added to them is meant beside that."""
+
+    asked_share: float = _chosen(0.4, _INTERLEAVED)
+    """How much the part of a question that says what is asked for counts once more beside the whole."""
+    pool: int = _chosen(400, _INTERLEAVED)
+    """How many of the best hits are looked at where a question describes its scope, or says when or which decision."""
+    pool_of_facts: int = _chosen(150, _CAME)
+    """As many where a fact is asked and no scope is named."""
+    pool_of_hints: int = _chosen(100, _CHATS)
+    """As many where a question says nowhere where to look."""
+
+    verbatim_words: int = _chosen(3, "known items of agent_runs, LoCoMo")
+    """Shorter questions are keywords and repeat nobody."""
+    verbatim_span: float = _chosen(2.0, "known items of agent_runs, LoCoMo")
+    """So many words of a step may stand where the question has one."""
+
+    time: float = _chosen(0.1, _CHATS)
+    """What a step gains that happened when the question says."""
+    speaker: float = _chosen(0.06, "LoCoMo")
+    """What a step gains whose speaker the question names."""
+    order: float = _chosen(0.03, _CHATS)
+    """What the last step gains over the first where the question asks for the last, or the first over the last."""
+    decision: float = _chosen(0.4, _CAME)
+    """What the last (or first) decision on the matter gains; an earlier one, the half."""
+    on_the_matter: float = _chosen(0.75, _CAME)
+    """A decision that says less than this share of what the best one says of the matter is about another one."""
+    named: float = _chosen(1.0, _CAME)
+    """What it counts beside labels to name the thing of which a fact is asked."""
+
+    described_scope: float = _chosen(0.2, _INTERLEAVED)
+    """What a matched scope adds where a clause of the question says where to look."""
+    described_entity_type: float = _chosen(0.45, _INTERLEAVED)
+    """The same of a matched entity type; two of a kind count once."""
+    described_event_type: float = _chosen(0.1, _INTERLEAVED)
+    """The same of a matched event type."""
+    described_nearness: float = _chosen(1.0, _INTERLEAVED)
+    """What it adds to stand at all the clues of that clause at once."""
+    hinted_label: float = _chosen(0.05, _CHATS)
+    """What a matched label of a kind adds where no clause says where to look."""
+    hinted_nearness: float = _chosen(0.4, _CHATS)
+    """What it adds there to stand at all the words of the question at once."""
+    short_chars: int = _chosen(180, _CHATS)
+    """Steps of up to so many characters say little of what they are about. Longer ones say it themselves."""
+    least_share: float = _chosen(0.1, _CHATS)
+    """Hints that count less than this share, because steps are long, move nothing and are not read."""
+
+    fading_steps: float = _chosen(24.0, _INTERLEAVED)
+    """At so many steps from a clue, a third of its weight is left."""
+    other_scope_steps: int = _chosen(4, _INTERLEAVED)
+    """So many steps further away is what stands in another scope."""
+    own_step: int = _chosen(2, _INTERLEAVED)
+    """As so many steps counts one of the same scope; steps of other scopes in between do not count."""
+    clue_name: float = _chosen(5.0, _INTERLEAVED)
+    """What a name, date or time counts as a clue; any other word counts 1."""
+    clue_partly_said: float = _chosen(1.5, _INTERLEAVED)
+    """What a date or time counts that is not fully said."""
+    enough_clues: float = _chosen(20.0, _INTERLEAVED)
+    """Clues that weigh less than this together (about one name in sixty steps) do not count in full."""
+
+    filter_name: float = _chosen(5.0, _INTERLEAVED)
+    """What a value of a scope counts that the question names by its form, beside a common word."""
+    filter_other: float = _chosen(0.1, _INTERLEAVED)
+    """What a word outside the clause that says where to look counts: it belongs to the answer."""
+    filter_partly_said: float = _chosen(0.3, _INTERLEAVED)
+    """What a date or time counts there that is not fully said ("the 1st")."""
+    filter_least_evidence: float = _chosen(4.0, _INTERLEAVED)
+    """Less than a named value tells that one of two scopes holds. Words that say less license no scope."""
+    filter_margin: float = _chosen(0.7, _INTERLEAVED)
+    """Scopes with less than this share of the best one's evidence are not chosen."""
+    filter_scopes: int = _chosen(6, _INTERLEAVED)
+    """If more scopes than this are as good as the best one, the question does not tell them apart."""
+    filter_entity_types: int = _chosen(2, _CAME)
+    """At most so many classes of what is asked for are chosen."""
+    filter_rare_in: int = _chosen(20, _CAME)
+    """Rare is an act of arguing that one step in so many has; it is chosen where nothing else narrows the search."""
+
+
+CONSTANTS = Constants()
+"""The constants in use."""

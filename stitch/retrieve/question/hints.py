@@ -1,0 +1,98 @@
+"""What a question says of who spoke, when, and in which order. No label stands for these: they decide among equals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from stitch.core import SearchRequest
+from stitch.text.periods import Span, day_of, spans_of
+from stitch.text.words import stem, words
+
+_LAST = re.compile(
+    r"\b(?:in the end|finally|final|finished|eventually|ultimately|latest|most recent(?:ly)?|after all changes|last"
+    r"|settled? on|end(?:ed|ing)? up)\b",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(
+    r"\b(?:first|initially|initial|originally|original|earliest|to begin with)\b"
+    r"(?! (?:name|class|aid|hand|lady|floor)\b)",
+    re.IGNORECASE,
+)
+_EVERY = re.compile(
+    r"\b(?:at (?:any|some|one) (?:time|point|stage)|(?:final\w* )?or not|intermediate"
+    r"|(?:all|every) (?:decision|choice)s?|(?:revised|earlier|previous|replaced) (?:\w+ )?included)\b",
+    re.IGNORECASE,
+)
+"""Ways to ask for the earlier ones too."""
+_ASKS_FOR_DECISION = re.compile(
+    r"\b(?:settled? on|end(?:ed)? up(?! (?!choos|pick|decid|tak|book|go)\w+ing)"
+    r"|decid(?:e|es|ed|ing)|decisions?|cho(?:ose|oses|osing|se|sen|ices?)"
+    r"|picked|selected|selection|agreed|go with (?:in the end|finally|at last)|went (?:with|for)|booked|final plan)\b",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"[^\W_]+")
+_AGENT = (
+    r"(?:\b(?:did|does|do|has|have|had|was|were|could|would|should|by|from)|^)"
+    r" (?:the |our |my |your )?{who}\b(?!'s\b)"
+)
+_AGAINST = r"\b(?:against|opposing|attacks? on|objections? to) (?:[\w']+ ){{0,5}}?(?:the |our |my |your )?{who}\b"
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a question says beside its subject matter."""
+
+    text: str
+    """Its words in lower case, one blank between them."""
+    spans: tuple[Span, ...]
+    order: int
+    """1 if it asks for the last of something, -1 for the first, 0 for neither."""
+    decision: bool
+    """Whether that is a decision."""
+
+    def __bool__(self) -> bool:
+        return bool(self.spans or self.order)
+
+
+def read_hints(request: SearchRequest) -> Hints:
+    """Take from a question what it says of time and order."""
+    last, first = _LAST.search(request.query), _FIRST.search(request.query)
+    order = 0 if _EVERY.search(request.query) else bool(last) - bool(first)
+    return Hints(
+        text=" ".join(words(request.query)),
+        spans=tuple(spans_of(request.query, asked=day_of(request.asked_at))),
+        order=order,
+        decision=order != 0 and _ASKS_FOR_DECISION.search(request.query) is not None,
+    )
+
+
+def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
+    """Those of the roles that the question names as who did or said something; none if it names all of them.
+
+    A role is named by words that tell it from the others ("the pro side" of "pro-side-debater"). Who speaks against
+    the one named is anybody else.
+    """
+    parts = {role: frozenset(map(stem, _PART.findall(role.lower()))) for role in roles}
+    if len(parts) < 2:
+        return frozenset()
+    named: set[str] = set()
+    said = frozenset(text.split())
+    for role in parts:
+        own = _name_in(role, parts, said)
+        if own and re.search(_AGAINST.format(who=own), text):
+            named |= parts.keys() - {role}
+        elif own and re.search(_AGENT.format(who=own), text):
+            named.add(role)
+    return frozenset(named) if len(named) < len(parts) else frozenset()
+
+
+def _name_in(role: str, parts: dict[str, frozenset[str]], said: frozenset[str]) -> str:
+    """A pattern for those words said that tell the role from the others; empty if there are none."""
+    own = [word for word in _PART.findall(role.lower()) if word in said]
+    if not own:
+        return ""
+    others = frozenset().union(*(theirs for other, theirs in parts.items() if other != role))
+    own = [word for word in own if stem(word) not in others]
+    return f"(?:{'|'.join(map(re.escape, own))})" if own else ""

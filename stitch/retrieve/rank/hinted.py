@@ -1,0 +1,49 @@
+"""Who spoke, when, and in which order: each adds a little to the score of the steps that a question speaks for.
+
+So little that a step whose words are much nearer to the question stays before one that merely fits the date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stitch.retrieve.question.hints import named_speakers
+from stitch.retrieve.rank.pool import Pool
+from stitch.text.periods import day_of
+
+
+def speaker(pool: Pool) -> Sequence[float] | None:
+    """Whether the question names who said it."""
+    speakers = named_speakers(pool.hints.text, {one.snippet.role for one in pool.candidates})
+    if not speakers:
+        return None
+    return [pool.constants.speaker * (one.snippet.role in speakers) for one in pool.candidates]
+
+
+def time(pool: Pool) -> Sequence[float] | None:
+    """Whether it happened when the question says."""
+    if not pool.hints.spans:
+        return None
+    days = [day_of(one.snippet.happened) for one in pool.candidates]
+    fits = [day is not None and any(span.holds(day) for span in pool.hints.spans) for day in days]
+    return [pool.constants.time * fit for fit in fits]
+
+
+def order(pool: Pool) -> Sequence[float] | None:
+    """How late it happened, where the last is asked for; how early, as a loss for what is later, for the first."""
+    if not pool.hints.order or len(pool.candidates) < 2:
+        return None
+    gains = [0.0] * len(pool.candidates)
+    for place, number in enumerate(pool.once(in_time)):
+        gains[number] = pool.hints.order * pool.constants.order * place / (len(gains) - 1)
+    return gains
+
+
+def in_time(pool: Pool) -> list[int]:
+    """The numbers of the candidates in the order in which they happened."""
+
+    def when(number: int) -> tuple[int, str, int, str]:
+        snippet = pool.candidates[number].snippet
+        return day_of(snippet.happened) or 0, snippet.trajectory, snippet.position, snippet.step
+
+    return sorted(range(len(pool.candidates)), key=when)

@@ -1,0 +1,32 @@
+"""The parts of a score in words, for people who ask why a step stands where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_PHRASES = {
+    "verbatim": "the question's own words",
+    "density": "matched labels",
+    "decides": "a decision in so many words",
+    "named": "names what is asked about",
+    "exchange_labels": "labels of the other step of its exchange",
+    "similarity": "similarity",
+    "exchange_similarity": "similarity of the other step of its exchange",
+    "labels": "likely labels",
+    "nearness": "nearness to what the question says",
+    "speaker": "the speaker asked for",
+    "time": "the time asked for",
+    "order": "early or late, as asked for",
+    "decision": "a decision on the matter",
+}
+
+
+def phrase(part: str) -> str:
+    """What a part of a score says; its name with blanks if it is no part of ours."""
+    return _PHRASES.get(part, part.replace("_", " "))
+
+
+def in_words(parts: Mapping[str, float]) -> str:
+    """All parts that count, each with its number: "matched labels 2, similarity 0.41"."""
+    said = [f"{phrase(name)} {number:.3g}" for name, number in parts.items() if number]
+    return ", ".join(said) or "nothing"

@@ -1,0 +1,171 @@
+"""Scorers: the contract of each, that each can be left out, and steps that say the question's own words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import (
+    ContextualIntent,
+    DecidedBy,
+    IntentFilter,
+    Label,
+    LabelInventory,
+    LabelKind,
+    MemorySnippet,
+    Ranking,
+    ScopeSummary,
+    SearchRequest,
+)
+from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
+from stitch.retrieve.constants import CONSTANTS
+from stitch.retrieve.rank.scorers import LICENSED, SURE, WEIGHED
+from stitch.retrieve.rank.verbatim import says
+from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
+from stitch.testing.contracts.scorer import ScorerContract
+from stitch.testing.scoring import pool_of
+from stitch.testing.storing import ListStore
+from stitch.text.words import words
+
+DAY, DECIDE = Label(LabelKind.SCOPE, "day 1"), Label(LabelKind.EVENT_TYPE, "decide")
+QUERIES = {
+    "verbatim": "we took the blue door inn",
+    "decides": "Which inn did we choose for day 1?",
+    "named": "How is Blue Door Inn rated?",
+    "exchange_labels": "How is Blue Door Inn rated?",
+    "exchange_similarity": "How is Blue Door Inn rated?",
+    "nearness": "Is there an inn?",
+    "speaker": "What did Ann say?",
+    "time": "What was said on 8 May 2023?",
+    "order": "What was said last?",
+    "decision": "Which inn did we choose in the end?",
+}
+
+
+def snippet(step: int, text: str, *, role: str = "user", happened: str | None = None) -> MemorySnippet:
+    return MemorySnippet(
+        tenant="a", trajectory="t", step=str(step), position=step, role=role, text=text, resolved=text,
+        happened=happened, intent=ContextualIntent(scope="day 1"), recorded=0.0,
+    )  # fmt: skip
+
+
+CANDIDATES = (
+    Candidate(snippet(1, "Is the Blue Door Inn good?", role="ann"), frozenset([DAY]), 1.0, 0.5),
+    Candidate(snippet(2, "It has four stars.", role="bo", happened="2023-05-08"), frozenset(), 0.0, 0.2),
+    Candidate(snippet(9, "Then we took the Blue Door Inn.", role="ann"), frozenset([DAY]), 1.0, 0.4),
+    Candidate(snippet(12, "My choice is now the Red Door Inn.", role="bo"), frozenset([DAY]), 1.0, 0.3),
+)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+class TestScorers(ScorerContract):
+    @pytest.fixture
+    def scorer(self, name: str) -> Scorer:
+        return SCORERS[name]
+
+    @pytest.fixture
+    def pool(self, name: str) -> Pool:
+        return pool_of(QUERIES.get(name, "inn"), CANDIDATES, labels=frozenset([DAY, DECIDE]))
+
+
+def test_every_part_of_every_rule_has_a_scorer_and_every_scorer_a_rule() -> None:
+    assert {part for rule in (LICENSED, SURE, WEIGHED) for part in rule.parts} == set(SCORERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("hotel 7 in Lisbon", True),
+        ("So: Hotel 7 in Lisbon!", True),
+        ("hotel 7, the one in old Lisbon", True),
+        ("hotel 77 in Lisbon", False),
+        ("in Lisbon, hotel 7", False),
+        ("hotel 7 is far away, and I have never been to the old city nor in Lisbon", False),
+        ("", False),
+    ],
+)
+def test_a_step_says_the_words_of_a_question_in_their_order_and_close_together(text: str, same: bool) -> None:
+    assert says(words("hotel 7 in Lisbon"), text, constants=CONSTANTS) is same
+
+
+def test_one_or_two_words_repeat_nobody() -> None:
+    assert not says(["blue", "inn"], "blue inn", constants=CONSTANTS)
+
+
+def retriever(texts: list[str], *, scope: str, without: str = "") -> IntentRetriever:
+    """One over steps of which all but the last are in a scope that was left and taken up again."""
+    store = ListStore()
+    made = [
+        snippet(n, text).model_copy(update={"intent": ContextualIntent(scope=scope)}) for n, text in enumerate(texts)
+    ]
+    made[-1] = made[-1].model_copy(update={"intent": ContextualIntent(scope="another")})
+    store.put([record(each) for each in made])
+    scopes = ScopeSummary(name=scope, trajectory="t", spans=((0, 1), (3, 4)), steps=len(texts) - 1)
+    known = LabelInventory(scopes=(scopes,), steps=len(texts))
+    return IntentRetriever(
+        store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, counter=PieceCounter(),
+        inventories=lambda tenant, trajectory: known,
+        scorers={name: scorer for name, scorer in SCORERS.items() if name != without},
+    )  # fmt: skip
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    said=st.lists(st.sampled_from(["we", "paid", "for", "the", "tram", "in", "oslo", "twice"]), min_size=3, max_size=8),
+    others=st.lists(st.sampled_from(["hotel 7 it is", "more of hotel 7", "the tram", "oslo"]), min_size=2, max_size=60),
+)
+def test_no_label_that_words_licensed_hides_a_step_that_says_the_questions_own_words(
+    said: list[str], others: list[str]
+) -> None:
+    query = " ".join(["hotel 7", *said])
+    asked = SearchRequest(query=query, tenant="a", k=1)
+    found = retriever([*others, query], scope="hotel 7").search(asked)
+    assert found.hits[0].snippet.text == query
+    assert found.hits[0].parts["verbatim"] == 1.0
+
+
+def test_labels_that_a_person_chose_stay_first_whatever_a_step_says() -> None:
+    query = "hotel 7 in Lisbon"
+    asked = SearchRequest(query=query, tenant="a", k=9, intent_filter=IntentFilter(scopes=("hotel 7",)))
+    found = retriever(["a", "b", "c", query], scope="hotel 7").search(asked)
+    assert [hit.snippet.step for hit in found.hits][-1] == "3"
+    assert (found.ranking, found.decided_by) == (Ranking.STRICT, DecidedBy.LABEL_DENSITY)
+
+
+def test_a_scorer_that_is_left_out_says_nothing_and_all_others_say_the_same() -> None:
+    texts, query = ["hotel 7 is full", "hotel 7 is open", "b", "hotel 7 in Lisbon"], "hotel 7 in Lisbon"
+    asked = SearchRequest(query=query, tenant="a", k=9)
+    whole = retriever(texts, scope="hotel 7").search(asked).hits
+    assert whole[0].snippet.step == "3"
+    for name in ("verbatim", "density", "similarity"):
+        less = retriever(texts, scope="hotel 7", without=name).search(asked).hits
+        assert {hit.snippet.step: dict(hit.parts) for hit in less} == {
+            hit.snippet.step: {part: number for part, number in hit.parts.items() if part != name} for hit in whole
+        }
+    unlabeled = retriever(texts, scope="hotel 7", without="verbatim").search(asked).hits
+    assert [hit.snippet.step for hit in unlabeled][-1] == "3"
+
+
+@pytest.mark.parametrize("query", ["hotel 7 in Lisbon", "What about Lisbon?", "What is it, in the end, in hotel 7?"])
+def test_asked_for_the_strict_ranking_is_that_of_the_paper_and_nothing_else(query: str) -> None:
+    texts = ["hotel 7 is full", "hotel 7 in Lisbon is open", "b", "hotel 7 in Lisbon"]
+    found = retriever(texts, scope="hotel 7").search(
+        SearchRequest(query=query, tenant="a", k=9, ranking=Ranking.STRICT)
+    )
+    assert found.rule.tiers == (("density",),)
+    assert found.rule.summed == ("similarity",)
+    keys = [(-hit.density, -hit.similarity, hit.snippet.position) for hit in found.hits]
+    assert keys == sorted(keys)
+    assert all(set(hit.parts) <= {"density", "similarity"} for hit in found.hits)
+
+
+def test_asked_for_the_weighed_ranking_adds_labels_whoever_chose_them() -> None:
+    texts = ["hotel 7 is full", "hotel 7 is open", "b", "hotel 7 in Lisbon"]
+    for chosen in (None, IntentFilter(scopes=("hotel 7",))):
+        found = retriever(texts, scope="hotel 7").search(
+            SearchRequest(query="Is hotel 7 open?", tenant="a", k=9, ranking=Ranking.WEIGHED, intent_filter=chosen)
+        )
+        assert (found.ranking, found.decided_by) == (Ranking.WEIGHED, DecidedBy.WEIGHED_LABELS)
+        added = {hit.snippet.step: hit.parts["labels"] for hit in found.hits}
+        assert added == {"0": 0.05, "1": 0.05, "2": 0.05, "3": 0}
