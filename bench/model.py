@@ -123,10 +123,11 @@ def measure_growth(steps: Sequence[Step]) -> float:
     """Megabytes by which the process has grown when the same labeler has labeled many steps more."""
     from stitch.bench.perf import _resident_mb
 
+    from stitch.label.local import LocalLabeler
     from stitch.label.model import WindowedLabeler
     from stitch.lm import LanguageModel
 
-    labeler = WindowedLabeler(LanguageModel("rules", completion=RuleCompletion()))
+    labeler = WindowedLabeler(LanguageModel("rules", completion=RuleCompletion()), fallback=LocalLabeler())
 
     def label(count: int, name: str) -> None:
         for start in range(0, count, len(steps)):
@@ -207,15 +208,16 @@ def command(latency_s: float, concurrency: int, as_json: bool) -> None:
       stitch bench model --json
     """
     from stitch.embed import StaticEmbedder
+    from stitch.label.local import LocalLabeler
     from stitch.label.model import StepwiseLabeler, WindowedLabeler
     from stitch.lm import LanguageModel
 
     steps = came_steps()
     windowed, stepwise = (LanguageModel("rules", completion=RuleCompletion()) for _ in range(2))
     result: dict[str, Any] = {
-        "windowed": measure_labeler(WindowedLabeler(windowed), steps, ledger=windowed.ledger),
+        "windowed": measure_labeler(WindowedLabeler(windowed, fallback=LocalLabeler()), steps, ledger=windowed.ledger),
         "stepwise": measure_labeler(
-            StepwiseLabeler(stepwise, embedder=StaticEmbedder()), steps, ledger=stepwise.ledger
+            StepwiseLabeler(stepwise, embedder=StaticEmbedder(), fallback=LocalLabeler()), steps, ledger=stepwise.ledger
         ),
         "throughput_ratio": round(measure_throughput(steps, latency_s=latency_s, concurrency=concurrency), 3),
         "rss_growth_mb": round(measure_growth(steps), 1),

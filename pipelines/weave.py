@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from stitch.core import Step, ToolCall
 from stitch.label.local.reading import Reading
-from stitch.text.language import FUNCTION_WORDS, sentence_spans
-from stitch.text.mentions import find_mentions
-from stitch.text.words import words
+from stitch.text.sentences import sentence_spans
+from stitch.text.values import find_mentions
+from stitch.text.words import FUNCTION_WORDS, words
 
 _MIN_STEPS = 3
 _SYLLABLES = ["ba", "de", "ki", "lo", "mu", "ra", "se", "ti", "vo", "xa", "ne", "zu", "fi", "go", "ha", "jo"]

@@ -34,7 +34,7 @@ from stitch.core import (
 from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError, no_trajectory
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
-from stitch.text.periods import day_of
+from stitch.text.dates import day_of
 
 if TYPE_CHECKING:
     from types import TracebackType

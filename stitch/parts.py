@@ -46,6 +46,7 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
     Raises:
         SettingsError: No model is named, or a setting is wrong.
     """
+    from stitch.label.local import LocalLabeler
     from stitch.label.model.compiled import load_compiled
     from stitch.label.model.offline import OfflineLabeler
     from stitch.label.model.windowed import WINDOW_STEPS
@@ -60,7 +61,9 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
     if loaded.label_program is not None:
         load_compiled(loaded.label_program, window, target="windowed")
     steps = WINDOW_STEPS if loaded.window == "auto" else loaded.window
-    return OfflineLabeler(loaded.model, program=window, window_steps=steps, price=_price(loaded))
+    return OfflineLabeler(
+        loaded.model, fallback=LocalLabeler(), program=window, window_steps=steps, price=_price(loaded)
+    )
 
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
@@ -116,9 +119,9 @@ def _price(settings: Settings) -> Price | None:
 
 def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Embedder) -> Labeler:
     """The labeler that settings name."""
-    if settings.labels == "local" or model is None:
-        from stitch.label.local import LocalLabeler
+    from stitch.label.local import LocalLabeler
 
+    if settings.labels == "local" or model is None:
         return LocalLabeler()
     from stitch.label.model import StepwiseLabeler, WindowedLabeler
     from stitch.label.model.compiled import load_compiled
@@ -128,13 +131,13 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
         steps = StepProgram()
         if settings.label_program is not None:
             load_compiled(settings.label_program, steps, target="stepwise")
-        return StepwiseLabeler(model, embedder=embedder, program=steps)
+        return StepwiseLabeler(model, embedder=embedder, fallback=LocalLabeler(), program=steps)
     window = WindowProgram()
     if settings.label_program is not None:
         load_compiled(settings.label_program, window, target="windowed")
     if settings.window == "auto":
-        return WindowedLabeler(model, program=window)
-    return WindowedLabeler(model, program=window, window_steps=settings.window)
+        return WindowedLabeler(model, fallback=LocalLabeler(), program=window)
+    return WindowedLabeler(model, fallback=LocalLabeler(), program=window, window_steps=settings.window)
 
 
 def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelector:

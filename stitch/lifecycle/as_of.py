@@ -6,7 +6,7 @@ import dataclasses
 import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import timezone
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import (
@@ -32,6 +32,7 @@ from stitch.journal.entries import Entry
 from stitch.journal.sqlite import Journal
 from stitch.lifecycle.overlay import in_order, rank_beside
 from stitch.lifecycle.retirement import retired_at
+from stitch.text.dates import read_timestamp
 
 _BEFORE = """
 SELECT h.seq, h.payload, h.labels, min(h.number) FROM history h
@@ -69,13 +70,12 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
             return Moment(recorded, trajectory, position)
     if _UNIX_SECONDS.fullmatch(as_of.strip()):
         return Moment(float(as_of))
-    try:
-        time = datetime.fromisoformat(as_of.strip().replace("Z", "+00:00"))
-    except ValueError:
+    time = read_timestamp(as_of)
+    if time is None:
         raise InputError(
             f"{as_of!r} is no time, and no step of the trajectory that is searched",
             hint="write a time as 2026-03-01T12:00, or name a step and its trajectory",
-        ) from None
+        )
     return Moment((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp())
 
 

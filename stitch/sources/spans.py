@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -22,6 +21,7 @@ from stitch.sources.fields import BROKEN, Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
 from stitch.sources.runs import arguments_in
+from stitch.text.dates import read_timestamp
 
 CONVENTION = "1.37"
 """The version of the semantic conventions for generative AI whose attribute names are read first.
@@ -384,10 +384,8 @@ def _seconds(span: Mapping[str, Any]) -> float | None:
     started = span.get("start_time") or span.get("startTime")
     if isinstance(started, int | float):
         return started / 1e9 if started > 1e17 else started / 1e6 if started > 1e14 else float(started)
-    try:
-        return datetime.fromisoformat(started.replace("Z", "+00:00")).timestamp() if started else None
-    except (ValueError, AttributeError):
-        return None
+    time = read_timestamp(started) if isinstance(started, str) else None
+    return None if time is None else time.timestamp()
 
 
 def _attributes_of(span: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Language without a model: words, sentences, names, values, dates and times."""
+"""Language without a model: words, sentences, forms, names, numbers, values, dates and times."""

@@ -1,4 +1,4 @@
-"""Names in a text, with how the text brings them up, and the small words of counting."""
+"""Names in a text, with how the text brings them up, and numbered units ("day 2")."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from stitch.text.language import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, listed
+from stitch.text.dates import CALENDAR_WORDS
+from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, word_set
 
 MAX_NAMES = 24
 """How many names of one step are read."""
 _MAX_TYPED_CHARS = 400
 
-NOT_NAMES = FUNCTION_WORDS | listed(
+NOT_NAMES = FUNCTION_WORDS | word_set(
     """absolutely additionally bummer certainly else ever finally free great however indeed instead likewise meanwhile
     moreover overall possibly soon today together tomorrow unfortunately yesterday two three four five six seven eight
     nine ten wait cause uh um wow ugh aw aww woah whoa congrats lol"""
 )
 """Function words and the words that open sentences with a capital: never a name by themselves."""
-_OPEN_NAMES = listed(
+_OPEN_NAMES = word_set(
     "first last good great nice cool perfect fine never always once forever every all just still one two three"
 )
 """Words of `NOT_NAMES` with which a name may begin in the middle of a sentence ("play Good Years")."""
-_CALENDAR = listed(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec"""
-)
-_CALENDAR |= frozenset(word + "s" for word in _CALENDAR)
-_AUXILIARIES = listed("is was has had does did will would can could may might should")
+_AUXILIARIES = word_set("is was has had does did will would can could may might should")
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 _CAPITAL = r"[A-Z\u00c0-\u00de][\w&'-]*"
@@ -80,7 +76,7 @@ _BORN = re.compile(
     r"inducted|injured|invited|killed|nominated|offered|promoted|referred|released from|replaced|selected|sentenced|"
     r"signed|traded|voted)\b"
 )
-_PAST = listed(
+_PAST = word_set(
     """beat became began bet bit blew bore bought broke brought built came caught chose dealt did drank drew drove dug
     fell fled flew forgot fought found froze gave got grew had heard held hid kept knew laid led left lent let lost
     made meant met paid put quit ran rang read rode rose said sang sank sat saw sent set shook shot shut slept slid sold
@@ -95,16 +91,10 @@ _BESIDE_BEFORE = re.compile(
 _DETERMINED = re.compile(r"(?:\b(?:the|an?|my|your|his|her|our|their|this|that)|'s)(?: [a-z]+)?$", re.IGNORECASE)
 _AFTER_OF = re.compile(r"\b(?:with|of|by|for|from|to|at|about)(?: the)?$", re.IGNORECASE)
 _KIND_BEFORE = re.compile(r"\b(?:titled|entitled|album|song|single|film|movie|book|novel|series|show|game|play)$")
-_NOT_DOING = listed("located situated based called named titled entitled dated related titled need red bed shed")
+_NOT_DOING = word_set("located situated based called named titled entitled dated related titled need red bed shed")
 
 _UNIT = re.compile(r"\b([A-Za-z]{3,12}) ?#? ?(\d{1,4})\b(?![.,:]\d|[%/]| out of\b)")
 _DIGIT = re.compile(r"\d")
-_WORD = re.compile(r"[a-z\d]+")
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
-_ORDINAL_NUMBERS = {word: number + 1 for number, word in enumerate(_ORDINALS.split())}
-_ORDINAL_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
-ORDINAL = rf"{_ORDINALS.replace(' ', '|')}|\d{{1,3}}(?:st|nd|rd|th)|last|latest|most recent|latter|former"
-"""A pattern of the words that count."""
 
 RELATIONAL_NOUN = re.compile(
     r"(?:address|phone|telephone|number|postcode|code|zip|zipcode|price|prices|pricing|cost|costs|ratings?|range|name|"
@@ -135,21 +125,21 @@ class NameMention(NamedTuple):
     """False if its capital may only be that of a sentence that it opens."""
 
 
-def plain(text: str) -> str:
-    """Return the readable part of a text, of the same length, with straight quotes."""
+def straighten_quotes(text: str) -> str:
+    """The readable part of a text, of the same length, with straight quotes."""
     read = text[:MAX_READ_CHARS]
     return read if read.isascii() else read.translate(_STRAIGHT)
 
 
 @lru_cache(maxsize=16_384)
 def name_key(name: str) -> str:
-    """Return what two writings of one name have in common: lower case, no periods, no article."""
+    """What two writings of one name have in common: lower case, no periods, no article."""
     words = name.lower().replace(".", "").split()
     return " ".join(words[1:] if len(words) > 1 and words[0] == "the" else words)
 
 
 def find_names(text: str) -> list[NameMention]:
-    """Return the names in a text read by `plain`, by position; a capital that only opens a sentence is no name."""
+    """The names in a text read by `straighten_quotes`, by position; a capital that only opens a sentence is no name."""
     found: list[NameMention] = []
     for match in _NAME.finditer(text):
         if match.group().lower() in NOT_NAMES:
@@ -171,14 +161,14 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
     words = words_found.split(" ")
     before = text[max(0, start - 40) : start].rstrip()
     opens = not before or before[-1] in '.!?:;"*-' or text[start - 1] == "\n"
-    while words and (words[0].lower().strip(".'") in NOT_NAMES or words[0].lower() in _CALENDAR):
+    while words and (words[0].lower().strip(".'") in NOT_NAMES or words[0].lower() in CALENDAR_WORDS):
         if words[0] == "The" and len(words) > 1 and words[1].lower() not in NOT_NAMES:
             break
         if not opens and len(words) > 1 and words[0].lower() in _OPEN_NAMES:
             break
         start += len(words[0]) + 1
         words = words[1:]
-    while len(words) > 1 and (words[-1].lower() in _CALENDAR or words[-1] == "I" or words[-1].startswith("I'")):
+    while len(words) > 1 and (words[-1].lower() in CALENDAR_WORDS or words[-1] == "I" or words[-1].startswith("I'")):
         words = words[:-1]
     doing = len(words) > 1 and words[0].endswith("ing") and is_verb(words[0].lower())
     if opens and words and (doing or words[0].endswith(("ly", "in'"))):
@@ -191,7 +181,7 @@ def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
     opens = opens and words_found.startswith(words[0]) if words else False
     name = " ".join(words).removesuffix("'s").rstrip("'-.")
     end = start + len(name)
-    if len(name) < 2 or name.lower() in NOT_NAMES or all(word.lower().rstrip(".") in _CALENDAR for word in words):
+    if len(name) < 2 or name.lower() in NOT_NAMES or all(word.lower().rstrip(".") in CALENDAR_WORDS for word in words):
         return None
     if _STREET_NUMBER.search(text, max(0, start - 8), start) or _STREET.search(name) or _LOCATED.search(before):
         return None
@@ -273,37 +263,14 @@ def _typed_names(text: str) -> list[NameMention]:
     return found
 
 
-def ordinal(word: str) -> int | None:
-    """Return the number of "second", "2nd", "2th"; -1 for "last"; None if it is no ordinal."""
-    word = word.lower()
-    if word in ("last", "latest", "most recent", "most recently"):
-        return -1
-    digits = _ORDINAL_DIGITS.fullmatch(word)
-    return int(digits.group(1)) if digits else _ORDINAL_NUMBERS.get(word)
-
-
-def fold_words(text: str) -> list[str]:
-    """Return the words in lower case, ordinals as numbers ("1st", "first" and "1th" are one word), plural s dropped."""
-    words = []
-    for word in _WORD.findall(text.lower()):
-        number = _ORDINAL_NUMBERS.get(word)
-        if number is None and word[0].isdigit() and not word.isdigit():
-            number = ordinal(word)
-        if number is not None:
-            words.append(f"{number}.")
-        elif len(word) > 1 or word.isdigit():
-            words.append(word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word)
-    return words
-
-
 def last_unit(text: str) -> str:
-    """Return the last numbered unit that the text names ("day 2", "phase 3", "issue 41"), folded; empty if none."""
+    """The last numbered unit that the text names ("day 2", "phase 3", "issue 41"), folded; empty if none."""
     found = ""
     if _DIGIT.search(text) is None:
         return found
     for word, number in _UNIT.findall(text):
         folded = word.lower()
         acts = folded.endswith("s") and is_verb(folded)
-        if folded not in FUNCTION_WORDS and folded not in _CALENDAR and not acts:
+        if folded not in FUNCTION_WORDS and folded not in CALENDAR_WORDS and not acts:
             found = f"{folded} {number}"
     return found

@@ -47,6 +47,11 @@ def test_the_contracts_hold(checkout):
         ("retrieve/__init__.py", "import qdrant_client", "Qdrant stays in the store"),
         ("memory.py", "import dspy", "DSPy stays behind its wall"),
         ("assemble.py", "import stitch.testing", "Test doubles are for tests"),
+        (
+            "retrieve/intent.py",
+            "import stitch.label.local.reading",
+            "Questions and labels of a model do not know the local labeler",
+        ),
     ],
 )
 def test_a_violation_breaks_its_contract(checkout, module, line, contract):

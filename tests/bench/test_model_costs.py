@@ -10,20 +10,23 @@ from stitch.bench import model as bench
 from stitch.bench.commands import group
 
 from stitch.embed import HashingEmbedder
+from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.lm import LanguageModel
 
 
 def test_windowed_labels_of_a_trip_keep_to_the_goals() -> None:
     model = LanguageModel("rules", completion=bench.RuleCompletion())
-    cost = bench.measure_labeler(WindowedLabeler(model), bench.came_steps()[:120], ledger=model.ledger)
+    cost = bench.measure_labeler(
+        WindowedLabeler(model, fallback=LocalLabeler()), bench.came_steps()[:120], ledger=model.ledger
+    )
     assert cost["calls_per_step"] <= 0.15
     assert cost["prompt_tokens_per_step"] <= 2 * cost["own_tokens_per_step"] + 60
 
 
 def test_stepwise_labels_of_a_trip_keep_to_four_calls() -> None:
     model = LanguageModel("rules", completion=bench.RuleCompletion())
-    labeler = StepwiseLabeler(model, embedder=HashingEmbedder())
+    labeler = StepwiseLabeler(model, embedder=HashingEmbedder(), fallback=LocalLabeler())
     cost = bench.measure_labeler(labeler, bench.came_steps()[:60], ledger=model.ledger)
     assert 3 <= cost["calls_per_step"] <= 4
 

@@ -54,7 +54,7 @@ def answer(request: dict[str, Any]) -> Any:
 
 
 def exported(memory: Memory, name: str = "hand", **options: Any) -> list[dict[str, Any]]:
-    handover = memory.lifecycle.handover(OfflineLabeler(name, **options))
+    handover = memory.lifecycle.handover(OfflineLabeler(name, fallback=LocalLabeler(), **options))
     return [json.loads(write_window(window)) for window in handover.windows()]
 
 
@@ -63,7 +63,7 @@ def imported(memory: Memory, replies: Sequence[Any], name: str = "hand") -> Any:
         NumberedLine("replies", n, reply if isinstance(reply, bytes) else json.dumps(reply).encode())
         for n, reply in enumerate(replies, start=1)
     ]
-    return memory.lifecycle.handover(OfflineLabeler(name)).take_in(lines)
+    return memory.lifecycle.handover(OfflineLabeler(name, fallback=LocalLabeler())).take_in(lines)
 
 
 def replied(request: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def test_steps_without_labels_get_them(tmp_path: Path) -> None:
         journal=Journal(tmp_path / "journal"), store=ListStore(), embedder=HashingEmbedder(), labeler=broken()
     )
     assert {receipt.state for receipt in ingestor.add_many(steps(30), tenant="x", trajectory="t")} == {StepState.FAILED}
-    handover = Handover(ingestor, labeler=OfflineLabeler("hand"), tenant="x", ledger=Ledger())
+    handover = Handover(ingestor, labeler=OfflineLabeler("hand", fallback=LocalLabeler()), tenant="x", ledger=Ledger())
     assert handover.waiting() == (1, 30)
     for _ in range(2):
         requests = [json.loads(write_window(window)) for window in handover.windows()]

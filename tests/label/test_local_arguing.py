@@ -5,7 +5,7 @@ import pytest
 from stitch.core import Step
 from stitch.label.local import LocalLabeler
 from stitch.label.local.arguing import ACTS, argued
-from stitch.text.language import plain
+from stitch.text.words import fold_case
 
 _FILLER = (
     " The wells were dug in two summers, paid for by the owners of the mill. Nobody counted the carts that came,"
@@ -39,18 +39,18 @@ def test_a_turn_that_argues_is_named_by_how_it_opens(opening: str, act: str) -> 
 
 
 def test_a_turn_without_cues_and_a_short_one_argue_nothing() -> None:
-    assert argued(plain(_FILLER)) is None
-    assert argued(plain("I disagree.")) is None
+    assert argued(fold_case(_FILLER)) is None
+    assert argued(fold_case("I disagree.")) is None
 
 
 def test_the_same_cue_late_in_a_turn_decides_nothing_alone() -> None:
-    assert argued(plain(_FILLER + " I disagree.")) is None
+    assert argued(fold_case(_FILLER + " I disagree.")) is None
 
 
 def test_what_is_taken_for_granted_is_not_conceded() -> None:
-    assert argued(plain("This is taken for granted, and it should not be." + _FILLER)) is None
+    assert argued(fold_case("This is taken for granted, and it should not be." + _FILLER)) is None
 
 
 def test_a_claim_of_a_side_that_is_only_taken_up_tells_of_long_turns_alone() -> None:
-    assert argued(plain("Our second contention concerns the wells of the lower town." + _FILLER)) == "defend"
-    assert argued(plain("Our second contention concerns the wells of the lower town" + _FILLER[:70])) is None
+    assert argued(fold_case("Our second contention concerns the wells of the lower town." + _FILLER)) == "defend"
+    assert argued(fold_case("Our second contention concerns the wells of the lower town" + _FILLER[:70])) is None

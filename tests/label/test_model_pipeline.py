@@ -303,7 +303,9 @@ def ingestor_with(path: Path, labeler: Any, clock: Callable[[], float] = lambda:
 def test_a_step_that_has_waited_long_enough_is_labeled_with_the_next(tmp_path: Path) -> None:
     now = [0.0]
     model = LanguageModel("m", completion=ScriptedCompletion(label_by_rules))
-    ingestor = ingestor_with(tmp_path / "journal", WindowedLabeler(model, patience_s=60), clock=lambda: now[0])
+    ingestor = ingestor_with(
+        tmp_path / "journal", WindowedLabeler(model, fallback=LocalLabeler(), patience_s=60), clock=lambda: now[0]
+    )
     first, second, third = steps(3)
     assert ingestor.add(first, tenant="x", trajectory="t").state is StepState.ACCEPTED
     now[0] = 30.0
@@ -332,7 +334,7 @@ def test_waiting_steps_outlive_a_store_that_fails(tmp_path: Path) -> None:
         journal=Journal(tmp_path / "journal"),
         store=ListStore(),
         embedder=embedder,
-        labeler=WindowedLabeler(model),
+        labeler=WindowedLabeler(model, fallback=LocalLabeler()),
     )
     embedder.broken = True
     assert ingestor.add(steps(1)[0], tenant="x", trajectory="t").state is StepState.ACCEPTED

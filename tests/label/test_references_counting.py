@@ -12,7 +12,8 @@ from stitch.core import Step, apply_rewrites
 from stitch.label.local.antecedents import Antecedents
 from stitch.label.local.counting import find_counting
 from stitch.label.local.references import ReferenceResolver
-from stitch.text.names import find_names, fold_words, last_unit, ordinal, plain
+from stitch.text.names import find_names, last_unit, straighten_quotes
+from stitch.text.numbers import fold_words, ordinal
 
 TRIP = (
     ("user", "Let's plan day 1."),
@@ -189,7 +190,7 @@ def test_two_equally_present_names_leave_the_pronoun() -> None:
     ],
 )
 def test_names_are_found_as_they_are_written(text: str, names: list[str]) -> None:
-    assert [mention.text for mention in find_names(plain(text))] == names
+    assert [mention.text for mention in find_names(straighten_quotes(text))] == names
 
 
 @pytest.mark.parametrize(

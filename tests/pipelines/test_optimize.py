@@ -12,6 +12,7 @@ from stitch.signatures.programs import WindowProgram
 
 from stitch import Step, open_memory
 from stitch.errors import BudgetSpentError, InputError, ModelUnavailableError
+from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.label.model.compiled import load_compiled, write_compiled
 from stitch.lm import LanguageModel, Limits
@@ -135,7 +136,7 @@ def test_a_compiled_program_labels_a_memory_and_says_so(labeled, tmp_path):
     program = WindowProgram()
     load_compiled(tmp_path / "p.json", program, target="windowed")
     model, completion = model_of(labeling_pupil())
-    labeler = WindowedLabeler(model, program=program)
+    labeler = WindowedLabeler(model, fallback=LocalLabeler(), program=program)
     assert labeler.name == f"m windowed-1 {made.compiled.digest[:8]}"
     rows = days(20)["steps"]
     steps = [Step(role=row["role"], content=row["content"]) for row in rows]

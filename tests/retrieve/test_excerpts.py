@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from stitch.core import LABEL_DENSITY, MemorySnippet, ScoredSnippet
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.question.reading import read_question
-from stitch.text.language import sentences
-from stitch.text.mentions import find_mentions
+from stitch.text.sentences import sentences
+from stitch.text.values import find_mentions
 
 SPEECH = "This is a long opening. Read Miller (2009) and you will see. The winter was cold. Later came Lindley (2002)."
 

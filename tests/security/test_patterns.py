@@ -36,9 +36,9 @@ ROOTS = {"stitch": REPOSITORY / "stitch"} | {
 LONG = 6_000
 READ_IN_PART = (
     "stitch.label.local.",  # only 4,000 characters of a step are read
-    "stitch.text.language.",
-    "stitch.text.mentions.",
+    "stitch.text.forms.",
     "stitch.text.names.",
+    "stitch.text.values.",
     "stitch.retrieve.question.reading.",  # and of a question
     "stitch.sources.formats._CAME_STAMP",  # the last 300 characters
     "stitch.bench.data.came._STAMP",
@@ -46,7 +46,7 @@ READ_IN_PART = (
 """Patterns that are given only a part of a text: they are tested by what uses them, in `test_poisoned.py`."""
 MADE_WHEN_USED = {
     "stitch.ingest.secret_rules._token",  # called when the module is loaded: its patterns are values of tables
-    "stitch.text.language.cue",  # likewise
+    "stitch.text.words.whole_words",  # likewise
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.text.names._read_name",  # an escaped name
     "stitch.label.model.matching.locate_references",  # an escaped phrase

@@ -17,8 +17,9 @@ import orjson
 from pydantic import JsonValue
 
 from stitch.label.local.hypernyms import nouns_for, purpose, same_purpose, told_kinds
-from stitch.text.language import FUNCTION_WORDS
-from stitch.text.names import NameMention, fold_words, last_unit, name_key
+from stitch.text.names import NameMention, last_unit, name_key
+from stitch.text.numbers import fold_words
+from stitch.text.words import FUNCTION_WORDS
 
 _MAX_REFERENTS = 64
 _MAX_RAISED = 400

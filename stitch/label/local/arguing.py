@@ -7,7 +7,7 @@ yours), and whether it finds fault with it, holds it, or gives it up. Nothing he
 
 from __future__ import annotations
 
-from stitch.text.language import cue
+from stitch.text.words import whole_words
 
 MIN_ARGUED_CHARS = 100
 """Shorter turns react rather than argue; forms and plain cues name what they do."""
@@ -43,12 +43,12 @@ _OUR = (
 _ATTACK_ON_US = r"(?:criticisms?|objections?|critiques?|rebuttals?|attacks?|counterarguments?)"
 
 _ACTS = {
-    "sum up": cue(
+    "sum up": whole_words(
         r"""in (?:sum|summary|conclusion|closing)|to (?:sum up|summarize|conclude)|let me (?:sum up|close|conclude)
         |(?:our|my|this|the) (?:whole )?case (?:as a whole|argues|comes down to)|what remains|at the end of
         |(?:core|main|key) (?:reasons|arguments) (?:we|i|why|for)"""
     ),
-    "concede": cue(
+    "concede": whole_words(
         r"""(?:i|we) (?:now |must |have to |do |freely |will |can )*(?:concede|grant|admit|withdraw|retract
         |take back
         |give (?:it |this |that )?up|yield|stand corrected|abandon|drop)|(?<!for )granted(?=,)|point taken
@@ -56,7 +56,7 @@ _ACTS = {
         |(?:i|we) (?:was|were) (?:wrong|mistaken)|(?:have|has) (?:convinced|persuaded) (?:me|us)
         |(?:you|they) (?:are|were) right (?:about|that|on|to)|(?:i|we) (?:can |will |do )?no longer (?:\w+)"""
     ),
-    "defend": cue(
+    "defend": whole_words(
         rf"""(?:still|nevertheless|nonetheless) (?:stands?|holds?)|stands? because|(?:i|we) (?:still )?stand by
         |(?:i|we) still (?:hold|maintain|believe|insist)|in (?:its |our |my )?defen[cs]e|on the contrary
         |(?:remains|is still) (?:sound|valid|intact|true|standing)|(?:was|were|been) (?:misread|misunderstood
@@ -64,21 +64,21 @@ _ACTS = {
         |{_ATTACK_ON_US} (?:to this |of this |against this )?(?:\w+ )?(?:miss(?:es)?|fails?|leaves?|proves?|ignores?
         |do(?:es)? not|rests?|overlooks?|against us|falls?)"""
     ),
-    "attack": cue(
+    "attack": whole_words(
         rf"""i (?:strongly |respectfully |must |have to )*(?:disagree|object)|(?:i|we) (?:cannot|can't|do not
         |don't) accept|(?:i|we) (?:dispute|reject|contest|challenge)
         |(?:my|our) (?:objections?|doubts?|criticism)|beg to differ|weak (?:spot|point|foundation|link)s?
         |{_CLAIM}[^.]{{0,80}}? {_FAULT}|nothing in .{{1,60}} follows
         |(?:that|this|it) (?:simply )?(?:ignores|overlooks|overstates|exaggerates|misreads|confuses)"""
     ),
-    "give background": cue(
+    "give background": whole_words(
         r"""(?:some|broad|general|more|useful|a little|the|brief) (?:\w+ )?(?:background|context) (?:on|that|to
         |first|for|about
         |of|is|helps)|(?:by way of|for) (?:background|context)|(?:wider|bigger|broader) picture|(?:to )?step back
         |(?:look|glance|word) (?:at|about|on) (?:the|its) history|without taking sides|not in dispute
         |(?:none|nothing) of .{1,30} in dispute"""
     ),
-    "support": cue(
+    "support": whole_words(
         r"""in support of (?:this|that|the|what)|(?:i|we) (?:fully |strongly )?(?:second|support
         |endorse) (?:this|that|what|your|the)
         |evidence (?:shows|supports|confirms|bears)|(?:supports?|bears? out|backs? up|confirms?
@@ -86,7 +86,7 @@ _ACTS = {
         (?:\w+ )?(?:claim|contention|argument|case|point|view)|(?:best|strongest|further) (?:support|evidence|proof)
         |lends? (?:weight|support)"""
     ),
-    "argue": cue(
+    "argue": whole_words(
         rf"""(?:{_OUR}|this contention) (?:is|rests|begins|holds|stands|matters)|contention:|(?:i|we) (?:argue
         |contend|submit)
         |(?:i|we) (?:will|shall|want to|would like to) (?:argue|show|demonstrate|make the case)|(?:i
@@ -95,7 +95,7 @@ _ACTS = {
         |we) (?:want|wish|would like) to
         |that (?:contention|claim) (?:is|matters)|(?:i|we) (?:do not )?ask (?:you|for)"""
     ),
-    "question": cue(
+    "question": whole_words(
         r"""why (?:do|did|would|should) (?:you|they|anyone|we)|how (?:do|can|would) (?:you|they) (?:know
         |explain|justify|square|account)
         |what (?:evidence|proof|grounds?|makes you)|on what (?:basis|grounds|evidence)
@@ -106,8 +106,8 @@ _ACTS = {
 _TAKEN_UP = r"(?:claims?|contentions?|arguments?|points?|reasons?|objections?|what)"
 _SAID = r"(?:put forward|raised?|gave|made|claim(?:ed)?|argued?|assert(?:ed)?|offered|brought up)"
 _SIDES = {
-    "defend": cue(rf"{_OUR}|{_TAKEN_UP} (?:that )?(?:we|i) (?:have )?{_SAID}"),
-    "attack": cue(
+    "defend": whole_words(rf"{_OUR}|{_TAKEN_UP} (?:that )?(?:we|i) (?:have )?{_SAID}"),
+    "attack": whole_words(
         rf"""your (?:\w+ )?(?:claims?|contentions?|arguments?|theses|thesis)|{_TAKEN_UP} (?:that )?(?:you
         |they) (?:have )?{_SAID}
         |(?:of|from|by) (?:the )?(?:other side|opponents?|our opponents?|my opponents?|opposition)"""
@@ -119,7 +119,7 @@ ACTS = tuple(_ACTS)
 
 
 def argued(text: str) -> str | None:
-    """The act of a turn that argues, of its `plain` text; None of what does not argue, and of short turns."""
+    """The act of a turn that argues, from its folded text; None of what does not argue, and of short turns."""
     if len(text) < MIN_ARGUED_CHARS:
         return None
     opening, rest = text[:_OPENING_CHARS], text[_OPENING_CHARS:_READ_CHARS]

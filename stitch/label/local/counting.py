@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stitch.text.language import FUNCTION_WORDS, is_verb
-from stitch.text.names import ORDINAL, ordinal
+from stitch.text.numbers import ORDINAL, ordinal
+from stitch.text.words import FUNCTION_WORDS, is_verb
 
 _I = re.IGNORECASE
 _WHO = r"(?P<who>I|we|you|he|she|they)"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from stitch.label.local.antecedents import Antecedents, Referent
-from stitch.text.language import FUNCTION_WORDS, is_verb, listed
 from stitch.text.names import RELATIONAL_NOUN, last_unit
+from stitch.text.words import FUNCTION_WORDS, is_verb, word_set
 
 _I = re.IGNORECASE
 _DEFINITE = re.compile(
@@ -49,7 +49,7 @@ _BOTH = re.compile(
     r"(?! (?:sides|ways|times|cases|hands|days)\b)",
     _I,
 )
-_PLURAL_VERBS = listed("are were have do can could will would should may might must")
+_PLURAL_VERBS = word_set("are were have do can could will would should may might must")
 _MAX_READ_CHARS = 1_200
 
 
@@ -69,7 +69,7 @@ def resolve_definites(
     """Return the phrases that stand for the one thing, or the two, that is spoken of; the first of each kind.
 
     Args:
-        text: What was said, as `plain` reads it.
+        text: What was said, as `straighten_quotes` reads it.
         known: What was named before.
         until: Where the first name of the text begins; behind it, the antecedent most likely stands in the text itself.
         skip: Spans that something else replaces.

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from stitch.core import ReferenceRewrite
 from stitch.label.local.antecedents import Referent
-from stitch.text.language import FUNCTION_WORDS, is_verb, listed, noun_phrases, singular
 from stitch.text.names import NOT_NAMES, RELATIONAL_NOUN, NameMention
+from stitch.text.phrases import noun_phrases
+from stitch.text.words import FUNCTION_WORDS, is_verb, singular, word_set
 
 MAX_REMEMBERED = 6
 """How many earlier steps are searched for what an utterance leaves out."""
@@ -61,8 +62,8 @@ _DEMONSTRATIVE = re.compile(
     r"(?:^|[.,?!;] ?|(?P<lead>[\w']+) )(?P<which>that|this|the same) (?P<noun>[a-z]{3,}(?: [a-z]{3,})?)\b", _I
 )
 _DEMONSTRATIVES = ("that ", "this ", "the same ")
-_TIMES = listed("time times year season period day week month night point way case moment era decade age")
-_VAGUE = listed(
+_TIMES = word_set("time times year season period day week month night point way case moment era decade age")
+_VAGUE = word_set(
     """price specific particular certain different new good best great nice special big same other
     upcoming next previous current final second third fourth fifth sixth seventh eighth ninth tenth"""
 )
@@ -72,7 +73,7 @@ _NOT_TITLES = NOT_NAMES | {"i"}
 _THERE = re.compile(r"(?P<before>[a-z]+) (?P<there>there)(?=\s*(?:[.,?!;]|and\b|$))")
 _NAMED = re.compile(r"[\w,] [A-Z][a-z]")
 _MAX_PLACED_AGO = 4
-_NOT_BEFORE_THERE = listed("still is are was were in out up over back hi hey hello being been get getting got from")
+_NOT_BEFORE_THERE = word_set("still is are was were in out up over back hi hey hello being been get getting got from")
 _WITH = re.compile(
     r"\b(?:in|on|at|near|within|around) (?:the |an? )?[\w'-]+(?: [\w'-]+){0,2}?(?: of (?:the )?[\w-]+)?"
     r"(?=\s*[,.?!;]|\s*$| (?:that|which|and|serving|with|in|on|please|i|we|but|is|are|has|for|else)\b)",
@@ -86,17 +87,17 @@ _SPATIAL = re.compile(
 
 _ONE = re.compile(r"(?P<before>[\w'-]+) (?P<one>ones?)\b(?! (?:of|more|day|time)\b)", _I)
 _ARTICLE = re.compile(r"\b(?:an?|the|any|some|another|other|his|her|your|my)\b(?: [\w'-]+){0,2}$", _I)
-_ANY_ONE = listed("any specific particular")
-_BEFORE_ONE = listed("any another other")
-_NOT_BEFORE_ONE = listed("two three four five six seven eight nine ten day numeral number")
-_NOT_BARE = listed("a an the that this their your any")
+_ANY_ONE = word_set("any specific particular")
+_BEFORE_ONE = word_set("any another other")
+_NOT_BEFORE_ONE = word_set("two three four five six seven eight nine ten day numeral number")
+_NOT_BARE = word_set("a an the that this their your any")
 
 _SEEKS = re.compile(
     r"\b(?:look\w* for|search\w* for|want|need|(?:would|['’]d) (?:like|prefer)|find|recommend|suggest|show me|get|"
     r"(?:is|are) there|do you have|(?:how|what) about|interested in|direct me to\w*|serv(?:es?|ing))\b",
     _I,
 )
-_PREPOSITIONS = listed("in on at of about from near to")
+_PREPOSITIONS = word_set("in on at of about from near to")
 _ANYTHING = re.compile(
     r"\b(?:is|are) there (?P<any>anything|something|anywhere)"
     r"(?= else(?! (?:i|we|you|on|that (?:i|we|you))\b)| (?:in|on|with|serving)\b|\s*\?)|"
@@ -108,7 +109,7 @@ _HOW_ABOUT = re.compile(
     r"(?P<np>[\w' -]+?)(?=,? please|,? then|\s*[?.!]|$)",
     _I,
 )
-_NOT_IN_KIND = FUNCTION_WORDS - listed("a an some other")
+_NOT_IN_KIND = FUNCTION_WORDS - word_set("a an some other")
 _NOUN = r"(?!(?:please|too|as|then|thanks|thank|again|also|and)\b)[a-z]+"
 _NOUNS = rf"(?:the |their |its )?{_NOUN}(?: {_NOUN}){{0,2}}"
 _ATTRIBUTES = re.compile(
@@ -121,7 +122,7 @@ _ATTRIBUTES = re.compile(
     r"(?=,? (?:please|too|as well|then|thanks|thank|again)\b|\s*[.?!;]|,? ?$)",
     _I,
 )
-_NOT_ATTRIBUTES = FUNCTION_WORDS - listed("the their its and also kind of just")
+_NOT_ATTRIBUTES = FUNCTION_WORDS - word_set("the their its and also kind of just")
 
 
 class Ask(NamedTuple):

@@ -13,17 +13,14 @@ from stitch.core.intent import LabelKind, LabelMerge
 from stitch.core.snippets import EntityMention, EntityTypeSummary
 from stitch.label.curation import Vocabulary
 from stitch.label.local.reading import Reading
-from stitch.text.language import FUNCTION_WORDS, SentenceForm, cue, is_verb, listed, singular
-from stitch.text.mentions import MAX_MENTIONS, MAX_VALUE_CHARS, counted, slot_name, slots
+from stitch.text.forms import SentenceForm
+from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES, counted, slot_name, slots
+from stitch.text.words import FUNCTION_WORDS, is_verb, singular, whole_words, word_set
 
 MAX_ENTITY_TYPES = 8
 _MAX_VALUES_KEPT = 24
 _MAX_INDUCED = 256
 
-NEUTRAL = (
-    "price", "rating", "date", "day", "time", "place", "person", "organization", "name", "quantity", "number",
-    "identifier", "file", "function", "error", "citation", "url", "email", "phone", "percentage", "address",
-)  # fmt: skip
 _SYNONYMS = {
     "cost": "price", "fee": "price", "fare": "price", "charge": "price", "expense": "price", "amount": "quantity",
     "score": "rating", "review": "rating", "star": "rating", "phone number": "phone", "telephone number": "phone",
@@ -32,14 +29,14 @@ _SYNONYMS = {
     "ids": "identifier", "location": "place", "source": "citation", "reference": "citation", "id": "identifier",
 }  # fmt: skip
 _ASKED_BY = (
-    (cue("how much|price|cost|costs|expensive|fare|fee"), "price"),
-    (cue("rate|rating|rated|ratings|reviewed|reviews?|stars"), "rating"),
-    (cue("when|what time"), "time"),
-    (cue("where"), "place"),
-    (cue("whom?"), "person"),
-    (cue("how many"), "quantity"),
+    (whole_words("how much|price|cost|costs|expensive|fare|fee"), "price"),
+    (whole_words("rate|rating|rated|ratings|reviewed|reviews?|stars"), "rating"),
+    (whole_words("when|what time"), "time"),
+    (whole_words("where"), "place"),
+    (whole_words("whom?"), "person"),
+    (whole_words("how many"), "quantity"),
 )
-_ASKED = cue(
+_ASKED = whole_words(
     r"""(?:what|which)(?:'s| is| are| was| were| will be| would be)? (?:the |your |my |its |their |a |an )?
     (?P<what>(?:[a-z][a-z-]+ ){0,3}?(?:(?:of|for) (?:the )?)?[a-z][a-z-]+)
     (?= (?:is|are|was|were|do|does|did|will|would|should|can|could|to|for|in|at|on|you|i|we|they|has|have|like)\b
@@ -54,7 +51,7 @@ _SHAPES = {
     "phone": "phone number", "email": "email", "url": "url", "percentage": "percentage number",
 }  # fmt: skip
 """Of what shapes the values of a class may be: "Boston" answers no question after a time."""
-_NOT_ASKED = listed(
+_NOT_ASKED = word_set(
     "kind type sort thing way one else problem matter idea help lot time day more anything something first second third"
 )
 
@@ -71,7 +68,7 @@ class EntityTyper:
     """Finds the entity types of each step of one trajectory, at most `MAX_ENTITY_TYPES`."""
 
     def __init__(self) -> None:
-        self.vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=NEUTRAL, most=_MAX_INDUCED)
+        self.vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=VALUE_CLASSES, most=_MAX_INDUCED)
         self._values: dict[str, dict[str, int]] = {}
         self._asked: list[str] = []
         self._asked_now: list[str] = []
@@ -172,7 +169,7 @@ def _asked_types(reading: Reading) -> list[str]:
     for (start, end), form in zip(reading.spans, reading.forms, strict=True):
         if form not in (SentenceForm.QUESTION, SentenceForm.REQUEST):
             continue
-        part = reading.plain[start:end]
+        part = reading.folded[start:end]
         for match in _ASKED.finditer(part):
             asked_for = next(filter(None, match.groups()), "")
             name = "" if asked_for.startswith("about ") else slot_name(asked_for)

@@ -14,8 +14,8 @@ from stitch.core.intent import LabelKind
 from stitch.label.curation import Vocabulary
 from stitch.label.local.arguing import ACTS, argued
 from stitch.label.local.reading import INSTRUCTING, Reading
-from stitch.text.language import SentenceForm, cue
-from stitch.text.words import stem
+from stitch.text.forms import SentenceForm
+from stitch.text.words import stem, whole_words
 
 MAX_EVENT_TYPES = 3
 
@@ -28,58 +28,62 @@ _SIMPLE = {
     SentenceForm.APOLOGY: "apologize",
 }
 _CUES = {
-    "report error": cue(
+    "report error": whole_words(
         r"""error|exception|traceback|failed|failure|fails|crash\w*|unable to|invalid|not found|denied
         |could ?n[o']t (?:be|find|complete|process|reserve|book|open|load|connect|get|make)|cannot (?:be|find|open)
         |unavailable|no longer available|(?:did not|didn't) (?:work|go through|succeed)|not successful|unsuccessful"""
     ),
-    "report success": cue(
+    "report success": whole_words(
         r"""(?:has|have|had|was|were|is|are|been|it's|i've) (?:\w+ )?(?:been )?(?:successful\w*|confirmed|booked
         |reserved|scheduled|completed|fixed|resolved|merged|deployed|added|saved|sent|transferred|made|done|started|paid
         |purchased)
         |tests? (?:now )?pass\w*|successfully|all set|passed"""
     ),
-    "confirm": cue(
+    "confirm": whole_words(
         r"""(?:please|can i|could you|let me|just to|to) (?:please )?confirm\w*|is (?:that|this|it) (?:correct|right
         |okay|ok|accurate)|does (?:that|this) (?:sound|look) (?:right|good|correct|ok\w*)|am i right|confirming
         |correct\?|right\?|so you (?:want|would like|need)"""
     ),
-    "offer help": cue("anything else|something else|what else|(?:how )?(?:can|may) i (?:help|assist)|help you with"),
-    "compare": cue(
+    "offer help": whole_words(
+        "anything else|something else|what else|(?:how )?(?:can|may) i (?:help|assist)|help you with"
+    ),
+    "compare": whole_words(
         r"""compar\w+|difference between|(?:better|cheaper) than|which (?:one )?(?:is|was) (?:better|cheaper|best)
         |choose between|set .{3,60} against"""
     ),
-    "propose": cue(
+    "propose": whole_words(
         r"""(?:one|another) (?:idea|option)|how about|what about|what if|i(?:'d| would)? (?:suggest|propose|recommend)
         |i wonder if we could|we could(?: also)?|why (?:not|don't we)|maybe we|i came across|(?:let us|let's) consider
         |you (?:could|might|can) try|suggests"""
     ),
-    "offer": cue(
+    "offer": whole_words(
         r"""(?:would|do) you (?:like|want|care|prefer|wish|need)(?: me)? to|(?:want|like|need|wish) me to|shall (?:i|we)
         |should (?:i|we)|would you be interested
         |there (?:is|are|'s) (?:also )?(?:an?|\d+|some|several|many|one|two)|i(?:'ve| have)? (?:found|see|got)"""
     ),
-    "decide": cue(
+    "decide": whole_words(
         """i(?:'ll| will) (?:go with|take|choose|pick|have)|we(?:'ll| will)? (?:take|choose|pick)
         |(?:let's|let us|to) (?:go with|settle on)|go with|settle on
         |i(?:'ve| have)? (?:decided|chosen|settled)|i think i(?:'ll| will)|final choice"""
     ),
-    "accept": cue(
+    "accept": whole_words(
         """that one works|i (?:like|love) (?:it|that|this)|i(?:'d| would) like (?:it|that|this)(?: one)?
         |(?:that|this|it)(?:'s| is| will be| would be| will| would| seems| looks| sounds)? (?:works?|perfect|great|good
         |nice|fine|wonderful)"""
     ),
-    "disagree": cue(
+    "disagree": whole_words(
         r"i disagree|i don't agree|overstates|misleading|not convinced|i beg to differ|rebut\w*|counter\w*"
     ),
-    "plan": cue(
+    "plan": whole_words(
         r"""(?:let's|let us) (?:focus|plan|start|begin|work|organi[sz]e|move|turn|go|switch|continue)|the plan is
         |(?:back|return|turn) to|next,? (?:i|we)(?:'ll| will)
         |i(?:'ll| will) (?:now |first |then )?(?:start|look|check|try|run|fix|open|inspect|search)"""
     ),
-    "explain": cue("because|the reason|this means|that means|in other words|for example|for instance|therefore"),
+    "explain": whole_words(
+        "because|the reason|this means|that means|in other words|for example|for instance|therefore"
+    ),
 }
-_VERB_OF_REQUEST = cue(
+_VERB_OF_REQUEST = whole_words(
     r"""(?:to|please|you|i|we|me|let's|and|then|'ll|will|help)
 [ ](?:(?:please|also|help|me|us|just|try to) )*([a-z]{3,14})"""
 )
@@ -134,14 +138,14 @@ _OF_OPENER = ("offer help", "accept")
 _TOLD = ("report success", "report error")
 """What no mere question does."""
 _DETAILS = frozenset({"number", "time", "place", "person", "choice"})
-_ALTERNATIVES = cue(
+_ALTERNATIVES = whole_words(
     "(?:any|some)(?:thing|one|where) else|another|(?:any |some )?others?|alternatives?|what else|different|instead"
 )
 _ENDED = re.compile(r"\W{0,4}(?:exit|return) ?(?:code|status)\W{1,3}(?P<code>-?\d{1,3})\b")
 """How the report of a command begins that somebody speaks who is not known as a tool."""
-_LISTED = cue(r"here(?: are|'s| is)|(?:these|following) (?:are|is)|(?:following|available) (?:\w+ )?options")
+_LISTED = whole_words(r"here(?: are|'s| is)|(?:these|following) (?:are|is)|(?:following|available) (?:\w+ )?options")
 _OPTION = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-*•]) ", re.MULTILINE)
-_ALL = cue(
+_ALL = whole_words(
     r"""(?:that(?:'s| is|'ll be| will be|'d be| would be| does| should be)|this is) (?:all|it|everything)
     |nothing (?:else|more)|(?:have|enjoy) (?:a|the rest of|your) (?:\w+ )?(?:day|evening|night|week|weekend|one
     |trip|afternoon)"""
@@ -194,15 +198,15 @@ class EventTyper:
         if data.calls:
             return ["call tool", *(call.name for call in data.calls[: MAX_EVENT_TYPES - 1])]
         if reading.answers_tool:
-            failed = _CUES["report error"].search(reading.plain, 0, 600)
+            failed = _CUES["report error"].search(reading.folded, 0, 600)
             return ["report error" if failed else "report result", *([data.tool] if data.tool else [])]
-        if (ended := _ENDED.match(reading.plain)) is not None:
+        if (ended := _ENDED.match(reading.folded)) is not None:
             return ["report result" if ended["code"] == "0" else "report error"]
         if reading.role in INSTRUCTING and by_opener:
             return ["instruct"]
-        if (act := argued(reading.plain)) is not None:
+        if (act := argued(reading.folded)) is not None:
             return [act]
-        if SentenceForm.THANKS in reading.forms and _ALL.search(reading.plain):
+        if SentenceForm.THANKS in reading.forms and _ALL.search(reading.folded):
             return ["thank", "say goodbye"]
         main = self._main(reading, open_move=open_move, by_opener=by_opener)
         lead = _lead(reading, open_move=open_move)
@@ -218,7 +222,7 @@ class EventTyper:
 
     def _main(self, reading: Reading, *, open_move: str, by_opener: bool) -> str | None:
         """What the step does beside reacting: the plainest cue, else the form of its sentences."""
-        text, forms = _telling(reading.plain), reading.forms
+        text, forms = _telling(reading.folded), reading.forms
         asked = {move.removeprefix("asks ") for move in reading.gives if move.startswith("asks ")}
         if by_opener and (asked or SentenceForm.REQUEST in forms) and _ALTERNATIVES.search(text):
             return "ask for alternatives"

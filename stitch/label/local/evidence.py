@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from stitch.label.local.moves import AWAITED, answers
 from stitch.label.local.reading import Reading
-from stitch.text.language import SentenceForm
+from stitch.text.forms import SentenceForm
 
 _QUESTIONS = (SentenceForm.QUESTION, SentenceForm.REQUEST)
 _SHORT_ANSWERS = (SentenceForm.AGREEMENT, SentenceForm.REFUSAL)

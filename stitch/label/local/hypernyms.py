@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from stitch.text.language import FUNCTION_WORDS
-from stitch.text.names import RELATIONAL_NOUN, fold_words, name_key
+from stitch.text.names import RELATIONAL_NOUN, name_key
+from stitch.text.numbers import fold_words
+from stitch.text.words import FUNCTION_WORDS
 
 _SLOT = re.compile(
     r"\b(?:[Ff]or|[Aa]s) (?:the |our |my |an? )?([a-z]{3,})(?= (?:is|are|could|would|might|may|can|[A-Z])\b|[.,;?!]|$)"

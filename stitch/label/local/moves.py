@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stitch.text.language import SentenceForm, cue
+from stitch.text.forms import SentenceForm
+from stitch.text.words import whole_words
 
 _ASKS = {
-    "more": cue(
+    "more": whole_words(
         """anything else|something else|what else|(?:any )?other (?:help|assistance)|further (?:help|assistance)
         |else (?:i|we) can|(?:how )?(?:can|may) i (?:help|assist)"""
     ),
-    "check": cue(
+    "check": whole_words(
         r"""(?:correct|right|okay|ok|confirm\w*|sound good|look good)\W*$|(?:please|can you|could you) confirm
         |is (?:that|this|it|everything) (?:correct|right|okay|ok|accurate)"""
     ),
-    "number": cue("how (?:many|much|long|far|old|large|big)"),
-    "time": cue(r"when|(?:what|which) (?:time|day|date|month|year|hour|week)\w*|how soon"),
-    "place": cue(r"where|(?:what|which) (?:city|area|town|place|location|part|address|country|region|side)\w*"),
-    "person": cue("who|whom|whose|your name"),
-    "reason": cue("why|how (?:do|does|did|can|could|should|is|are|was|to)|how's"),
-    "choice": cue("what|which|what's"),
+    "number": whole_words("how (?:many|much|long|far|old|large|big)"),
+    "time": whole_words(r"when|(?:what|which) (?:time|day|date|month|year|hour|week)\w*|how soon"),
+    "place": whole_words(r"where|(?:what|which) (?:city|area|town|place|location|part|address|country|region|side)\w*"),
+    "person": whole_words("who|whom|whose|your name"),
+    "reason": whole_words("why|how (?:do|does|did|can|could|should|is|are|was|to)|how's"),
+    "choice": whole_words("what|which|what's"),
 }
-_OFFER = cue("(?:would|do|did|can|could|should|shall|may) (?:you|i|we)|want|wish|interested|like (?:me )?to")
-_DONE = cue(
+_OFFER = whole_words("(?:would|do|did|can|could|should|shall|may) (?:you|i|we)|want|wish|interested|like (?:me )?to")
+_DONE = whole_words(
     """(?:that(?:'s| is| will be| would be|'ll be)|it(?:'s| is)) (?:all|everything|it|enough)|nothing (?:else|more)?
     |no more|all (?:i|set|good|done)|not (?:right )?now|no,? (?:thanks|thank)"""
 )
@@ -121,31 +122,31 @@ _ANSWERS: Mapping[str, frozenset[str]] = {
     "more": frozenset({"no", "done", "request", "thanks"}),
     "reason": frozenset({"statement"}),
 }
-_PROPOSED = cue(
+_PROPOSED = whole_words(
     r"""(?:how|what) about|there(?:'s| is| are| was)
     |i(?:'ve| have| did|'d)? (?:found|find|have|see|got|suggest|recommend|propose)
     |you (?:might|may|could|would|should) (?:like|try|enjoy|want|consider)
     |(?:one|another|other) (?:option|choice|idea|possibility)|(?:is|are) (?:also )?available
     |(?:maybe|perhaps|why don't|why not)|(?:it|that|which|this) (?:is|'s) an?"""
 )
-_CHECKED = cue(
+_CHECKED = whole_words(
     r"""confirm\w*|(?:is|are|was|does|did) (?:that|this|it|these|everything|i)
 [ ](?:all )?(?:correct|right|okay|ok|accurate|sound|look|get|understand)
     |(?:so,? )?(?:you|you'd|you would|you're|you want|we|i'll|i will|i'm) [^?]{10,}"""
 )
-_SUCCEEDED = cue(
+_SUCCEEDED = whole_words(
     r"""(?:has|have|had|was|were|is|are|been|'s|i've|'ve) (?:\w+ )?(?:been )?(?:successful\w*|confirmed|booked|reserved
     |scheduled|completed|fixed|resolved|made|done|set|started|paid|purchased|added|sent|transferred|complete|ready
     |placed)|successfully|all set|enjoy"""
 )
-_FAILED = cue(
+_FAILED = whole_words(
     r"""sorry|unfortunately|unable|failed|could ?n[o']t|cannot|can't|wasn't|not (?:available|possible|successful)
     |afraid"""
 )
 _TAKES_UP = (
     (
         "accepts",
-        cue(
+        whole_words(
             r"""(?:sounds?|looks?|seems?|works?|that's|it's|that is|this is|it is|that'd be|that would be|that will be
             |will be|would be) (?:\w+ )?(?:good|great|perfect|nice|fine|wonderful|awesome|cool|ok|okay|excellent|amazing
             |interesting|lovely|for me)|i (?:\w+ )?(?:like|love) (?:it|that|this|the|to)
@@ -154,22 +155,25 @@ _TAKES_UP = (
     ),
     (
         "affirms",
-        cue(
+        whole_words(
             """correct|that's right|right|exactly|precisely|that is right|absolutely|go ahead|please do|of course|i do
             |it is|yes please"""
         ),
     ),
     (
         "wants others",
-        cue(
+        whole_words(
             """(?:any|some)(?:thing|one|where)? (?:else|other|different|more)|(?:an)?other|others|what else|keep looking
             |alternatives?|instead|different|no,? i|don't (?:like|want)"""
         ),
     ),
-    ("points", cue("(?:this|that|these|those|the (?:first|second|third|last|other|same|previous)) ?(?:one|ones)?")),
+    (
+        "points",
+        whole_words("(?:this|that|these|those|the (?:first|second|third|last|other|same|previous)) ?(?:one|ones)?"),
+    ),
     (
         "seeks",
-        cue(
+        whole_words(
             r"""(?:i(?:'d| would)? (?:\w+ )?(?:like|need|want|wish|love|have|am looking|'m looking)|help me|looking
             |search|find|can you|could you|let's|please)(?: \w+){0,4} (?:an?|some|any|me)"""
         ),

@@ -9,14 +9,9 @@ from typing import NamedTuple
 
 from stitch.core.intent import clean_label
 from stitch.label.local.reading import Reading
-from stitch.text.language import (
-    FUNCTION_WORDS,
-    NounPhrase,
-    SentenceForm,
-    content_stems,
-    cue,
-    listed,
-)
+from stitch.text.forms import SentenceForm
+from stitch.text.phrases import NounPhrase
+from stitch.text.words import FUNCTION_WORDS, content_stems, whole_words, word_set
 
 MAX_NAME_WORDS = 6
 
@@ -29,7 +24,7 @@ _NUMBERS = {
     word: str(n)
     for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)
 }
-_TURN = cue(
+_TURN = whole_words(
     """(?:let'?s|let us|we should|(?:i(?:'d| would) like|i want|i'll|i will)(?: us)? to|can we|shall we|time to
     |going to)[ ](?:now |also |first |then |just )?(?:focus on|work on|talk about|talk through|move on to|move to
     |discuss|address|(?:switch|turn|go|come|get) (?:back )?to|return to|look (?:at|into)|tackle|fix
@@ -38,11 +33,11 @@ _TURN = cue(
     |focus(?:ing)? on|work(?:ing)? on|(?:now|next)(?:,| up:?| is| for| on to)|regarding|as for|on to
     |(?:first|second|third|then|next|finally),? (?:there (?:is|are)|comes?|the|to)"""
 )
-_ACTS = listed(
+_ACTS = word_set(
     "planning plan organizing organize discussing discuss fixing fix debugging debug finding find booking book working"
     " investigating looking checking check reviewing review scheduling schedule the a an our my your"
 )
-_VAGUE = listed(
+_VAGUE = word_set(
     "idea option options way ways help thing things stuff question questions lot bit kind sort type information info"
     " details detail moment minute second time day today tomorrow tonight morning afternoon evening number name list"
     " person people someone man guy guys something anything one two three pm am place places town looking going"
@@ -73,7 +68,7 @@ def turned_to(reading: Reading) -> str:
     """The unit a step turns to ("day 2"): the only one it names, in a request, question or cue; else empty."""
     if reading.answers_tool or reading.data.results:
         return ""
-    found = {_unit(match) for match in _UNIT.finditer(reading.plain[:600])}
+    found = {_unit(match) for match in _UNIT.finditer(reading.folded[:600])}
     if len(found) != 1:
         return ""
     directs = reading.switches or reading.returns or reading.form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
@@ -87,11 +82,11 @@ def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
         reading: The step.
         names: Names of the scopes, by number.
     """
-    if reading.answers_tool or not (reading.switches or reading.returns or _TURN.search(reading.plain, 0, 300)):
+    if reading.answers_tool or not (reading.switches or reading.returns or _TURN.search(reading.folded, 0, 300)):
         return None
     best: tuple[float, int] | None = None
     for start, end in _first(reading, 300):
-        turn = _TURN.search(reading.plain, start, end)
+        turn = _TURN.search(reading.folded, start, end)
         if turn is None:
             continue
         said = set(content_stems(reading.text[turn.end() : end]))
@@ -144,7 +139,7 @@ def _unit_name(reading: Reading, unit: str, siblings: Sequence[str]) -> str:
         if match and match[1] == kind and sibling[match.end() :].strip():
             return unit + sibling[match.end() :]
     for start, end in _first(reading, 600):
-        if not _UNIT.search(reading.plain, start, end):
+        if not _UNIT.search(reading.folded, start, end):
             continue
         for phrase in reading.phrases:
             words = [word for word in phrase.text.split() if word not in _ACTS and word not in _VAGUE]
@@ -159,7 +154,7 @@ def _proposals(reading: Reading) -> Iterator[tuple[int, str]]:
         return
     later: list[tuple[int, str]] = []
     for (start, end), form in zip(_first(reading, 1_200), reading.forms, strict=False):
-        turn = _TURN.search(reading.plain, start, end)
+        turn = _TURN.search(reading.folded, start, end)
         if turn:
             for phrase in _chains(reading, turn.end(), end):
                 yield EXPLICIT, phrase

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from stitch.label.local.antecedents import Antecedents, Referent
-from stitch.text.language import FUNCTION_WORDS, is_verb, listed, noun_phrases
-from stitch.text.mentions import ORGANIZATION_SUFFIX, PLACE_SUFFIX
 from stitch.text.names import RELATIONAL_NOUN, NameMention, last_unit, name_key
+from stitch.text.phrases import noun_phrases
+from stitch.text.values import ORGANIZATION_SUFFIX, PLACE_SUFFIX
+from stitch.text.words import FUNCTION_WORDS, is_verb, word_set
 
 _MIN_CONFIDENCE = 0.51
 _MAX_AGE_STEPS = 4
@@ -27,7 +28,7 @@ _KINDS = {
 }
 _GENDER = {"he": "he", "him": "he", "his": "he", "she": "she", "her": "she", "hers": "she"}
 _OTHER = {"he": "she", "she": "he"}
-_OWNING = listed("his hers their theirs its")
+_OWNING = word_set("his hers their theirs its")
 _PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|they|them|their|theirs|it|its)\b(?!-?self|-?selves)", re.IGNORECASE)
 _EMPTY_IT = re.compile(
     r"[Ii]t(?:'s| is| was| would be| will be| might be| may be|'d be)?(?: \w+ly| also| often| always| best| not| so)? "
@@ -54,7 +55,7 @@ _PERSON_NOUN = re.compile(
 _PERSON_NAME = re.compile(
     r"(?!The )(?:(?:[A-Z]\.?|[A-Z][a-z\u00df-\u00ff'-]+[\w'-]*\.?|de|la|du|van|von|of)(?: |$)){1,5}"
 )
-_HAPPENINGS = listed(
+_HAPPENINGS = word_set(
     """award awards bowl championship championships cup festival games league prize records series show tour war"""
 )
 _OPENS = re.compile(
@@ -74,7 +75,9 @@ _ASKED_ABOUT = re.compile(
     r"(?:the|my|your|our) (?P<noun>[a-z]{3,})\b[^?.]*\?"
 )
 """What a question is about, where it is no name."""
-_PLURALS = listed("people folks children kids men women guys everyone everybody somebody someone nobody anybody anyone")
+_PLURALS = word_set(
+    "people folks children kids men women guys everyone everybody somebody someone nobody anybody anyone"
+)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _TOLD = re.compile(
     r"(?<!\bis )(?<!'s )(?<!\bwas )(?<!\bbe )(?<!\blike )(?<!\bas )(?<!\bfor )(?<!\bwith )(?<!\bof )(?<!\bsuch )"
@@ -114,7 +117,7 @@ def resolve_pronouns(
     """Yield the pronouns that clearly stand for something named in an earlier step; the first of each kind only.
 
     Args:
-        text: What was said, as `plain` reads it.
+        text: What was said, as `straighten_quotes` reads it.
         known: What was named before.
         until: Where the first name of the text begins; behind it, the antecedent most likely stands in the text itself.
         skip: Spans that something else replaces.
@@ -180,7 +183,7 @@ def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked:
     """Take in which pronouns stand for a name inside a text, and whom an answer names that the question did not.
 
     Args:
-        text: What was said, as `plain` reads it.
+        text: What was said, as `straighten_quotes` reads it.
         spoken: The names in it, in order.
         asked: The question that it answers, if any, with its pronouns replaced as far as they could be.
     """

@@ -5,29 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from stitch.core.steps import Step
 from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
-from stitch.text.language import (
-    FUNCTION_WORDS,
-    MAX_READ_CHARS,
-    NounPhrase,
-    SentenceForm,
-    cue,
-    listed,
-    noun_phrases,
-    plain,
-    sentence_form,
-    sentence_spans,
-)
-from stitch.text.mentions import FoundMention, StructuredContent, find_mentions, structured, value_keys
-from stitch.text.words import stem, words
+from stitch.text.dates import seconds_of
+from stitch.text.forms import SentenceForm, sentence_form
+from stitch.text.phrases import NounPhrase, noun_phrases
+from stitch.text.sentences import sentence_spans
+from stitch.text.structured import StructuredContent, structured
+from stitch.text.values import FoundMention, find_mentions, value_keys
+from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, stem, whole_words, word_set, words
 
 MAX_READ_SENTENCES = 40
 
 _NOTICE = re.compile(r"(?:===|\*\*\*|-!-|-->|<--) \S[^\n]{,300}$")
-_SWITCH = cue(
+_SWITCH = whole_words(
     """another (?:thing|question|task|topic|one)|one more (?:thing|question)|something else|by the way|btw|next up
     |moving on|move on|let's (?:switch|move|turn|talk|discuss|focus|plan|work|look|start)
     |switch(?:ing)? (?:to|over|gears)
@@ -37,28 +29,27 @@ _SWITCH = cue(
     |(?:the )?next (?:task|bug|issue|item|topic|question|thing|step|part|phase)"""
 )
 # The plain ones of these, each of which is among them.
-_BREAK = cue(
+_BREAK = whole_words(
     """another (?:thing|question|task|topic)|something else|by the way|btw|moving on|move on|new topic|unrelated
     |switch(?:ing)? (?:to|over|gears)|turn(?:ing)? to|different (?:topic|question|note|matter)|separately
     |let's (?:switch|move|turn)|(?:the )?next (?:task|bug|issue|topic|phase)"""
 )
-_RETURN = cue(
+_RETURN = whole_words(
     """(?:back|return(?:ing)?|go(?:ing)? back|get(?:ting)? back|come back|circle back|coming back) (?:to|on)|again
     |resum(?:e|ing)|earlier|previous(?:ly)?|before|as (?:i|we|you) (?:said|mentioned|discussed)|once more
     |still (?:need|want|open|have)|continu(?:e|ing) (?:with|on)|pick(?:ing)? up where|where were we|we were"""
 )
-_CLOSING = cue(
+_CLOSING = whole_words(
     """anything else|something else|any(?:thing)? (?:other|more) (?:help|questions?|assistance)|else i can
     |(?:that'?s|that is|that will be|that'd be) (?:all|everything|it)|help you with anything|you'?re (?:very )?welcome
     |my pleasure|glad (?:to|i)"""
 )
-_ANAPHORA = listed(
+_ANAPHORA = word_set(
     "it it's its that that's this these those they they're them their he he's she she's his her him there"
 )
-INSTRUCTING = listed("system developer")
+INSTRUCTING = word_set("system developer")
 """Roles that say beforehand what the others are to do."""
-_TOOL_ROLES = listed("tool function environment observation api ipython execution")
-_CLOCK = re.compile(r"^(\d{1,2}):(\d\d)(?::(\d\d))?$")
+_TOOL_ROLES = word_set("tool function environment observation api ipython execution")
 
 
 @dataclass
@@ -71,8 +62,8 @@ class Reading:
     text: str
     """What is read of the content; of data, the values."""
     data: StructuredContent
-    plain: str
-    """The text in lower case, see `language.plain`."""
+    folded: str
+    """The text in lower case, see `fold_case`."""
     spans: list[tuple[int, int]]
     """Where its sentences stand; none of data."""
     forms: list[SentenceForm]
@@ -161,7 +152,7 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
     else:
         text = step.content[:MAX_READ_CHARS]
         spans = sentence_spans(text)[:MAX_READ_SENTENCES]
-    lowered = plain(text)
+    lowered = fold_case(text)
     parts = [lowered[start:end] for start, end in spans]
     forms = [sentence_form(part) for part in parts]
     asked: list[str] = []
@@ -202,14 +193,14 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         step=step,
         role=role,
         text=text,
-        plain=lowered,
+        folded=lowered,
         data=data,
         spans=spans,
         forms=forms,
         stems=stems,
         values=values,
         found=found,
-        time_s=_seconds(step.timestamp),
+        time_s=seconds_of(step.timestamp),
         addressees=addressees,
         opens_with_name=names_first,
         is_notice=bool(_NOTICE.match(text)) and not answers_tool,
@@ -255,17 +246,3 @@ def _addressees(text: str, role: str, speakers: Mapping[str, object]) -> tuple[t
                 opens = True
             named.append(word)
     return tuple(named), opens
-
-
-def _seconds(timestamp: float | str | None) -> float | None:
-    if timestamp is None or isinstance(timestamp, int | float):
-        return timestamp
-    text = timestamp.strip()
-    if clock := _CLOCK.match(text):
-        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + int(clock[3] or 0)
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    # Times without a zone are only compared with each other, so the machine's own zone must not come in.
-    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()

@@ -15,7 +15,7 @@ from stitch.label.local.counting import find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
-from stitch.text.names import NameMention, find_names, last_unit, name_key, plain
+from stitch.text.names import NameMention, find_names, last_unit, name_key, straighten_quotes
 
 MAX_CONTEXT_CHARS = 300
 _MAX_COMPLETED_CHARS = 400
@@ -74,7 +74,7 @@ class ReferenceResolver:
             step: The next step of the trajectory.
             scope: Its thematic scope.
         """
-        text = plain(step.content)
+        text = straighten_quotes(step.content)
         known = self._known
         known.clock += 1
         if known.clock == 1 and _is_heading(step, text):

@@ -41,7 +41,8 @@ from stitch.label.local.threads import (
     join_evidence,
     take_over,
 )
-from stitch.text.language import SentenceForm, content_stems
+from stitch.text.forms import SentenceForm
+from stitch.text.words import content_stems
 
 MAX_CANDIDATES = 10
 """With how many scopes a step is compared."""

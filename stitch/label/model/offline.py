@@ -58,7 +58,7 @@ class OfflineLabeler(WindowedLabeler):
         self,
         model: str,
         *,
-        fallback: Labeler | None = None,
+        fallback: Labeler,
         program: WindowProgram | None = None,
         window_steps: int = WINDOW_STEPS,
         price: Price | None = None,

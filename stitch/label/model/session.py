@@ -26,7 +26,7 @@ from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError
 from stitch.label.model.matching import choose_names, clean_name_of, match_name
 from stitch.label.model.quoting import quote, shorten, shown_text
 from stitch.lm import LanguageModel
-from stitch.text.mentions import find_entity_mentions
+from stitch.text.structured import find_entity_mentions
 
 MAX_EVENT_TYPES = 64
 """How large the vocabulary of event types may grow in a trajectory; from then on only known ones are used."""

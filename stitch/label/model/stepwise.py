@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from stitch.core import Embedder, Labeler, LabelKind, LabelMerge, ReferenceRewrite, Step, StepLabels, apply_rewrites
 from stitch.errors import ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
-from stitch.label.local import LocalLabeler
 from stitch.label.model.matching import choose_names, clean_name_of, locate_references, match_name
 from stitch.label.model.quoting import quote_step
 from stitch.label.model.session import MAX_ENTITY_TYPES, MAX_EVENT_TYPES, Estimate, ModelSession, Past, quote_past
@@ -57,12 +56,12 @@ class StepwiseLabeler:
         model: LanguageModel,
         *,
         embedder: Embedder,
-        fallback: Labeler | None = None,
+        fallback: Labeler,
         program: StepProgram | None = None,
     ) -> None:
         self.model = model
         self.embedder = embedder
-        self._fallback = fallback or LocalLabeler()
+        self._fallback = fallback
         self.program = program or StepProgram()
 
     @property

@@ -7,7 +7,6 @@ from typing import Any
 
 from stitch.core import Labeler, LabelKind, Step, StepLabels
 from stitch.errors import ModelError, ReplyError
-from stitch.label.local import LocalLabeler
 from stitch.label.model.matching import clean_name_of, locate_references
 from stitch.label.model.quoting import quote_step
 from stitch.label.model.session import Estimate, ModelSession, quote_past
@@ -50,7 +49,7 @@ class WindowedLabeler:
         self,
         model: LanguageModel,
         *,
-        fallback: Labeler | None = None,
+        fallback: Labeler,
         program: WindowProgram | None = None,
         window_steps: int = WINDOW_STEPS,
         patience_s: float = PATIENCE_S,
@@ -58,7 +57,7 @@ class WindowedLabeler:
         self.model = model
         self.window_steps = window_steps
         self.patience_s = patience_s
-        self._fallback = fallback or LocalLabeler()
+        self._fallback = fallback
         self.program = program or WindowProgram()
 
     @property

@@ -12,8 +12,8 @@ from itertools import groupby
 
 from stitch.core import RankingRule, ScoredSnippet
 from stitch.retrieve.question.reading import NAMES, Question
-from stitch.text.language import sentence_spans
-from stitch.text.mentions import find_mentions
+from stitch.text.sentences import sentence_spans
+from stitch.text.values import find_mentions
 
 _BY_FORM = frozenset(("citation", "price", "rating", "phone", "email", "url"))
 """Classes of which every value is known by its form; with one of them, no other name is asked for."""

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from stitch.core import SearchRequest
-from stitch.text.periods import Span, day_of, spans_of
+from stitch.text.dates import Span, day_of, spans_of
 from stitch.text.words import stem, words
 
 _LAST = re.compile(

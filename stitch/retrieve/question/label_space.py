@@ -12,9 +12,8 @@ from operator import is_
 from typing import NamedTuple
 
 from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelVocabulary, ScopeSummary
-from stitch.text.language import content_stems
-from stitch.text.moments import find_moments
-from stitch.text.words import stem, words
+from stitch.text.dates import find_moments
+from stitch.text.words import content_stems, stem, words
 
 _UNIT = re.compile(r"\b[a-z]+ \d+\b")
 

@@ -24,14 +24,13 @@ from stitch.core import (
     SearchRequest,
     Selection,
 )
-from stitch.label.local.entities import NEUTRAL
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.question.hints import read_hints
 from stitch.retrieve.question.label_space import LabelSpace
 from stitch.retrieve.question.reading import NAMES, Question, read_question
-from stitch.text.language import FUNCTION_WORDS, is_verb
-from stitch.text.moments import COUNTS
-from stitch.text.words import stem, words
+from stitch.text.numbers import NUMBER_WORDS
+from stitch.text.values import VALUE_CLASSES
+from stitch.text.words import FUNCTION_WORDS, is_verb, stem, words
 
 _EQUALS = ("is", "was", "are", "were", "called", "named")
 """Words after which even a common word is a value ("where the destination is home")."""
@@ -53,7 +52,7 @@ _TAKEN_FOR = {
     "date": frozenset(("date", "day")),
 }
 """The classes under which a step may carry what is asked for, by its kind."""
-_COUNT = re.compile(rf"(?:\d{{1,2}}|an?|{'|'.join(COUNTS)}) ")
+_COUNT = re.compile(rf"(?:\d{{1,2}}|an?|{'|'.join(NUMBER_WORDS)}) ")
 """How values begin that are so many of something ("2 stops")."""
 
 
@@ -148,7 +147,7 @@ def _likely(question: Question, index: LabelSpace, constants: Constants) -> Sele
 def _counts(name: str, known: EntityTypeSummary) -> bool:
     """Whether most of the values of an entity type say how many of something there are."""
     said = sum(_COUNT.match(value) is not None for value in known.values)
-    return (name == _QUANTITY or name not in NEUTRAL) and 2 * said > len(known.values)
+    return (name == _QUANTITY or name not in VALUE_CLASSES) and 2 * said > len(known.values)
 
 
 def _named_scopes(question: Question, index: LabelSpace) -> dict[str, str]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stitch.text.language import NounPhrase, content_stems, cue, is_verb, noun_phrases, singular
-from stitch.text.mentions import find_mentions
-from stitch.text.moments import find_moments
-from stitch.text.words import stem, words
+from stitch.text.dates import find_moments
+from stitch.text.phrases import NounPhrase, noun_phrases
+from stitch.text.values import find_mentions
+from stitch.text.words import content_stems, is_verb, singular, stem, whole_words, words
 
 _ASKING = r"what|which|when|where|who|whom|whose|how|why"
 _MAX_READ_CHARS = 4_000
@@ -70,22 +70,28 @@ _ASKS_OF_A_THING = tuple(
 """Ways to ask for any other fact of it; a name of one word may be that of a speaker."""
 
 _OPERATIONS = (
-    (cue("chosen|chose|choose|picked|selected|settled|decided|final|finally|finished|in the end|went with"), "decide"),
-    (cue("why|cause|caused|causes|reasons?"), "explain"),
-    (cue("suggested|suggestions?|proposed|proposals?|recommended|recommendations?|ideas?"), "propose"),
-    (cue("compared|comparison|differences?"), "compare"),
-    (cue("booked|reserved"), "book"),
+    (
+        whole_words("chosen|chose|choose|picked|selected|settled|decided|final|finally|finished|in the end|went with"),
+        "decide",
+    ),
+    (whole_words("why|cause|caused|causes|reasons?"), "explain"),
+    (whole_words("suggested|suggestions?|proposed|proposals?|recommended|recommendations?|ideas?"), "propose"),
+    (whole_words("compared|comparison|differences?"), "compare"),
+    (whole_words("booked|reserved"), "book"),
 )
 """Ways to ask for what was done, and the act they ask for."""
 
 _ACTS_OF_ARGUING = (
-    (cue("against|attack(?:s|ed|ing)?|criticiz(?:e|ed|ing)|rebut(?:s|ted)?|refuted?|objections?|opposed?"), "attack"),
-    (cue("defen(?:d|ds|ded|ding|[cs]e)|back(?:s|ed|ing)?(?: up)? (?:its|their|his|her|our|my|your)"), "defend"),
-    (cue("conced(?:e|es|ed|ing)|g[ai]ve(?:s|n)? up|giving up|admitted|withdr[ae]wn?|took back"), "concede"),
-    (cue("support(?:s|ed|ing)?|in favor of"), "support"),
+    (
+        whole_words("against|attack(?:s|ed|ing)?|criticiz(?:e|ed|ing)|rebut(?:s|ted)?|refuted?|objections?|opposed?"),
+        "attack",
+    ),
+    (whole_words("defen(?:d|ds|ded|ding|[cs]e)|back(?:s|ed|ing)?(?: up)? (?:its|their|his|her|our|my|your)"), "defend"),
+    (whole_words("conced(?:e|es|ed|ing)|g[ai]ve(?:s|n)? up|giving up|admitted|withdr[ae]wn?|took back"), "concede"),
+    (whole_words("support(?:s|ed|ing)?|in favor of"), "support"),
 )
 """Ways to ask who took which side; of a question that is about arguing, see `_ARGUING`."""
-_ARGUING = cue(
+_ARGUING = whole_words(
     r"""arguments?|argued?|arguing|contentions?|claims?|claimed|debates?|debated|debating|evidence|objections?|opponents?
     |rebuttals?|critics?|criticisms?|positions?|(?:\w+ )?sides?"""
 )

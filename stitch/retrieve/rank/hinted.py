@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from stitch.retrieve.question.hints import named_speakers
 from stitch.retrieve.rank.pool import Pool
-from stitch.text.periods import day_of
+from stitch.text.dates import day_of
 
 
 def speaker(pool: Pool) -> Sequence[float] | None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from stitch.core import LabelKind
 from stitch.retrieve.constants import Constants
 from stitch.retrieve.rank.pool import Pool
-from stitch.text.moments import find_moments
+from stitch.text.dates import find_moments
 from stitch.text.words import stem, words
 
 _NO_SCOPE = "\0"

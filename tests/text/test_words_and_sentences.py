@@ -6,18 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.text.language import (
-    SentenceForm,
-    content_stems,
-    content_words,
-    is_verb,
-    noun_phrases,
-    plain,
-    sentence_form,
-    sentence_spans,
-    sentences,
-    singular,
-)
+from stitch.text.forms import SentenceForm, sentence_form
+from stitch.text.phrases import noun_phrases
+from stitch.text.sentences import sentence_spans, sentences
+from stitch.text.words import content_stems, content_words, fold_case, is_verb, singular
 
 
 def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations():
@@ -37,12 +29,12 @@ def test_spans_of_sentences_are_in_order_and_lose_no_word(text):
 @given(st.text(max_size=100))
 @settings(deadline=None, max_examples=100)
 def test_plain_text_keeps_every_character_at_its_place(text):
-    assert len(plain(text)) == len(text)
-    assert plain(plain(text)) == plain(text)
+    assert len(fold_case(text)) == len(text)
+    assert fold_case(fold_case(text)) == fold_case(text)
 
 
 def test_letters_that_grow_when_folded_stay():
-    assert plain("İI’") == "İi'"
+    assert fold_case("İI’") == "İi'"
 
 
 @pytest.mark.parametrize(

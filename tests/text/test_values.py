@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 from stitch.core import Step, ToolCall
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.reading import read_step
-from stitch.text.mentions import (
-    MAX_MENTIONS,
-    find_entity_mentions,
-    find_mentions,
-    in_words,
-    slot_name,
-    slots,
-    structured,
-    value_keys,
-)
+from stitch.text.structured import find_entity_mentions, in_words, structured
+from stitch.text.values import MAX_MENTIONS, find_mentions, slot_name, slots, value_keys
 
 
 def found(text):

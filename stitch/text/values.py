@@ -12,26 +12,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import orjson
-from pydantic import JsonValue
-
-from stitch.core.snippets import EntityMention
-from stitch.core.steps import Step
-from stitch.text.language import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, listed, plain, singular
+from stitch.text.dates import MONTH, MONTHS, WEEKDAY, date_forms, time_forms
+from stitch.text.numbers import NUMBER_WORDS
+from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_set
 
 MAX_MENTIONS = 48
 """How many values of one step are kept."""
 MAX_VALUE_CHARS = 80
+VALUE_CLASSES = (
+    "price", "rating", "date", "day", "time", "place", "person", "organization", "name", "quantity", "number",
+    "identifier", "file", "function", "error", "citation", "url", "email", "phone", "percentage", "address",
+)  # fmt: skip
+"""The classes that `find_mentions` gives."""
 
-_MONTHS = (
-    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    "|nov(?:ember)?|dec(?:ember)?"
-)
-_MONTHS_BEGIN = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-_DAYS = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a dozen"
+_MONTHS = "|".join(MONTHS)
+_COUNTS = "|".join((*NUMBER_WORDS, "a dozen"))
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _YEAR = r"(?:,? (?:19|20)\d\d)?"
 _CAP = r"[A-Z\u00c0-\u00de][\w&'’-]*"
@@ -94,16 +91,16 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         "date",
         (
             r"(?i)\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
-            rf"|\b{_ORDINAL}(?: of)? (?:{_MONTHS})\b{_YEAR}"
-            rf"|\b(?:{_MONTHS})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}"
-            rf"|\b\d{{1,2}} (?:{_MONTHS})\b{_YEAR}|\b(?:{_MONTHS}) (?:19|20)\d\d\b"
+            rf"|\b{_ORDINAL}(?: of)? (?:{MONTH})\b{_YEAR}"
+            rf"|\b(?:{MONTH})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}"
+            rf"|\b\d{{1,2}} (?:{MONTH})\b{_YEAR}|\b(?:{MONTH}) (?:19|20)\d\d\b"
             rf"|\b{_ORDINAL}(?: of (?:this|next) month)?\b(?! \w+ (?:street|avenue|ave|st)\b)"
         ),
     ),
     (
         "day",
         (
-            rf"(?i)\b(?:(?:this|next|last|coming) )?{_DAYS}s?\b|\b(?:the day after tomorrow|today|tomorrow|tonight"
+            rf"(?i)\b(?:(?:this|next|last|coming) )?{WEEKDAY}s?\b|\b(?:the day after tomorrow|today|tomorrow|tonight"
             r"|yesterday|this weekend|next week)\b"
         ),
     ),
@@ -137,21 +134,7 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
     "percentage": (_DIGIT,),
     "identifier": (_DIGIT,),
     "address": (_DIGIT,),
-    "quantity": (
-        _DIGIT,
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-    ),
+    "quantity": (_DIGIT, *NUMBER_WORDS),
     "number": (_DIGIT,),
 }
 """What a text must hold for a class to be looked for; names are looked for always."""
@@ -159,9 +142,7 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
 _TRACES: Mapping[str, re.Pattern[str]] = {
     "price": re.compile("[$]|usd|eur|gbp|dollar|buck|pound|cent|credit|yen|yuan|rupee"),
     "rating": re.compile("/|out of|star|rated|rating|score"),
-    "date": re.compile(
-        rf"\d(?:st|nd|rd|th|[/.]\d|\d-\d| (?:{_MONTHS_BEGIN}))|(?:{_MONTHS_BEGIN})[a-z]*\.? (?:the )?\d"
-    ),
+    "date": re.compile(rf"\d(?:st|nd|rd|th|[/.]\d|\d-\d| (?:{_MONTHS}))|(?:{_MONTHS})[a-z]*\.? (?:the )?\d"),
     "time": re.compile(r"\d(?::\d| ?[ap]\.?m| o'?c)|half past|quarter|noon|midnight|morning|evening"),
     "identifier": re.compile(
         r"\d(?:(?<=[a-z#-]\d)|(?<=no\.\d)|(?<=[# ] \d)|(?<=(?:id|er|o\.|et|ue|pr|se|ef|ce) \d)|(?=[a-z-]|\d{6}))"
@@ -172,12 +153,12 @@ _TRACES: Mapping[str, re.Pattern[str]] = {
 }
 """What stands in lower case in every match of a pattern, and takes less time to look for; for ASCII texts alone."""
 
-PLACE_SUFFIX = listed(
+PLACE_SUFFIX = word_set(
     """airport avenue bay beach bridge city county court district garden gardens hall harbor hill hills island lake
     lane market mountain museum park plaza port quarter river road square station street terminal tower town valley
     village"""
 )
-ORGANIZATION_SUFFIX = listed(
+ORGANIZATION_SUFFIX = word_set(
     """agency airlines airways association bank bar bistro cafe center centre clinic club college committee company
     corp corporation council dining diner foundation grill group hospital hotel house inc inn institute kitchen lab
     labs llc lodge ltd office pub resort restaurant salon school services shop spa store studio theatre theater
@@ -194,7 +175,7 @@ _PERSON_BEFORE = re.compile(
 _POINTS_AT = re.compile(r"\b(?:th(?:at|is|e)|which|each|every|another|other|any|some|no) $", re.IGNORECASE)
 """Before "one": "that one sounds great" counts nothing, nor does "a cheaper one sounds great"."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“]|\s-)\s*$")
-_CALENDAR = re.compile(rf"(?:{_MONTHS}|{_DAYS}s?)$", re.I)
+_CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$", re.I)
 
 _SLOT = re.compile(
     r"\b(?:(?:the|your|my|its|their|his|her|our|an?|what|which) )?"
@@ -233,7 +214,7 @@ def find_mentions(text: str) -> tuple[FoundMention, ...]:
     text = text[:MAX_READ_CHARS]
     taken = bytearray(len(text))
     found: list[FoundMention] = []
-    lowered = plain(text)
+    lowered = fold_case(text)
     holds, is_ascii = lowered.__contains__, text.isascii()
     has_digit = any(map(holds, "0123456789"))
     for kind, pattern, signs, by_digit, trace in _WAYS:
@@ -318,7 +299,7 @@ _MEASURES = {
     for unit in units.split()
 }
 """Units of measure, and the class of what is measured in them."""
-_NO_CLASS = listed(
+_NO_CLASS = word_set(
     """idea thing way lot bit kind type sort option choice question one other first second third last next
     best cheapest cheaper earliest earlier latest later highest lowest closest nearest longest shortest fastest"""
 )
@@ -394,122 +375,10 @@ def value_keys(kind: str, value: str) -> tuple[str, ...]:
     return (folded,)
 
 
-def _times(folded: str) -> Iterator[str]:
-    match = _CLOCK_TIME.match(folded)
-    if match:
-        hour = int(match[1]) % 12 + 12 * (match[3] == "p") if match[3] else int(match[1])
-        yield f"{hour:02d}:{match[2] or '00'}"
-
-
-def _dates(folded: str) -> Iterator[str]:
-    if iso := _ISO_DATE.match(folded):
-        yield from (f"{iso[1]}-{iso[2]}", _ordinal(int(iso[2])))
-        return
-    month, day = _MONTH_NAME.search(folded), _DAY_NUMBER.search(folded)
-    if day:
-        if month:
-            yield f"{_MONTH_STARTS.index(month[1]) + 1:02d}-{int(day[1]):02d}"
-        yield _ordinal(int(day[1]))
-
-
 def _prices(folded: str) -> Iterator[str]:
     if number := _AMOUNT.search(folded):
         yield number.group().replace(",", "").removesuffix(".00")
 
 
-def _ordinal(number: int) -> str:
-    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
-_CANONICAL: Mapping[str, Callable[[str], Iterator[str]]] = {"time": _times, "date": _dates, "price": _prices}
-_CLOCK_TIME = re.compile(r"(\d{1,2})(?::(\d\d))?(?::\d\d)? ?(?:([ap])\.?m)?\b")
-_ISO_DATE = re.compile(r"\d{4}-(\d\d)-(\d\d)$")
-_MONTH_STARTS = _MONTHS_BEGIN.split("|")
-_MONTH_NAME = re.compile(rf"\b({_MONTHS_BEGIN})")
-_DAY_NUMBER = re.compile(r"\b([12]?\d|3[01])(?:st|nd|rd|th)?\b")
+_CANONICAL: Mapping[str, Callable[[str], Iterator[str]]] = {"time": time_forms, "date": date_forms, "price": _prices}
 _AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
-
-
-class NamedCall(NamedTuple):
-    """A tool call, however the step expresses it."""
-
-    name: str
-    arguments: tuple[tuple[str, str], ...]
-    """Argument names in words ("departure city") with their values as text."""
-
-
-class StructuredContent(NamedTuple):
-    """What a step says in data and not in words."""
-
-    calls: tuple[NamedCall, ...] = ()
-    results: tuple[tuple[str, str], ...] = ()
-    """Keys in words with their values as text."""
-    tool: str | None = None
-    """The tool that answers."""
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """All keys with their values."""
-        return (*(pair for call in self.calls for pair in call.arguments), *self.results)
-
-
-_NOTHING = StructuredContent()
-_CALL_NAMES = ("api", "tool", "function", "name", "action", "command", "tool_name", "function_name")
-_CALL_ARGUMENTS = ("arguments", "args", "parameters", "params", "constraints", "input", "kwargs")
-_MAX_PAIRS = 64
-_MAX_JSON_CHARS = 200_000
-
-
-def structured(step: Step) -> StructuredContent:
-    """The tool calls and result keys of a step: from its fields, or from content that is one JSON value."""
-    calls = [NamedCall(in_words(call.name), tuple(_pairs(call.arguments))) for call in step.tool_calls]
-    tool = in_words(step.tool_name) if step.tool_name else None
-    content = step.content.strip()
-    if not content or content[0] not in "{[" or content[-1] not in "}]" or len(content) > _MAX_JSON_CHARS:
-        return StructuredContent(tuple(calls), (), tool) if calls or tool else _NOTHING
-    try:
-        data: Any = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        return StructuredContent(tuple(calls), (), tool) if calls or tool else _NOTHING
-    if isinstance(data, dict):
-        lowered = {key.lower(): key for key in data}
-        name = next((data[lowered[key]] for key in _CALL_NAMES if key in lowered), None)
-        arguments = next((data[lowered[key]] for key in _CALL_ARGUMENTS if key in lowered), None)
-        if isinstance(name, str) and isinstance(arguments, dict | list):
-            calls.append(NamedCall(in_words(name), tuple(_pairs(arguments))))
-            return StructuredContent(tuple(calls), (), tool)
-    return StructuredContent(tuple(calls), tuple(_pairs(data)), tool)
-
-
-def _pairs(data: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
-    waiting: list[tuple[str, Any]] = [("", data)]
-    count = 0
-    while waiting and count < _MAX_PAIRS:
-        key, value = waiting.pop(0)
-        if isinstance(value, Mapping):
-            waiting.extend((in_words(str(inner)), item) for inner, item in list(value.items())[:_MAX_PAIRS])
-        elif isinstance(value, list):
-            waiting.extend((key, item) for item in value[:_MAX_PAIRS])
-        elif key:
-            count += 1
-            yield key, "" if value is None else str(value).strip("\"' ")[:MAX_VALUE_CHARS]
-
-
-_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_\-./:\s]+")
-
-
-def in_words(name: str) -> str:
-    """An identifier as words: "DepartureCity", "departure_city" and "departure-city" give "departure city"."""
-    return " ".join(part.lower() for part in _HUMP.split(name) if part)[:MAX_VALUE_CHARS]
-
-
-def find_entity_mentions(step: Step) -> tuple[EntityMention, ...]:
-    """The values of a step with their classes, each once; keys of calls and results are the classes of their values."""
-    data = structured(step)
-    pairs = [(key, value) for key, value in data.pairs if value]
-    if not data.results and not (data.calls and step.content.lstrip().startswith(("{", "["))):
-        pairs += [(mention.entity_type, mention.value) for mention in find_mentions(step.content)]
-    return tuple(EntityMention(entity_type=key, value=value[:MAX_VALUE_CHARS]) for key, value in dict.fromkeys(pairs))[
-        :MAX_MENTIONS
-    ]

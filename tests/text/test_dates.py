@@ -1,15 +1,79 @@
-"""What a question says of when something was."""
+"""Dates, times of day and periods, as sources write them and as people do."""
 
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.text.periods import day_of, spans_of
+from stitch.text.dates import date_forms, day_of, find_moments, read_timestamp, seconds_of, spans_of, time_forms
 
 ASKED = date(2023, 5, 10).toordinal()
 """A Wednesday."""
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-03-01T12:00:05Z", datetime(2026, 3, 1, 12, 0, 5, tzinfo=timezone.utc)),
+        (" 2026-03-01 12:00 ", datetime(2026, 3, 1, 12)),
+        ("2026-03-01T12:00:05.5+02:00", datetime(2026, 3, 1, 12, 0, 5, 500_000, tzinfo=timezone(timedelta(hours=2)))),
+        ("2026-03-01T12:00:05.123456789Z", datetime(2026, 3, 1, 12, 0, 5, 123_456, tzinfo=timezone.utc)),
+        ("2026-03-01", datetime(2026, 3, 1)),
+        ("2026-13-01", None),
+        ("tomorrow", None),
+        ("", None),
+    ],
+)
+def test_a_timestamp_is_read_with_its_zone_and_any_number_of_digits(text: str, time: datetime | None) -> None:
+    assert read_timestamp(text) == time
+
+
+def test_times_of_one_source_are_compared_without_the_zone_of_the_machine() -> None:
+    assert seconds_of("02:15") == 8_100
+    assert seconds_of("02:15:30") == 8_130
+    assert seconds_of("1970-01-02T00:00:01") == seconds_of("1970-01-02T00:00:01Z") == 86_401
+    assert (seconds_of(12.5), seconds_of("Friday"), seconds_of(None)) == (12.5, None, None)
+
+
+def test_a_value_has_one_form_however_it_is_written() -> None:
+    assert list(time_forms("8:30 am")) == list(time_forms("08:30")) == ["08:30"]
+    assert list(date_forms("2019-03-08")) == list(date_forms("march 8th")) == ["03-08", "8th"]
+    assert list(date_forms("the 21st")) == ["21st"]
+
+
+@pytest.mark.parametrize(
+    ("text", "moments"),
+    [
+        ("2019-03-01", {"03-01": True, "the 1.": False}),
+        ("March 1st", {"03-01": True, "the 1.": False}),
+        ("on the 1st of march", {"03-01": True, "the 1.": False}),
+        ("Sept. 12", {"09-12": True, "the 12.": False}),
+        ("the 8th", {"the 8.": False}),
+        ("17:30", {"17:30": True, "5:30 o'clock": False}),
+        ("5:30 pm", {"17:30": True, "5:30 o'clock": False}),
+        ("8 am", {"08:00": True, "8:00 o'clock": False}),
+        ("12 am", {"00:00": True, "12:00 o'clock": False}),
+        ("half past 12", {"12:30": True, "12:30 o'clock": False}),
+        ("quarter to three", {"02:45": True, "2:45 o'clock": False}),
+        ("two o'clock", {"02:00": True, "2:00 o'clock": False}),
+        ("March 99", {}),
+        ("25:00", {}),
+        ("12:75", {}),
+        ("2019-13-01", {}),
+        ("a room for two", {}),
+    ],
+)
+def test_a_moment_has_one_form_however_it_is_said(text: str, moments: dict[str, bool]) -> None:
+    found = find_moments(text)
+    assert {moment: found.get(moment) for moment in moments} == moments
+    assert bool(found) == bool(moments)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(alphabet="0123456789:/- apm.thMarchJun", max_size=40))
+def test_any_text_may_name_a_moment(text: str) -> None:
+    assert all(moment.strip() == moment != "" for moment in find_moments(text))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +138,7 @@ def test_a_day_that_no_calendar_has_is_no_time() -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(st.text(alphabet="0123456789 /-adgosyMarchlstweek", max_size=40), st.none() | st.integers(1, 3_000_000))
-def test_any_text_is_read(text: str, asked: int | None) -> None:
+def test_any_text_may_name_a_time(text: str, asked: int | None) -> None:
     assert isinstance(day_of(text), int | None)
     for span in spans_of(text, asked=asked):
         assert isinstance(span.holds(730_000), bool)

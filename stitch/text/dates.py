@@ -1,0 +1,282 @@
+"""Dates, times of day and periods: as sources write them, and as people do.
+
+Everything that reads a date reads it here.
+
+- A *timestamp* is what a source says of when a step was: `read_timestamp`, `seconds_of`, `day_of`.
+- A *moment* is a date or a time of day that a text names, in one form, so that "March 1st" and "2019-03-01" are found
+  to be the same: `find_moments`, and for values `date_forms` and `time_forms`.
+- A *span* is when a question says that something was ("two weeks ago", "in March"): `spans_of`.
+
+By hand, because no library was good enough at what people write: see the decisions in ARCHITECTURE.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, timezone
+from functools import lru_cache
+from typing import NamedTuple
+
+from stitch.text.numbers import NUMBER_WORDS, in_digits, number
+from stitch.text.words import word_set
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+"""How the name of each month begins."""
+MONTH = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?"
+)
+"""A pattern of the names of months."""
+WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+"""A pattern of the names of weekdays."""
+_CALENDAR_WORDS = word_set(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec"""
+)
+CALENDAR_WORDS = _CALENDAR_WORDS | frozenset(word + "s" for word in _CALENDAR_WORDS)
+"""Months and weekdays in lower case, with their short forms and plurals."""
+
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_YEAR_FIRST = re.compile(r"\b(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)")
+_WRITTEN = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[ -](?P<month>{MONTH})\b"
+    rf"|(?P<month_first>{MONTH})\.?[ -](?:the )?(?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:))"
+    r"(?:,?[ -](?P<year>(?:19|20)\d\d)\b)?",
+    re.IGNORECASE,
+)
+_FRACTION = re.compile(r"(?<=:\d\d)[.,](\d+)")
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
+
+
+def read_timestamp(text: str) -> datetime | None:
+    """The time that a program wrote in ISO 8601, with its zone if it says one; None if it is none."""
+    text = _FRACTION.sub(lambda fraction: f".{fraction[1][:6]:0<6}", text.strip().replace("Z", "+00:00"))
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def seconds_of(happened: float | str | None) -> float | None:
+    """A time as a source says it, in seconds that can be compared with others of the same source; None if it is none.
+
+    Times without a zone and times of day ("14:20") are only compared with each other: the zone of the machine and
+    the day stay out.
+    """
+    if happened is None or isinstance(happened, int | float):
+        return happened
+    if clock := _CLOCK.fullmatch(happened.strip()):
+        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + int(clock[3] or 0)
+    time = read_timestamp(happened)
+    return None if time is None else (time.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
+
+
+@lru_cache(maxsize=65_536)
+def day_of(happened: float | str | None) -> int | None:
+    """The day of a time as a source says it, counted as `date.toordinal` does; None if it does not tell one."""
+    if happened is None:
+        return None
+    try:
+        if not isinstance(happened, str):
+            return datetime.fromtimestamp(happened, timezone.utc).date().toordinal()
+        if match := _YEAR_FIRST.search(happened):
+            return date(int(match["year"]), int(match["month"]), int(match["day"])).toordinal()
+        match = _WRITTEN.search(happened)
+        return _written_date(match).toordinal() if match and match["year"] else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _written_date(match: re.Match[str]) -> date:
+    name, day = match["month"] or match["month_first"], match["day"] or match["day_after"]
+    return date(int(match["year"]), _month_number(name), int(day))
+
+
+def _month_number(name: str) -> int:
+    return MONTHS.index(name[:3].lower()) + 1
+
+
+_HOUR = rf"\d{{1,2}}|{'|'.join(NUMBER_WORDS)}"
+_DATE = re.compile(
+    r"\b\d{4}-(?P<iso_month>\d\d)-(?P<iso_day>\d\d)\b"
+    rf"|\b(?P<month>{MONTH})\.? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
+    rf"|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month_after>{MONTH})\b"
+    r"|\b(?P<day_alone>\d{1,2})(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?(?P<half>[ap])\.?m\b)?"
+    r"|\b(?P<hour_only>\d{1,2}) ?(?P<half_only>[ap])\.?m\b"
+    rf"|\b(?P<part>half past|quarter past|quarter to) (?P<hour_said>{_HOUR})\b"
+    rf"|\b(?P<hour_full>{_HOUR}) (?:o'?clock\b|in the (?:morning|afternoon|evening)\b)",
+    re.IGNORECASE,
+)
+_MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
+
+
+def find_moments(text: str) -> dict[str, bool]:
+    """The dates and times of a text in canonical form, each with whether it is fully said.
+
+    A date gives its month and day ("03-01"); its day alone ("the 1st") is there as well, as a form that is not fully
+    said. A time gives hour and minute ("17:30"), and the form that leaves the half of the day open ("5:30 o'clock").
+    Years are left out: chats rarely say them.
+    """
+    found: dict[str, bool] = {}
+    if any(map(str.isdigit, text)):
+        found.update(_dates(text))
+    found.update(_times(text))
+    return found
+
+
+def _dates(text: str) -> Iterator[tuple[str, bool]]:
+    for match in _DATE.finditer(text):
+        day = int(match["iso_day"] or match["day"] or match["day_before"] or match["day_alone"])
+        name = match["month"] or match["month_after"]
+        month = int(match["iso_month"] or 0) or (_month_number(name) if name else 0)
+        if 1 <= day <= 31 and month <= 12:
+            if month:
+                yield f"{month:02d}-{day:02d}", True
+            yield f"the {day}.", False
+
+
+def _times(text: str) -> Iterator[tuple[str, bool]]:
+    for match in _TIME.finditer(text):
+        hour = number(match["hour"] or match["hour_only"] or match["hour_said"] or match["hour_full"]) or 0
+        minute = int(match["minute"] or 0)
+        if hour > 23 or minute > 59:
+            continue
+        half = (match["half"] or match["half_only"] or "").lower()
+        hour = hour % 12 + 12 * (half == "p") if half and hour <= 12 else hour
+        hour, minute = divmod((60 * hour + minute + _MINUTES.get((match["part"] or "").lower(), 0)) % 1440, 60)
+        yield f"{hour:02d}:{minute:02d}", True
+        yield f"{(hour - 1) % 12 + 1}:{minute:02d} o'clock", False
+
+
+_CLOCK_TIME = re.compile(r"(\d{1,2})(?::(\d\d))?(?::\d\d)? ?(?:([ap])\.?m)?\b")
+_ISO_DATE = re.compile(r"\d{4}-(\d\d)-(\d\d)$")
+_MONTH_BEGINS = re.compile(rf"\b({'|'.join(MONTHS)})")
+_DAY_NUMBER = re.compile(r"\b([12]?\d|3[01])(?:st|nd|rd|th)?\b")
+
+
+def time_forms(value: str) -> Iterator[str]:
+    """The form under which a value that is a time of day, in lower case, is compared: "08:30" of "8:30 am"."""
+    match = _CLOCK_TIME.match(value)
+    if match:
+        hour = int(match[1]) % 12 + 12 * (match[3] == "p") if match[3] else int(match[1])
+        yield f"{hour:02d}:{match[2] or '00'}"
+
+
+def date_forms(value: str) -> Iterator[str]:
+    """The forms under which a value that is a date, in lower case, is compared: "03-08" and "8th" of "march 8"."""
+    if iso := _ISO_DATE.match(value):
+        yield from (f"{iso[1]}-{iso[2]}", in_digits(int(iso[2])))
+        return
+    month, day = _MONTH_BEGINS.search(value), _DAY_NUMBER.search(value)
+    if day:
+        if month:
+            yield f"{_month_number(month[1]):02d}-{int(day[1]):02d}"
+        yield in_digits(int(day[1]))
+
+
+_NUMBER = rf"\d{{1,3}}|an?|{'|'.join(NUMBER_WORDS)}|couple of|few|several"
+_MONTH_ALONE = re.compile(
+    rf"\b(?:in|during|of|since|early|late|mid|by) (?P<month>(?:{MONTH}))\b(?! \d{{1,2}}\b)"
+    r"(?:,? (?:of )?(?P<year>(?:19|20)\d\d))?",
+    re.IGNORECASE,
+)
+_AGO = re.compile(rf"\b(?P<number>{_NUMBER}) (?P<unit>day|week|month|year)s? (?:ago|before|earlier)\b", re.IGNORECASE)
+_PAST = re.compile(
+    rf"\b(?:past|last|previous) (?:(?P<number>{_NUMBER}) )?(?P<unit>day|week|weekend|month|year)s?\b", re.IGNORECASE
+)
+_LAST_WEEKDAY = re.compile(rf"\b(?:last|this past|on) (?P<day>{WEEKDAY})\b(?!s)", re.IGNORECASE)
+_YESTERDAY = re.compile(r"\b(?P<word>yesterday|last night|the day before yesterday)\b", re.IGNORECASE)
+_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_SLACK_DAYS = {"day": 1, "week": 3, "month": 12, "year": 90}
+"""People round: what was "two months ago" was so give or take so many days."""
+_TOLD_LATER_DAYS = 7
+"""Things are told a few days after they happened."""
+
+
+class Span(NamedTuple):
+    """Days on which what is asked about may have been told, first and last included."""
+
+    first: int
+    last: int
+    """Days as `date.toordinal` counts them; of a month without its year, months since year 0."""
+    any_year: bool = False
+
+    def holds(self, day: int) -> bool:
+        """Whether the day is one of them."""
+        if not self.any_year:
+            return self.first <= day <= self.last
+        told = date.fromordinal(day)
+        return self.first <= told.month * 31 + told.day <= self.last
+
+
+def spans_of(question: str, *, asked: int | None) -> list[Span]:
+    """When the question says that something was.
+
+    Args:
+        question: Its text.
+        asked: The day on which it is asked; without it, only what names a month counts.
+    """
+    return list(dict.fromkeys(_spans(question, asked)))
+
+
+def _spans(text: str, asked: int | None) -> Iterator[Span]:
+    for match in _YEAR_FIRST.finditer(text):
+        if (day := day_of(match.group())) is not None:
+            yield Span(day, day + _TOLD_LATER_DAYS)
+    for match in _WRITTEN.finditer(text):
+        yield from _of_date(match)
+    for match in _MONTH_ALONE.finditer(text):
+        yield from _of_month(match)
+    if asked is not None:
+        yield from _relative(text, asked)
+
+
+def _of_date(match: re.Match[str]) -> Iterator[Span]:
+    try:
+        if match["year"]:
+            day = _written_date(match).toordinal()
+            yield Span(day, day + _TOLD_LATER_DAYS)
+            return
+    except ValueError:
+        return
+    month, day = _month_number(match["month"] or match["month_first"]), int(match["day"] or match["day_after"])
+    if 1 <= day <= 31:
+        yield Span(month * 31 + day, month * 31 + day + _TOLD_LATER_DAYS, any_year=True)
+
+
+def _of_month(match: re.Match[str]) -> Iterator[Span]:
+    month = _month_number(match["month"])
+    if match["year"]:
+        first = date(int(match["year"]), month, 1).toordinal()
+        yield Span(first, first + 30 + _TOLD_LATER_DAYS)
+    else:
+        yield Span(month * 31 + 1, month * 31 + 31 + _TOLD_LATER_DAYS, any_year=True)
+
+
+def _relative(text: str, asked: int) -> Iterator[Span]:
+    for match in _YESTERDAY.finditer(text):
+        back = 2 if match["word"].lower().startswith("the") else 1
+        yield Span(asked - back - 1, asked - back + 1)
+    for match in _AGO.finditer(text):
+        unit = match["unit"].lower()
+        back = (number(match["number"]) or 0) * _DAYS[unit]
+        slack = _SLACK_DAYS[unit] * (2 if match["number"].lower() in ("few", "several", "couple of") else 1)
+        yield Span(asked - back - slack, asked - back + slack)
+    for match in _PAST.finditer(text):
+        unit = match["unit"].lower()
+        if match["number"]:
+            yield Span(asked - (number(match["number"]) or 0) * _DAYS.get(unit, 7) - 1, asked)
+        elif unit == "week":
+            yield Span(asked - 14, asked - 5)
+        elif unit == "weekend":
+            yield Span(asked - 9, asked - 1)
+        elif unit != "day":
+            yield Span(asked - 2 * _DAYS[unit], asked - _DAYS[unit] // 3)
+    for match in _LAST_WEEKDAY.finditer(text):
+        back = (date.fromordinal(asked).weekday() - _WEEKDAYS.index(match["day"][:3].lower())) % 7 or 7
+        yield Span(asked - back, asked - back + 1)

@@ -1,0 +1,114 @@
+"""What kind of move a sentence is, by its form: a question, a request, a statement, a greeting."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+
+from stitch.text.words import FUNCTION_WORDS, is_verb
+
+
+class SentenceForm(str, Enum):
+    """What kind of move a sentence is, by its form alone."""
+
+    QUESTION = "question"
+    REQUEST = "request"
+    """An imperative, "let's ...", "I want ...", "can you ..."."""
+    GREETING = "greeting"
+    FAREWELL = "farewell"
+    THANKS = "thanks"
+    AGREEMENT = "agreement"
+    REFUSAL = "refusal"
+    APOLOGY = "apology"
+    STATEMENT = "statement"
+
+    __hash__ = str.__hash__  # that of an enumeration is Python code
+
+
+_OPENINGS = (
+    (
+        SentenceForm.THANKS,
+        (
+            r"(?:(?:ok|okay|great|perfect|awesome|cool|alright|all right|no|yes)[,.! ]+)?(?:many )?"
+            r"(?:thanks|thank you|thx|ty\b|cheers|much appreciated|i appreciate)"
+        ),
+    ),
+    (
+        SentenceForm.FAREWELL,
+        (
+            r"(?:good ?bye|bye|see (?:you|ya)|farewell|take care|good night|later\b"
+            r"|(?:you )?(?:have|enjoy) (?:an?|your|the) (?:\w+ ){0,2}?(?:day|night|evening|weekend|time|trip|one|stay)"
+            r"|have fun)"
+            r"|(?:you'?re|you are) (?:very |most |quite )?welcome|my pleasure|(?:i'm )?glad (?:i could|to) help"
+        ),
+    ),
+    (SentenceForm.GREETING, r"(?:hello|hi|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|welcome)\b"),
+    (
+        SentenceForm.APOLOGY,
+        (
+            r"(?:(?:i'?m|i am|we'?re|we are|my|so|very)? ?(?:sorry|apologies|apologize|unfortunately|regrettably)"
+            r"|i apologi[sz]e|excuse me|my bad)"
+        ),
+    ),
+    (
+        SentenceForm.REFUSAL,
+        (
+            r"(?:no|nope|nah|not really|never ?mind|i don'?t think so|i'?d rather not|that'?s wrong"
+            r"|nothing (?:else|more)|i'?m (?:all )?(?:good|set|done)"
+            r"|(?:that'?s|that is|that will be|that would be|that'll be) (?:all|it|everything|enough)"
+            r"|not (?:now|yet|today|right now))\b(?! (?:problem|worries|idea|doubt))"
+        ),
+    ),
+    (
+        SentenceForm.AGREEMENT,
+        (
+            r"(?:yes|yeah|yep|yup|yea|sure|ok|okay|okey|alright|all right|right|correct|exactly|absolutely|definitely"
+            r"|certainly|of course|agreed|fine|perfect|great|awesome|cool|no problem|no worries|indeed"
+            r"|sounds? (?:good|great|fine|perfect|like)|that (?:sounds|works|would be|will (?:do|work)|is (?:fine|right"
+            r"|correct|great))|that's (?:right|correct|fine|great|good|perfect)|got it|i see|works for me"
+            r"|makes sense)\b"
+        ),
+    ),
+)
+_OPENING = re.compile("|".join(f"(?P<{form.name}>{pattern})" for form, pattern in _OPENINGS), re.IGNORECASE)
+_QUESTION_WORDS = (
+    r"(?:what|which|who|whom|whose|where|when|why|how)\b|(?:what|who|where|when|how)'s\b"
+    r"|(?:do|does|did|is|are|am|was|were|will|would|can|could|should|shall|may|might|have|has|had|isn't|aren't|don't"
+    r"|doesn't|didn't|won't|can't|couldn't|wouldn't|any(?:one|body)) (?:you|i|we|they|he|she|it|there|that|this|the|any"
+    r"|some|my|your|our|else|here|know|knows|got|have)\b"
+)
+_LEADS = "and|so|but|well|ok|okay|also|then|now|hi|hey|hello|btw"
+_QUESTION = re.compile(rf"(?:(?:{_LEADS}|[\w'-]+ ?[:,]) ?)*(?:{_QUESTION_WORDS})", re.IGNORECASE)
+_REQUEST = re.compile(
+    rf"(?:(?:{_LEADS}|yes|yeah|sure|great|first|next|actually|alright)[,.!]* )*"
+    r"(?:please\b|let'?s\b|let us\b|(?:can|could|would|will|can't) (?:you|we) (?:please |also |maybe )?"
+    r"(?!(?:do you|tell you|like|want|prefer|be)\b)[a-z]+"
+    r"|i(?:'d| would| really| also| just)* (?:like|love|want|need|wish|prefer)\b"
+    r"|(?:i'm|i am) (?:looking|trying|hoping|planning|going|thinking|interested|searching)"
+    r"|we (?:need|want|should)\b|we'(?:d|re) (?:like|looking|going)|(?P<verb>[a-z]+)\b)",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4_096)
+def sentence_form(sentence: str) -> SentenceForm:
+    """What kind of move a sentence is.
+
+    A sentence with a question mark is a question unless it asks somebody to do something; after an opening such as
+    "Yes," the opening decides.
+    """
+    sentence = sentence.strip().replace("’", "'")
+    ends_asking = sentence.rstrip("\"')”’ ").endswith("?")
+    opening = _OPENING.match(sentence)
+    if opening and not (ends_asking and opening.end() < len(sentence) * 0.8):
+        return SentenceForm[opening.lastgroup or "STATEMENT"]
+    request = _REQUEST.match(sentence)
+    verb = request["verb"].lower() if request and request["verb"] else None
+    if verb and (verb in FUNCTION_WORDS or not is_verb(verb, base=True)):
+        request = None
+    if request and not (ends_asking and verb):
+        return SentenceForm.REQUEST
+    if ends_asking or _QUESTION.match(sentence):
+        return SentenceForm.QUESTION
+    return SentenceForm.STATEMENT

@@ -1,0 +1,53 @@
+"""Numbers that are written as words: "three", "second", "2nd"."""
+
+from __future__ import annotations
+
+import re
+
+NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+ORDINAL = rf"{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th)|last|latest|most recent|latter|former"
+"""A pattern of the words that say which of several is meant."""
+_ORDINAL_NUMBERS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
+_ORDINAL_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
+_FOLDED_WORD = re.compile(r"[a-z\d]+")
+
+
+def number(said: str) -> int | None:
+    """The number of "three", "3" or "a"; of "a couple" 2, of "a few" 3, of "several" 5. None if it says none."""
+    said = said.lower()
+    if said in NUMBER_WORDS:
+        return NUMBER_WORDS.index(said) + 1
+    return _VAGUE_NUMBERS.get(said) or (int(said) if said.isdecimal() else None)
+
+
+_VAGUE_NUMBERS = {"a": 1, "an": 1, "couple of": 2, "few": 3, "several": 5}
+
+
+def ordinal(word: str) -> int | None:
+    """The number of "second", "2nd", "2th"; -1 for "last"; None if it is no ordinal."""
+    word = word.lower()
+    if word in ("last", "latest", "most recent", "most recently"):
+        return -1
+    digits = _ORDINAL_DIGITS.fullmatch(word)
+    return int(digits.group(1)) if digits else _ORDINAL_NUMBERS.get(word)
+
+
+def in_digits(number: int) -> str:
+    """The ordinal of a number: "1st", "12th"."""
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def fold_words(text: str) -> list[str]:
+    """The words in lower case, ordinals as numbers ("1st", "first" and "1th" are one word), plural s dropped."""
+    folded = []
+    for word in _FOLDED_WORD.findall(text.lower()):
+        number = _ORDINAL_NUMBERS.get(word)
+        if number is None and word[0].isdigit() and not word.isdigit():
+            number = ordinal(word)
+        if number is not None:
+            folded.append(f"{number}.")
+        elif len(word) > 1 or word.isdigit():
+            folded.append(word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word)
+    return folded

@@ -1,0 +1,70 @@
+"""Noun phrases: the runs of words of a text that name something."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, word_set
+
+_ADJECTIVES = word_set(
+    """able available bad best better big cheap cheaper cheapest clear close correct current different difficult early
+    easy enough entire expensive extra fast favorite few final free full further glad good great happy hard high
+    important interested interesting large late later latest little long low main major moderate new nice old open
+    particular perfect pleasant possible present previous ready recent second separate short similar simple small
+    special specific strong sure third total true upcoming useful various warm weak whole wonderful wrong young"""
+)
+_DETERMINERS = word_set(
+    """a an the my your our their his her its this that these those some any each every another no which what whose"""
+)
+_TOKEN = re.compile(r"[^\W_]+(?:[-.'’][^\W_]+)*|[^\w\s]")
+
+
+class NounPhrase(NamedTuple):
+    """A run of words that names something: "check-in date" with the head "date"."""
+
+    text: str
+    """Lower case, without determiners."""
+    head: str
+    start: int
+    """Index of the first character in the text that was read."""
+
+
+def noun_phrases(text: str) -> list[NounPhrase]:
+    """Runs of words that name things, in order.
+
+    A run ends at punctuation, function words and verbs (a verb after a determiner counts as a noun: "the search"). The
+    head is the last word. Runs of adjectives or numbers alone are left out.
+    """
+    phrases: list[NounPhrase] = []
+    run: list[str] = []
+    start = 0
+    after_determiner = determined = False
+    for token in _TOKEN.finditer(text[:MAX_READ_CHARS]):
+        word = token.group().lower().replace("’", "'")
+        named = word[0].isalnum() and word not in FUNCTION_WORDS
+        if named and is_verb(word):
+            named = after_determiner or (
+                bool(run) and (word.endswith(("ing", "er", "ion")) or (determined and is_verb(word, base=True)))
+            )
+        if named and word.endswith("ly") and not run:
+            named = False
+        if not named:
+            _close(phrases, run, start)
+            run = []
+            after_determiner = word in _DETERMINERS or (after_determiner and word in _ADJECTIVES)
+            continue
+        if not run:
+            start = token.start()
+            determined = after_determiner
+        run.append(word)
+        after_determiner = False
+    _close(phrases, run, start)
+    return phrases
+
+
+def _close(phrases: list[NounPhrase], run: list[str], start: int) -> None:
+    while run and (run[-1] in _ADJECTIVES or not run[-1][0].isalpha() or (run[1:] and run[-1].endswith(("ly", "ed")))):
+        run.pop()
+    if run and len(run[-1]) > 1:
+        phrases.append(NounPhrase(" ".join(run), run[-1].removesuffix("'s"), start))

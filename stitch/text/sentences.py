@@ -1,0 +1,29 @@
+"""Where the sentences of a text begin and end."""
+
+from __future__ import annotations
+
+import re
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]”’]*\s+(?=[^\s])|\n+")
+_ABBREVIATIONS = "mr|mrs|ms|dr|st|no|vs|etc|e\\.g|i\\.e|al|fig|eq|approx|dept|inc|ltd|jr|sr"
+_ABBREVIATION = re.compile(rf"(?:\b(?:{_ABBREVIATIONS})|\b[A-Z])\.$", re.IGNORECASE)
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text stand, in characters; line breaks end sentences, abbreviations do not."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        if "\n" not in end.group() and _ABBREVIATION.search(text, start, end.start()):
+            continue
+        if text[start : end.start()].strip():
+            spans.append((start, end.start()))
+        start = end.end()
+    if text[start:].strip():
+        spans.append((start, len(text)))
+    return spans
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, without outer blanks."""
+    return [text[start:end].strip() for start, end in sentence_spans(text)]
