@@ -45,7 +45,8 @@ def word_set(text: str) -> frozenset[str]:
 
 def whole_words(pattern: str) -> re.Pattern[str]:
     """A pattern of whole words, for texts that `fold_case` made; line breaks and indentation in it do not count."""
-    return re.compile(r"(?<!\w)(?:" + _LINE_BREAK.sub("", pattern) + r")(?!\w)")
+    joined = "".join(line.strip() for line in pattern.split("\n"))
+    return re.compile(rf"(?<!\w)(?:{joined})(?!\w)")
 
 
 def fold_case(text: str) -> str:
@@ -55,8 +56,6 @@ def fold_case(text: str) -> str:
         lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
     return lowered.replace("’", "'")
 
-
-_LINE_BREAK = re.compile(r"\s*\n\s*")
 
 FUNCTION_WORDS = word_set(
     """a about above across actually after again against ago ah all almost along alright already also although always
