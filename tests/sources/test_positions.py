@@ -117,7 +117,7 @@ def line(number):
 
 def contents(folder):
     with open_memory(folder) as memory:
-        assert memory.verify().disagreements == ()
+        assert memory.lifecycle.verify().disagreements == ()
         return [(name, entry.id, entry.step.content) for name in memory.trajectories() for entry in memory.steps(name)]
 
 
