@@ -1,16 +1,31 @@
-"""Steps of sources as a memory takes them in: committed when they are accepted, and for as long as they come."""
+"""The steps of files, folders and streams as a memory takes them in: committed when they are accepted."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from stitch.core import Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
-from stitch.sources import FileNames, FolderSource, FollowedFile, Positions
+from stitch.ingest.streaming import batches
+from stitch.sources import (
+    FILES_FILE,
+    FOLLOWED_FILE,
+    UNFINISHED_FILE,
+    FileNames,
+    FileSource,
+    FolderSource,
+    FollowedFile,
+    Positions,
+    StandardInput,
+)
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
 
 POLL_S = 0.2
 """How often sources are looked at."""
@@ -36,7 +51,7 @@ def drain(source: StepSource) -> Iterator[SourcedStep | Rejection | None]:
         source.commit(source.snapshot())
 
 
-def follow(
+def follow_sources(
     sources: Sequence[StepSource], *, wait: Callable[[float], None] = time.sleep
 ) -> Iterator[SourcedStep | Rejection | None]:
     """Yield what comes from sources, as `drain` does, again and again; never ends by itself.
@@ -86,3 +101,50 @@ def followed_sources(
             click.echo(f"stitch: waiting for {path}", err=True)
         sources.append(open_file(path))
     return sources
+
+
+def read_input(
+    paths: Sequence[str], *, follow: bool, memory: Memory, trajectory: str | None
+) -> Iterator[SourcedStep | Rejection | None]:
+    """Yield the steps of files, folders and standard input, as `drain` does.
+
+    Args:
+        paths: Files, folders, and `-`.
+        follow: Go on with what is appended to them; never ends by itself.
+        memory: Knows how far they were read, and the trajectories of files.
+        trajectory: The trajectory of steps that name none; that of the file by default.
+
+    Raises:
+        InputError: One of them cannot be read, and it is the only one; or it cannot be followed.
+    """
+    names = FileNames(memory.folder / FILES_FILE, tenant=memory.tenant)
+    if follow:
+        positions = Positions(memory.folder / FOLLOWED_FILE, tenant=memory.tenant)
+        yield from follow_sources(followed_sources(paths, positions=positions, names=names, trajectory=trajectory))
+        return
+    positions = Positions(memory.folder / UNFINISHED_FILE, tenant=memory.tenant)
+
+    def open_file(path: str) -> FileSource:
+        return FileSource(path, trajectory=trajectory or names.of(path), positions=positions)
+
+    for path in paths:
+        if path == "-":
+            # It may be a stream that goes on for hours: no step of it waits for the next.
+            for batch in batches(StandardInput(trajectory=trajectory)):
+                yield from batch
+                yield None
+        elif Path(path).is_dir():
+            yield from drain(FolderSource(path, open_file=open_file, positions=positions))
+        else:
+            yield from _drained(open_file(path), alone=len(paths) == 1)
+    positions.forget()  # nothing is unfinished
+
+
+def _drained(source: StepSource, *, alone: bool) -> Iterator[SourcedStep | Rejection | None]:
+    """What a file holds; of several files, one that breaks off is rejected, and the others are read."""
+    try:
+        yield from drain(source)
+    except InputError as error:
+        if alone:
+            raise
+        yield Rejection(source=source.name, line=0, reason=error.message)

@@ -13,27 +13,14 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 import orjson
 from pydantic import BaseModel
-from stitch.pipelines.follow import drain, followed_sources
-from stitch.pipelines.follow import follow as follow_sources
+from stitch.pipelines.follow import read_input
 
 from stitch.console.ending import Terminated
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory, print_json
-from stitch.core import Receipt, Rejection, SourcedStep, Step, StepSource, StepState
+from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError, StepRejectedError
 from stitch.ingest.secrets import redact_text
-from stitch.ingest.streaming import batches
-from stitch.sources import (
-    FILES_FILE,
-    FOLLOWED_FILE,
-    UNFINISHED_FILE,
-    FileNames,
-    FileSource,
-    FolderSource,
-    Positions,
-    StandardInput,
-    expand_paths,
-    left_out,
-)
+from stitch.sources import FileSource, StandardInput, expand_paths, left_out
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -133,7 +120,7 @@ def command(
             try:
                 report = ingest(
                     memory,
-                    _read(files, follow=follow, memory=memory, trajectory=trajectory),
+                    read_input(files, follow=follow, memory=memory, trajectory=trajectory),
                     on_rejection=reject,
                     on_progress=advance,
                     workers=memory.workers,
@@ -177,43 +164,6 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
     if report.rejected:
         click.echo(f"stitch: {report.rejected} rejected, see {rejects_path}", err=True)
-
-
-def _read(
-    paths: Sequence[str], *, follow: bool, memory: Memory, trajectory: str | None
-) -> Iterator[SourcedStep | Rejection | None]:
-    """The steps of files, folders and standard input, and None where what came is to be stored."""
-    names = FileNames(memory.folder / FILES_FILE, tenant=memory.tenant)
-    if follow:
-        positions = Positions(memory.folder / FOLLOWED_FILE, tenant=memory.tenant)
-        yield from follow_sources(followed_sources(paths, positions=positions, names=names, trajectory=trajectory))
-        return
-    positions = Positions(memory.folder / UNFINISHED_FILE, tenant=memory.tenant)
-
-    def open_file(path: str) -> FileSource:
-        return FileSource(path, trajectory=trajectory or names.of(path), positions=positions)
-
-    for path in paths:
-        if path == "-":
-            # It may be a stream that goes on for hours: no step of it waits for the next.
-            for batch in batches(StandardInput(trajectory=trajectory)):
-                yield from batch
-                yield None
-        elif Path(path).is_dir():
-            yield from drain(FolderSource(path, open_file=open_file, positions=positions))
-        else:
-            yield from _drained(open_file(path), alone=len(paths) == 1)
-    positions.forget()  # nothing is unfinished
-
-
-def _drained(source: StepSource, *, alone: bool) -> Iterator[SourcedStep | Rejection | None]:
-    """What a file holds; of several files, one that breaks off is rejected, and the others are read."""
-    try:
-        yield from drain(source)
-    except InputError as error:
-        if alone:
-            raise
-        yield Rejection(source=source.name, line=0, reason=error.message)
 
 
 def ingest(

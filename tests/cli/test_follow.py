@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from stitch.pipelines.follow import follow, followed_sources
+from stitch.pipelines.follow import follow_sources, followed_sources
 from stitch.pipelines.ingest import ingest
 
 from stitch import open_memory
@@ -37,7 +37,7 @@ def run(memory, paths, doings=()):
             raise Enough from None
 
     with pytest.raises(Enough):
-        ingest(memory, follow(sources_of(memory.folder, paths), wait=wait), on_rejection=rejected.append)
+        ingest(memory, follow_sources(sources_of(memory.folder, paths), wait=wait), on_rejection=rejected.append)
     return rejected
 
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_followed_is_said(tmp_path):
     (tmp_path / "file").write_text(line(0))
     positions = Positions(tmp_path / "none" / "positions")
     with pytest.raises(InputError, match="cannot write"):
-        list(follow([FollowedFile(tmp_path / "file", positions=positions)]))
+        list(follow_sources([FollowedFile(tmp_path / "file", positions=positions)]))
     with pytest.raises(InputError, match="cannot write"):
         FileNames(tmp_path / "none" / "files", tenant="a").of(str(tmp_path / "file"))
 

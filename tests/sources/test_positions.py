@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stitch.pipelines.follow import drain, follow
+from stitch.pipelines.follow import drain, follow_sources
 from stitch.pipelines.ingest import ingest
 
 from stitch import open_memory
@@ -203,7 +203,7 @@ def test_a_broker_is_followed_as_files_are(tmp_path):
     with open_memory(tmp_path / "m") as memory:
         for number in (2, 3):
             with pytest.raises(Enough):
-                ingest(memory, follow([TopicSource(topic)], wait=enough), on_rejection=lambda each: None)
+                ingest(memory, follow_sources([TopicSource(topic)], wait=enough), on_rejection=lambda each: None)
             assert topic.committed["memory"]["offset"] == number
             topic.messages.append(line(number))
     assert [step for _, step, _ in contents(tmp_path / "m")] == ["0", "1", "2"]
