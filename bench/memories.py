@@ -217,7 +217,7 @@ def opener(
     def open_in(folder: Path) -> Memory:
         from stitch.embed import LexicalEncoder, StaticEmbedder
         from stitch.ingest import Ingestor
-        from stitch.journal import Journal
+        from stitch.journal import SqliteJournal
         from stitch.lm import Ledger
         from stitch.memory import Memory, MemoryParts, SearchDefaults
         from stitch.observe import Observers
@@ -226,7 +226,7 @@ def opener(
 
         embedder, lexical = StaticEmbedder(), LexicalEncoder()
         store = EdgeStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
-        journal = Journal(folder / "journal.sqlite")
+        journal = SqliteJournal(folder / "journal.sqlite")
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical)
         resources = ExitStack()
         resources.callback(ingestor.close)

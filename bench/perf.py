@@ -230,7 +230,7 @@ def _measure_floors(memory: str, steps: int, seed: int) -> dict[str, float]:
 
 def _measure_erasing(memory: str, steps: int, seed: int) -> dict[str, float]:
     from stitch.assemble import open_memory
-    from stitch.lifecycle.forget import Selector
+    from stitch.lifecycle.selection import Selector
 
     batches = -(-steps // TRAJECTORY_STEPS)
     oldest = max(1, min(ERASED_STEPS // TRAJECTORY_STEPS, batches - 1))

@@ -175,10 +175,10 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
 
 def _journal_steps_per_s(memory: str, steps: list[Step]) -> float:
     """The durable part of accepting alone: batches written to a journal of their own on the same disk."""
-    from stitch.journal import Journal
+    from stitch.journal import SqliteJournal
 
     path = Path(f"{memory}.journal")
-    journal = Journal(path)
+    journal = SqliteJournal(path)
     began = time.perf_counter()
     for start in range(0, len(steps), ACCEPTED_BATCH):
         batch = steps[start : start + ACCEPTED_BATCH]

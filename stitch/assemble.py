@@ -75,7 +75,8 @@ def _open(
     """The parts of a memory, ready; `only` is the tenant to which it is confined."""
     from stitch.embed import LexicalEncoder
     from stitch.ingest import Ingestor
-    from stitch.journal import Journal
+    from stitch.journal import SqliteJournal
+    from stitch.lifecycle.erase import finish_purge
     from stitch.lifecycle.folder import (
         JOURNAL_FILE,
         LEDGER_FILE,
@@ -88,7 +89,6 @@ def _open(
         made_folder,
         owner_note,
     )
-    from stitch.lifecycle.forget import finish_purge
     from stitch.lifecycle.repair import finish_move
     from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts
     from stitch.lm import Ledger
@@ -122,7 +122,9 @@ def _open(
             resources.callback(owner.release)
         remove_drafts(folder)
         finish_rewriting(folder)
-        journal = Journal(folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
+        journal = SqliteJournal(
+            folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars
+        )
         resources.callback(journal.close)
         check_whole(location, folder, collection=settings.collection, journal=journal, store=store)
         if hasattr(embedder, "close"):  # one that is served elsewhere keeps connections

@@ -71,7 +71,7 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
         StoreLockedError: Another process has it open.
     """
     from stitch.ingest import Ingestor
-    from stitch.journal import Journal
+    from stitch.journal import SqliteJournal
     from stitch.label.local import LocalLabeler
     from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place, remove_unknown
     from stitch.store.owner import Ownership
@@ -87,7 +87,9 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
             stack.callback(owner.release)
             made = next_folder(folder, embedder_name=embedder.name)
             stack.callback(claim_next(folder).release)
-        journal = Journal(folder / JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars)
+        journal = SqliteJournal(
+            folder / JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars
+        )
         stack.callback(journal.close)
         store = parts.store_for(loaded, location, folder=made, embedder=embedder)
         stack.callback(store.close)
@@ -160,8 +162,7 @@ def export_memory(
     Raises:
         InputError: There is no memory, nothing of a tenant that is named, or no such trajectory.
     """
-    from stitch.journal import Journal
-    from stitch.lifecycle.backup import copy_running
+    from stitch.journal.sqlite import SqliteJournal, copy_running
     from stitch.lifecycle.transfer import export_lines
 
     loaded, location, folder = _found(memory, config, {**settings, "tenant": tenant})
@@ -170,7 +171,7 @@ def export_memory(
         if isinstance(journal, Path):
             copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stitch-"))) / JOURNAL_FILE
             copy_running(journal, to=copy)
-            journal = Journal(copy)
+            journal = SqliteJournal(copy)
             stack.callback(journal.close)
         if tenant is not None and not journal.trajectories(tenant):
             raise _nothing_of(tenant)
@@ -247,7 +248,7 @@ def _found(
 @contextmanager
 def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journal | Path]:
     """The journal of a memory, opened if nobody has it; else its file, to be copied."""
-    from stitch.journal import Journal
+    from stitch.journal import SqliteJournal
     from stitch.lifecycle.repair import finish_move
     from stitch.store.owner import Ownership
 
@@ -265,7 +266,7 @@ def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journ
                 ) from error
             found = folder / JOURNAL_FILE
         else:
-            found = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
+            found = SqliteJournal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
             stack.callback(found.close)
         yield found
 
@@ -279,7 +280,7 @@ def _holder(note: Path) -> int | None:
 
 def _compare(settings: Settings, location: str, folder: Path) -> Restored:
     from stitch.ingest import Ingestor
-    from stitch.journal import Journal
+    from stitch.journal import SqliteJournal
     from stitch.label.local import LocalLabeler
     from stitch.lifecycle.repair import verify
 
@@ -287,7 +288,7 @@ def _compare(settings: Settings, location: str, folder: Path) -> Restored:
         embedder = parts.embedder_for(settings)
         store = parts.store_for(settings, location, folder=folder, embedder=embedder)
         stack.callback(store.close)
-        journal = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
+        journal = SqliteJournal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
         stack.callback(journal.close)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         tenants = journal.tenants()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core import IntentFilter, Origin, Ranking, RetrievalResult, SearchRequest, StepState, Trust
 from stitch.errors import InputError
-from stitch.lifecycle.retirement import retired_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,10 +93,8 @@ def _of_place(place: WhyNot) -> Iterator[str]:
 def _of_absence(entry: Entry, request: SearchRequest) -> Iterator[str]:
     """Why a step was not ranked; nothing if it was."""
     snippet = entry.snippet()
-    if entry.state is StepState.RETIRED and (
-        request.as_of is None or retired_at(entry.reason) <= request.as_of.recorded
-    ):
-        yield f"Step {entry.id} is out of retrieval: {entry.reason}."
+    if entry.was_retired(math.inf if request.as_of is None else request.as_of.recorded):
+        yield f"Step {entry.id} is out of retrieval: {entry.receipt().reason}."
     if request.trajectory not in (None, entry.trajectory):
         yield f"Step {entry.id} is in trajectory {entry.trajectory!r}, and {request.trajectory!r} was searched."
     if request.min_trust is not None and snippet.trust < request.min_trust:

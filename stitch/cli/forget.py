@@ -14,7 +14,7 @@ from stitch.console.options import json_option, known_trajectory, memory_options
 from stitch.errors import InputError, StoreError
 
 if TYPE_CHECKING:
-    from stitch.lifecycle.forget import Selector
+    from stitch.lifecycle.selection import Selector
     from stitch.lifecycle.traces import Proof
     from stitch.memory import Memory
 
@@ -171,7 +171,7 @@ def _print_proof(proof: Proof) -> None:
 
 def _selector(arguments: dict[str, Any]) -> tuple[Selector, dict[str, Any]]:
     """The selector that the options describe, and the options that are left."""
-    from stitch.lifecycle.forget import Selector
+    from stitch.lifecycle.selection import Selector
 
     age = arguments.pop("older_than")
     names = ("trajectory", "step", "scope", "event_type", "everything")

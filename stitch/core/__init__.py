@@ -3,6 +3,7 @@
 Knows pydantic and nothing else.
 """
 
+from stitch.core.changes import Change, ChangeKind, Projection
 from stitch.core.intent import (
     ContextualIntent,
     IntentFilter,
@@ -21,7 +22,6 @@ from stitch.core.protocols import (
     LabelSession,
     Observer,
     PatientLabeler,
-    Position,
     Retriever,
     SnippetRecord,
     SnippetStore,
@@ -74,14 +74,14 @@ from stitch.core.steps import Step, ToolCall, Trajectory, clean_name, clean_text
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
-    "ContextualIntent", "DENSITY", "DecidedBy", "DensityCount", "DensityQuery", "Embedder", "EntityMention",
-    "EntityTypeSummary", "FilterMaker", "FilterSelector", "InputRejected", "IntentFilter", "LABELS", "LABEL_DENSITY",
-    "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged",
-    "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler", "Position", "Ranking",
-    "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult", "Retriever",
-    "SCHEMA_VERSION", "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched", "Selection",
-    "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels", "StepSource",
-    "StepState", "StepsAccepted", "StepsFailed", "StepsStored", "StoreHit", "ToolCall", "Trajectory", "Trust",
-    "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match", "matched_by_kind", "origin_of",
-    "rank_by_label_density", "snippet_id",
+    "Change", "ChangeKind", "ContextualIntent", "DENSITY", "DecidedBy", "DensityCount", "DensityQuery", "Embedder",
+    "EntityMention", "EntityTypeSummary", "FilterMaker", "FilterSelector", "InputRejected", "IntentFilter", "LABELS",
+    "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary",
+    "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler",
+    "Projection", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult",
+    "Retriever", "SCHEMA_VERSION", "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched",
+    "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels",
+    "StepSource", "StepState", "StepsAccepted", "StepsFailed", "StepsStored", "StoreHit", "ToolCall", "Trajectory",
+    "Trust", "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match", "matched_by_kind",
+    "origin_of", "rank_by_label_density", "snippet_id",
 ]  # fmt: skip

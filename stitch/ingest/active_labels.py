@@ -7,19 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 
 from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, ScopeSummary, StepState
-from stitch.journal.entries import Entry
-from stitch.journal.sqlite import Journal
+from stitch.journal import Entry, Journal
 from stitch.text.words import stems
 
 
 def without_retired(inventory: LabelInventory, journal: Journal, *, tenant: str, trajectory: str) -> LabelInventory:
     """An inventory of a trajectory without what only its retired steps say; itself if none is retired."""
-    # The first condition lets SQLite use the index of `states`, which leaves out what is stored.
-    query = (
-        "SELECT 1 FROM states JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
-        " WHERE states.state <> 'stored' AND states.state = 'retired' AND t.tenant = ? AND t.name = ? LIMIT 1"
-    )
-    if not journal.rows(query, tenant, trajectory):
+    if not journal.has_any(StepState.RETIRED, tenant=tenant, trajectory=trajectory):
         return inventory
     states = [state for state in StepState if state is not StepState.RETIRED]
     return of_these(inventory, journal.entries(tenant, trajectory, states=states))

@@ -48,8 +48,8 @@ from stitch.ingest.priorities import InTurns, RightOfWay
 from stitch.ingest.records import make_records
 from stitch.ingest.secrets import redact_steps, redact_text
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
-from stitch.journal.entries import Entry, IngestCounts, differences, encode_labels
-from stitch.journal.sqlite import Journal
+from stitch.journal import Entry, IngestCounts, Journal
+from stitch.journal.entries import differences, encode_labels
 from stitch.lm import charged_to
 
 _PUT_STEPS = 16

@@ -15,8 +15,7 @@ from stitch.core import Labeler, LabelInventory, LabelSession, LabelsMerged, Mem
 from stitch.ingest.active_labels import without_retired
 from stitch.ingest.inventories import TenantInventories
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
-from stitch.journal.entries import Checkpoint
-from stitch.journal.sqlite import Journal
+from stitch.journal import Checkpoint, Journal
 
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""

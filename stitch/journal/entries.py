@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from typing import NamedTuple
 
 import orjson
@@ -43,18 +44,24 @@ class Entry(NamedTuple):
     """When it was accepted, in Unix seconds."""
     state: StepState = StepState.ACCEPTED
     reason: str = ""
-    """Why it failed."""
+    """Why it failed, or was retired."""
     labels: StepLabels | None = None
     repeated: bool = False
     """It had been accepted before it was given this time."""
     redacted: tuple[Redaction, ...] = ()
     """The secrets that were taken out; known only while it is accepted, later the journal is asked."""
+    retired_at: float | None = None
+    """When it was retired, in Unix seconds; None if it is not, or nobody wrote down when."""
 
     @property
     def id(self) -> str:
         """The id of the step."""
         assert self.step.id is not None
         return self.step.id
+
+    def was_retired(self, at: float) -> bool:
+        """Whether it was out of retrieval at a moment, in Unix seconds."""
+        return self.state is StepState.RETIRED and (self.retired_at is None or self.retired_at <= at)
 
     def receipt(self) -> Receipt:
         """What the memory promises about the step."""
@@ -64,7 +71,7 @@ class Entry(NamedTuple):
             step=self.id,
             position=self.position,
             state=self.state,
-            reason=self.reason,
+            reason=self.reason if self.retired_at is None else retirement(self.retired_at, self.reason),
             repeated=self.repeated,
             redacted=self.redacted,
         )
@@ -106,6 +113,73 @@ def borrowed_trust(labels: StepLabels, *, rewritten: bool) -> Trust:
     if labels.trust is not None:
         return labels.trust
     return Trust.LOW if rewritten or labels.context else Trust.HIGH  # nobody wrote down whose words these are
+
+
+class Selected(NamedTuple):
+    """A step that is meant."""
+
+    seq: int
+    trajectory: str
+    step: str
+    labeled: bool
+
+
+class Revision(NamedTuple):
+    """What a step was before it was corrected."""
+
+    replaced: float
+    """Until when, in Unix seconds."""
+    by: str
+    step: Step
+    labels: StepLabels | None
+
+
+class Encoded(NamedTuple):
+    """A step, or what it was before a correction, as JSON: for whoever reads many and decodes few."""
+
+    number: int
+    """Of the step (`Entry.seq`), or of the revision."""
+    step: bytes
+    labels: bytes | None
+
+
+class KeptStep(NamedTuple):
+    """All that a journal has of a step, as JSON where it is JSON: what an export holds."""
+
+    seq: int
+    trajectory: str
+    position: int
+    recorded: float
+    digest: bytes
+    """Of the step as its source gave it, which is not as it is now if it was corrected."""
+    step: bytes
+    labels: bytes | None
+    state: StepState
+    reason: str
+    retired_at: float | None
+    revisions: tuple[tuple[float, str, bytes, bytes | None], ...]
+    """Until when, by whom, step and labels; oldest first."""
+    redactions: tuple[Redaction, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of the step."""
+        return str(orjson.loads(self.step)["id"])
+
+
+def retirement(at: float, reason: str) -> str:
+    """What a receipt says of a retired step."""
+    moment = datetime.fromtimestamp(at, timezone.utc).isoformat()
+    return f"retired {moment}" + (f": {reason}" if reason else "")
+
+
+def read_retirement(note: str) -> tuple[float | None, str]:
+    """When a step was retired and why, by a note of version 1, which had no field for it; None if it does not say."""
+    written, _, reason = note.removeprefix("retired ").partition(": ")
+    try:
+        return datetime.fromisoformat(written).timestamp(), reason
+    except ValueError:
+        return None, note
 
 
 class Checkpoint(NamedTuple):

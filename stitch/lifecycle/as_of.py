@@ -17,8 +17,6 @@ from stitch.core import (
     Retriever,
     SnippetRecord,
     SnippetStore,
-    Step,
-    StepLabels,
     StepState,
     StoreHit,
 )
@@ -28,22 +26,10 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.inventories import unite
 from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
-from stitch.journal.entries import Entry
-from stitch.journal.sqlite import Journal
+from stitch.journal import Entry, Journal
 from stitch.lifecycle.overlay import in_order, rank_beside
-from stitch.lifecycle.retirement import retired_at
 from stitch.text.dates import read_timestamp
 
-_BEFORE = """
-SELECT h.seq, h.payload, h.labels, min(h.number) FROM history h
-JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND h.at > ? GROUP BY h.seq
-"""
-_RETIRED = """
-SELECT states.seq, states.reason, t.name FROM states
-JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory
-WHERE states.state <> 'stored' AND states.state = 'retired' AND t.tenant = ?
-"""
-"""The first condition lets SQLite use the index of `states`, which leaves out what is stored."""
 _UNIX_SECONDS = re.compile(r"\d{9,11}(?:\.\d{1,9})?")
 
 
@@ -62,12 +48,9 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
     if not isinstance(as_of, str):
         return Moment(float(as_of))
     if trajectory is not None:
-        query = (
-            "SELECT s.recorded, s.position FROM steps s JOIN trajectories t ON t.number = s.trajectory"
-            " WHERE t.tenant = ? AND t.name = ? AND s.step = ?"
-        )
-        for recorded, position in journal.rows(query, tenant, trajectory, as_of):
-            return Moment(recorded, trajectory, position)
+        entry = journal.entry(tenant, trajectory, as_of)
+        if entry is not None:
+            return Moment(entry.recorded, trajectory, entry.position)
     if _UNIX_SECONDS.fullmatch(as_of.strip()):
         return Moment(float(as_of))
     time = read_timestamp(as_of)
@@ -92,19 +75,17 @@ class Then(NamedTuple):
 
 def then(journal: Journal, moment: Moment, *, tenant: str) -> Then:
     """What of a tenant has been corrected or retired since a moment."""
-    before = {seq: (payload, labels) for seq, payload, labels, _ in journal.rows(_BEFORE, tenant, moment.recorded)}
-    retired = {seq: (retired_at(reason), name) for seq, reason, name in journal.rows(_RETIRED, tenant)}
-    gone = {seq: name for seq, (at, name) in retired.items() if at <= moment.recorded}
+    before = journal.as_they_were(tenant, at=moment.recorded)
+    retired = {entry.seq: entry for entry in journal.every_entry(tenant, state=StepState.RETIRED)}
+    gone = {seq: entry.trajectory for seq, entry in retired.items() if entry.was_retired(moment.recorded)}
     changed: dict[int, Entry] = {}
     for entry in journal.entries_of(sorted((before.keys() | retired.keys()) - gone.keys())):
         if not _was_there(entry, moment):
             continue
         if entry.seq in retired:
-            entry = entry._replace(state=StepState.STORED, reason="")
+            entry = entry._replace(state=StepState.STORED, reason="", retired_at=None)
         if entry.seq in before:
-            payload, labels = before[entry.seq]
-            made = None if labels is None else StepLabels.model_validate_json(labels)
-            entry = entry._replace(step=Step.model_validate_json(payload), labels=made)
+            entry = entry._replace(step=before[entry.seq].step, labels=before[entry.seq].labels)
         changed[entry.seq] = entry
     return Then(changed, gone, frozenset(before.keys() & changed.keys()))
 
@@ -115,16 +96,12 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
     A trajectory that has gone on since, or of which steps were corrected since, is read again from the journal up to
     the moment.
     """
-    query = (
-        "SELECT t.name, count(*), sum(s.recorded <= ? AND NOT (t.name IS ? AND s.position > ?)) FROM trajectories t"
-        " JOIN steps s ON s.trajectory = t.number WHERE t.tenant = ? AND (? IS NULL OR t.name = ?) GROUP BY t.number"
-    )
-    given = (moment.recorded, moment.trajectory, moment.position, tenant, trajectory, trajectory)
     was = then(ingestor.journal, moment, tenant=tenant)
     corrected = {was.changed[seq].trajectory for seq in was.corrected}
     retired = {entry.trajectory for entry in was.changed.values()}
     parts = []
-    for name, steps, known in ingestor.journal.rows(query, *given):
+    lengths = ingestor.journal.lengths_at(moment, tenant=tenant, trajectory=trajectory)
+    for name, (steps, known) in lengths.items():
         if known == steps and name not in retired:
             parts.append((name, ingestor.inventory(tenant, name)))
         elif known == steps and name not in corrected:

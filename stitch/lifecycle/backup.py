@@ -10,32 +10,18 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stitch.core import SCHEMA_VERSION
 from stitch.errors import InputError, JournalError, StoreMismatchError
-from stitch.journal.sqlite import Journal
+from stitch.journal import CopyableJournal, Journal
+from stitch.journal.sqlite import VERSION, copy_running
 
 MANIFEST = "manifest.json"
 JOURNAL_FILE = "journal.sqlite"
 
 _FORMAT = "stitch backup"
-_ATTEMPTS = 50
-_WAL_HEADER_BYTES = 32
-_TABLES = ("trajectories", "steps", "labels", "states", "unflushed", "checkpoints", "history", "redactions", "purges")
-_OF_NOBODY = (
-    "DELETE FROM checkpoints WHERE trajectory NOT IN (SELECT number FROM trajectories)",
-    "DELETE FROM steps WHERE trajectory NOT IN (SELECT number FROM trajectories)",
-    "DELETE FROM labels WHERE seq NOT IN (SELECT seq FROM steps)",
-    "DELETE FROM states WHERE seq NOT IN (SELECT seq FROM steps)",
-    "DELETE FROM unflushed WHERE seq NOT IN (SELECT seq FROM steps)",
-    "DELETE FROM history WHERE seq NOT IN (SELECT seq FROM steps)",
-    "DELETE FROM redactions WHERE seq NOT IN (SELECT seq FROM steps)",
-)
 
 
 class BackedUp(NamedTuple):
@@ -61,7 +47,7 @@ def back_up(
         tenant: Copy what is this tenant's and nothing else; everybody's if None.
 
     Raises:
-        InputError: There is something at `to`.
+        InputError: There is something at `to`, or the journal is none that can be copied.
         JournalError: The journal is damaged, or the backup cannot be written; nothing is left at `to`.
     """
     folder = Path(to)
@@ -71,16 +57,17 @@ def back_up(
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(parents=True)
         copy = making / JOURNAL_FILE
-        if isinstance(journal, Journal):
-            journal.copy_to(copy)
+        if isinstance(journal, Path):
+            tenants, steps = copy_running(journal, to=copy, tenant=tenant)
+        elif isinstance(journal, CopyableJournal):
+            tenants, steps = journal.copy_to(copy, tenant=tenant)
         else:
-            copy_running(journal, to=copy)
-        tenants, steps = _settle(copy, tenant=tenant)
+            raise InputError("this journal is kept in no file that could be copied", hint="export it instead")
         for lines in sorted(beside.glob("*.jsonl")):
             _copy_lines(lines, to=making / lines.name, tenant=tenant)
         files = {path.name: _described(path) for path in sorted(making.iterdir())}
         about = {
-            "format": _FORMAT, "schema_version": SCHEMA_VERSION, "made_at": at, "tenants": tenants, "steps": steps,
+            "format": _FORMAT, "schema_version": VERSION, "made_at": at, "tenants": tenants, "steps": steps,
             "files": files,
         }  # fmt: skip
         (making / MANIFEST).write_text(json.dumps(about, indent=1) + "\n")
@@ -88,9 +75,9 @@ def back_up(
             _sync(path)
         _sync(making)
         put_at(making, folder)
-    except (OSError, sqlite3.Error) as error:
+    except OSError as error:
         shutil.rmtree(making, ignore_errors=True)
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = error.strerror or str(error)
         raise JournalError(f"the backup {str(folder)!r} cannot be made: {reason.lower()}") from error
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
@@ -116,9 +103,9 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
         raise InputError(f"no backup at {str(folder)!r}", hint="`stitch backup --to FOLDER` makes one") from error
     except (ValueError, KeyError, TypeError) as error:
         raise JournalError(f"the backup {str(folder)!r} is damaged: its {MANIFEST} cannot be read") from error
-    if version > SCHEMA_VERSION:
+    if version > VERSION:
         raise StoreMismatchError(
-            f"the backup {str(folder)!r} has schema version {version}, this library reads {SCHEMA_VERSION}",
+            f"the backup {str(folder)!r} has schema version {version}, this library reads {VERSION}",
             hint="open it with the version of stitch-memory that wrote it, or a later one",
         )
     paths = []
@@ -150,61 +137,6 @@ def put_at(made: Path, folder: Path) -> None:
         folder.rmdir()
     made.rename(folder)
     _sync(folder.parent)
-
-
-def copy_running(journal: Path, *, to: Path) -> None:
-    """Copy the file of a journal that another process may be writing, with its log.
-
-    File and log are consistent at any moment, as after a kill, as long as the log is not begun anew between the copies:
-    then its header changes, and the copies are made again.
-
-    Raises:
-        JournalError: It was begun anew each time.
-        OSError: A file cannot be read or written.
-    """
-    log, copied_log = (path.with_name(f"{path.name}-wal") for path in (journal, to))
-    for _ in range(_ATTEMPTS):
-        before = _log_header(log), journal.stat().st_mtime_ns
-        shutil.copyfile(journal, to)
-        copied_log.unlink(missing_ok=True)
-        if before[0]:
-            try:
-                shutil.copyfile(log, copied_log)
-            except FileNotFoundError:  # its owner has just closed it
-                continue
-        # With the same log, what has come into the file meanwhile is in the log too.
-        if _log_header(log) == before[0] and (before[0] or journal.stat().st_mtime_ns == before[1]):
-            return
-    raise JournalError(f"journal {str(journal)!r} changes too fast to be copied", hint="try again when less is added")
-
-
-def _log_header(log: Path) -> bytes:
-    try:
-        with log.open("rb") as file:
-            return file.read(_WAL_HEADER_BYTES)
-    except FileNotFoundError:
-        return b""
-
-
-def _settle(copy: Path, *, tenant: str | None) -> tuple[int, int]:
-    """Make one sound file of a copied journal, of one tenant if it is named; return its tenants and steps."""
-    with closing(sqlite3.connect(copy, isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = DELETE").fetchall()
-        if tenant is not None:
-            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                if table not in _TABLES and not table.startswith("sqlite_"):
-                    db.execute(f'DROP TABLE "{table}"')
-            db.execute("DELETE FROM trajectories WHERE tenant <> ?", (tenant,))
-            for statement in _OF_NOBODY:
-                db.execute(statement)
-            db.execute("VACUUM")
-        if (found := db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
-            raise JournalError(
-                f"the journal is damaged and cannot be backed up: {found[0][0]}", hint="`stitch verify` says more"
-            )
-        query = "SELECT count(DISTINCT t.tenant), count(*) FROM steps s JOIN trajectories t ON t.number = s.trajectory"
-        tenants, steps = db.execute(query).fetchone()
-    return tenants, steps
 
 
 def _copy_lines(lines: Path, *, to: Path, tenant: str | None) -> None:

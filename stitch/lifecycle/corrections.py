@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stitch.core import LabelKind, StepLabels
-from stitch.journal.sqlite import Journal
+from stitch.ingest.state import BATCH_STEPS, chunks
+from stitch.journal import Journal
 
 
 class Correction(NamedTuple):
@@ -22,17 +23,13 @@ class Correction(NamedTuple):
 
 def corrections(journal: Journal, *, tenant: str) -> Iterator[Correction]:
     """Yield the steps of a tenant whose labels a person has changed, as they are now, in the order of acceptance."""
-    rows = journal.rows(
-        "SELECT t.name, s.position, labels.labels,"
-        " (SELECT history.labels FROM history WHERE history.seq = s.seq ORDER BY number LIMIT 1)"
-        " FROM steps s JOIN trajectories t ON t.number = s.trajectory JOIN labels ON labels.seq = s.seq"
-        " WHERE t.tenant = ? AND s.seq IN (SELECT seq FROM history) ORDER BY s.seq",
-        tenant,
-    )
-    for trajectory, position, now, first in rows:
-        if first is None:
-            continue
-        right, wrong = StepLabels.model_validate_json(now), StepLabels.model_validate_json(first)
-        kinds = frozenset(kind for kind in LabelKind if right.intent.of(kind) != wrong.intent.of(kind))
-        if kinds:
-            yield Correction(trajectory, position, right.made_by, kinds, right)
+    corrected = sorted({seq for seq, _ in journal.correctors(tenant)})
+    for chunk in chunks(corrected, BATCH_STEPS):
+        past = journal.revisions(chunk)
+        for entry in journal.entries_of(chunk):
+            right, wrong = entry.labels, past[entry.seq][0].labels
+            if right is None or wrong is None:
+                continue
+            kinds = frozenset(kind for kind in LabelKind if right.intent.of(kind) != wrong.intent.of(kind))
+            if kinds:
+                yield Correction(entry.trajectory, entry.position, right.made_by, kinds, right)

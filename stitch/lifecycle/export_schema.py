@@ -9,8 +9,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from stitch.core import SCHEMA_VERSION, LabelInventory, Redaction, Step, StepLabels, StepState
+from stitch.core import LabelInventory, Redaction, Step, StepLabels, StepState
 from stitch.core.steps import Name, Text
+
+EXPORT_VERSION = 2
+"""Of the lines. Since 2 a retired step says when it was retired in a field; before, its reason did."""
 
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -67,6 +70,8 @@ class StepLine(_Line):
     recorded: Seconds
     state: StepState
     reason: Text = ""
+    retired_at: Seconds | None = None
+    """When it was retired."""
     digest: Annotated[str, AfterValidator(_digest)]
     """Of the step as its source gave it, which is not as it is here if it was corrected."""
     step: Step
@@ -113,8 +118,8 @@ def parse_line(text: str) -> Line:
         fields = json.loads(text, parse_constant=_no_number)
         if isinstance(fields, dict) and fields.get("kind") == "memory":
             version = fields.get("schema_version")
-            if not isinstance(version, int) or version > SCHEMA_VERSION:
-                raise ValueError(f"it has schema version {version!r}, this library reads {SCHEMA_VERSION}")
+            if not isinstance(version, int) or version > EXPORT_VERSION:
+                raise ValueError(f"it has schema version {version!r}, this library reads {EXPORT_VERSION}")
         if _HALF_CHARACTER.search(text):
             json.dumps(fields, ensure_ascii=False).encode()
         parsed = _LINE.validate_python(fields)

@@ -22,7 +22,6 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal.entries import Checkpoint, Entry, encode_labels
-from stitch.journal.sqlite import forget_checkpoint
 
 if TYPE_CHECKING:
     from stitch.label.model.batches import ReturnedWindow, SentWindow
@@ -67,7 +66,7 @@ class Handover:
     def __init__(self, ingestor: Ingestor, *, labeler: OfflineLabeler, tenant: str, ledger: Ledger) -> None:
         self._ingestor, self._journal = ingestor, ingestor.journal
         self._labeler, self._tenant, self._ledger = labeler, tenant, ledger
-        self._corrected = frozenset(self._journal.rows("SELECT seq, made_by FROM history"))
+        self._corrected = self._journal.correctors(tenant)
 
     def windows(self) -> Iterator[SentWindow]:
         """The window that is next in each trajectory that has one."""
@@ -179,12 +178,7 @@ class Handover:
 
     def _store(self, trajectory: str, kept: Sequence[tuple[Entry, StepLabels]], checkpoint: Checkpoint | None) -> None:
         rows = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in kept]
-        with self._journal.transaction() as db:
-            db.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?)", rows)
-            db.executemany(
-                "UPDATE states SET state = 'labeled', reason = '' WHERE seq = ?", [(seq,) for seq, _ in rows]
-            )
-            forget_checkpoint(db, self._tenant, trajectory)
+        self._journal.replace_labels(rows, tenant=self._tenant, trajectory=trajectory)
         if checkpoint is not None:
             self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
 

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from stitch.core import ReferenceRewrite
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
+    from stitch.journal import Revision
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lifecycle.backup import BackedUp
     from stitch.lifecycle.corrections import Correction
-    from stitch.lifecycle.forget import Erased, Revision, Selector
+    from stitch.lifecycle.erase import Erased
     from stitch.lifecycle.handover import Handover
     from stitch.lifecycle.relabel import Relabeled
     from stitch.lifecycle.repair import Verification
     from stitch.lifecycle.retention import Expiry
+    from stitch.lifecycle.selection import Selector
     from stitch.lifecycle.transfer import Imported
     from stitch.lm import Ledger
 
@@ -51,7 +53,7 @@ class Lifecycle:
 
     def count(self, selector: Selector) -> int:
         """How many steps a selector means: what `retire` and `erase` would concern."""
-        from stitch.lifecycle.forget import select
+        from stitch.lifecycle.selection import select
 
         return len(select(self._ingestor, selector, tenant=self._tenant))
 
@@ -78,14 +80,14 @@ class Lifecycle:
         Raises:
             InputError: There is no such step, or it cannot be corrected.
         """
-        from stitch.lifecycle.forget import correct
+        from stitch.lifecycle.correct import correct
 
         correct(self._ingestor, tenant=self._tenant, trajectory=trajectory, step=step, at=time.time(), by=by,
                 text=text, labels=dict(labels or {}), references=references)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """What a step was before each of its corrections, oldest first."""
-        from stitch.lifecycle.forget import history
+        from stitch.lifecycle.correct import history
 
         return history(self._ingestor.journal, tenant=self._tenant, trajectory=trajectory, step=step)
 
@@ -97,7 +99,8 @@ class Lifecycle:
 
     def retire(self, selector: Selector, *, reason: str = "") -> int:
         """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before."""
-        from stitch.lifecycle.forget import retire, select
+        from stitch.lifecycle.retire import retire
+        from stitch.lifecycle.selection import select
 
         selected = select(self._ingestor, selector, tenant=self._tenant)
         return retire(self._ingestor, selected, tenant=self._tenant, at=time.time(), reason=reason)
@@ -108,7 +111,8 @@ class Lifecycle:
         Returns:
             How many, with the proof. What traces are left is in `proof.found`; copies made earlier are not touched.
         """
-        from stitch.lifecycle.forget import erase, select
+        from stitch.lifecycle.erase import erase
+        from stitch.lifecycle.selection import select
 
         selected = select(self._ingestor, selector, tenant=self._tenant)
         return erase(self._ingestor, selected, tenant=self._tenant, folder=self._folder)

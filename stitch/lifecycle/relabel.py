@@ -13,7 +13,6 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.lineage import LineageSession
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal.entries import Checkpoint, Entry, encode_labels
-from stitch.journal.sqlite import forget_checkpoint
 
 
 class Relabeled(NamedTuple):
@@ -37,7 +36,7 @@ def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:
         ReplyError: The labeler gave more or fewer labels than there are steps; that batch is as it was.
     """
     ingestor.retry(tenant)
-    corrected = frozenset(ingestor.journal.rows("SELECT seq, made_by FROM history"))
+    corrected = ingestor.journal.correctors(tenant)
     trajectories = steps = relabeled = 0
     for trajectory in ingestor.journal.trajectories(tenant):
         run = _Run(ingestor, tenant, trajectory, corrected)
@@ -67,8 +66,7 @@ class _Run:
             ingestor.labeler.begin(self._trajectory),
             earlier=partial(journal.entry, self._tenant, self._trajectory),
         )
-        with journal.transaction() as db:
-            forget_checkpoint(db, self._tenant, self._trajectory)
+        journal.forget_checkpoint(self._tenant, self._trajectory)
         position = 0
         stop = journal.labeled(self._tenant, self._trajectory)
         for chunk in chunks(journal.entries(self._tenant, self._trajectory, stop=stop), BATCH_STEPS):
@@ -88,10 +86,6 @@ class _Run:
             raise ReplyError(
                 f"labeler {self._ingestor.labeler.name!r} gave {len(labels)} labels for {len(entries)} steps"
             )
-        rows = [(encode_labels(made, step=entry.id), entry.seq) for entry, made in zip(entries, labels, strict=True)]
-        with self._ingestor.journal.transaction() as db:
-            db.executemany("UPDATE labels SET labels = ? WHERE seq = ?", rows)
-            db.executemany(
-                "UPDATE states SET state = 'labeled', reason = '' WHERE seq = ?", [(seq,) for _, seq in rows]
-            )
+        encoded = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)]
+        self._ingestor.journal.replace_labels(encoded, tenant=self._tenant, trajectory=self._trajectory)
         self.relabeled += sum(made.made_by == self._ingestor.labeler.name for made in labels)

@@ -13,8 +13,8 @@ from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, Ste
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.state import BATCH_STEPS, chunks
+from stitch.journal import Journal
 from stitch.journal.entries import Entry, differences
-from stitch.journal.sqlite import Journal, forget_checkpoint
 from stitch.store.owner import Ownership
 
 NEXT_FOLDER = "reindex"
@@ -47,7 +47,7 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     Every step that is stored must be in the store as the journal has it, one that is retired must not, and the store
     must hold nothing else. Every label of a step that is not retired must be in the inventory of its trajectory.
     """
-    found = [Disagreement("", "", f"journal: {message}") for message in damage(ingestor.journal)]
+    found = [Disagreement("", "", f"journal: {message}") for message in ingestor.journal.damage()]
     try:
         return _compare(ingestor, tenant=tenant, found=found)
     except JournalError as error:  # what of it cannot be read cannot be compared
@@ -103,21 +103,7 @@ def remove_unknown(journal: Journal, store: SnippetStore, *, tenant: str) -> int
 
 def drop_checkpoint(ingestor: Ingestor, *, tenant: str, trajectory: str) -> None:
     """Forget what the labeling of a trajectory remembers; it is taken from steps and labels again when needed."""
-
-    def drop() -> None:
-        with ingestor.journal.transaction() as db:
-            forget_checkpoint(db, tenant, trajectory)
-
-    ingestor.rework(tenant, trajectory, drop)
-
-
-def damage(journal: Journal) -> list[str]:
-    """What is wrong with the file of a journal, by SQLite's own check; nothing if it is sound."""
-    try:
-        messages = [str(message) for (message,) in journal.rows("PRAGMA integrity_check(20)")]
-    except JournalError as error:  # so much that the check itself gave up
-        return [error.message]
-    return [] if messages == ["ok"] else messages
+    ingestor.rework(tenant, trajectory, lambda: ingestor.journal.forget_checkpoint(tenant, trajectory))
 
 
 def _disagreement(entry: Entry, wanted: MemorySnippet, held: MemorySnippet | None) -> str:

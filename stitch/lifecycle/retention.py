@@ -9,7 +9,10 @@ from typing import NamedTuple
 from stitch.core import StepState
 from stitch.core.retention import RetentionRule
 from stitch.ingest.ingestor import Ingestor
-from stitch.lifecycle.forget import Selected, Selector, erase, retire, select
+from stitch.journal import Selected
+from stitch.lifecycle.erase import erase
+from stitch.lifecycle.retire import retire
+from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.traces import Proof
 
 

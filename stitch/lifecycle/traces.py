@@ -157,12 +157,10 @@ def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:
 
 
 def _said_by_others(ingestor: Ingestor, traces: set[bytes]) -> set[bytes]:
-    rows = ingestor.journal.rows(
-        "SELECT CAST(s.payload AS TEXT) || char(10) || t.name || char(10) || t.tenant FROM steps s"
-        " JOIN trajectories t ON t.number = s.trajectory"
-        " UNION ALL SELECT CAST(payload AS TEXT) FROM history"
-    )
-    return Needles(traces).found_in("\n".join(text for (text,) in rows).encode().lower())
+    needles, said = Needles(traces), set[bytes]()
+    for text in ingestor.journal.said():
+        said |= needles.found_in(text.lower())
+    return said
 
 
 def _without_name(line: bytes, whole: Collection[str], tenant: str) -> bytes:

@@ -11,16 +11,18 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
-from stitch.core import SCHEMA_VERSION, Redaction, Rejection, Step, StepLabels, StepState
-from stitch.errors import InputError, no_trajectory
+from stitch.core import Redaction, Rejection, Step, StepLabels, StepState
+from stitch.errors import InputError, StepRejectedError, no_trajectory
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.secrets import redact_steps
 from stitch.ingest.state import BATCH_STEPS, chunks
-from stitch.journal.entries import Checkpoint, encode_labels, encode_step
-from stitch.journal.sqlite import Journal
+from stitch.journal import Checkpoint, Journal, KeptStep
+from stitch.journal.entries import encode_labels, encode_step, read_retirement
 from stitch.lifecycle.export_schema import (
+    EXPORT_VERSION,
     End,
     Head,
     RevisionLine,
@@ -73,29 +75,13 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
     names = [name for name in known if trajectory in (None, name)]
     if trajectory is not None and not names:
         raise no_trajectory(trajectory, known)
-    yield dump_line("memory", schema_version=SCHEMA_VERSION, tenant=tenant)
+    yield dump_line("memory", schema_version=EXPORT_VERSION, tenant=tenant)
     for name in names:
         yield dump_line("trajectory", trajectory=name)
-    steps, last = 0, 0
-    redactions = journal.redactions(tenant)
-    while rows := journal.rows(_ROWS, last, tenant, trajectory, trajectory, BATCH_STEPS):
-        last = rows[-1][0]
-        revisions = _revisions(journal, [row[0] for row in rows if row[-1]])
-        for seq, name, position, recorded, digest, payload, state, reason, labels, _ in rows:
-            steps += 1
-            fields: dict[str, Any] = {
-                "trajectory": name, "position": position, "recorded": recorded, "state": state,
-                "digest": digest.hex(), "step": json.loads(payload),
-            }  # fmt: skip
-            if reason:
-                fields["reason"] = reason
-            if labels is not None:
-                fields["labels"] = json.loads(labels)
-            if seq in revisions:
-                fields["history"] = revisions[seq]
-            if seq in redactions:
-                fields["redactions"] = [each.model_dump() for each in redactions[seq]]
-            yield dump_line("step", **fields)
+    steps = 0
+    for kept in journal.kept(tenant, trajectory):
+        steps += 1
+        yield _step_line(kept)
     for name in names:
         if checkpoint := journal.checkpoint(tenant, name):
             yield dump_line(
@@ -183,10 +169,7 @@ class _Import:
         for name, group in groups.items():
             self._begin(name)
 
-            def change(name: str = name, group: list[_Found] = group) -> None:
-                self._write(name, group)
-
-            self._ingestor.rework(self._tenant, name, change)  # puts what was labeled
+            self._ingestor.rework(self._tenant, name, partial(self._write, group))  # puts what was labeled
             self._failed |= any(each.step.state is StepState.FAILED for each in group)
 
     def finish(self) -> None:
@@ -205,12 +188,7 @@ class _Import:
             self._ingestor.finish(self._tenant, name)
         if self._failed:
             self._ingestor.reindex(self._ingestor.store, tenant=self._tenant)
-        with journal.transaction() as db:
-            db.execute(
-                "DELETE FROM trajectories WHERE tenant = ?"
-                " AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.trajectory = trajectories.number)",
-                (self._tenant,),
-            )
+        journal.drop_empty(self._tenant)
 
     def _can_go_on(self, session: SessionLine) -> bool:
         if session.labeler != self._ingestor.labeler.name:
@@ -232,52 +210,39 @@ class _Import:
         if name in self.trajectories:
             return
         self.trajectories[name] = None
-        with self._ingestor.journal.transaction() as db:
-            db.execute(
-                "INSERT OR IGNORE INTO trajectories SELECT coalesce(max(number), 0) + 1, ?, ? FROM trajectories",
-                (self._tenant, name),
-            )
+        self._ingestor.journal.begin(self._tenant, name)
 
-    def _write(self, name: str, group: list[_Found]) -> None:
-        journal = self._ingestor.journal
-        with journal.transaction() as db:
-            (number,) = db.execute(
-                "SELECT number FROM trajectories WHERE tenant = ? AND name = ?", (self._tenant, name)
-            ).fetchone()
-            for line, each, seq in group:
-                try:
-                    step, made, found = self._without_secrets(each.step, each.labels, name)
-                    payload, _ = encode_step(step, max_chars=journal.max_step_chars)
-                    revisions = [self._revision(revision, name) for revision in each.history]
-                except InputError as error:
-                    self._reject(line, error.message, each.step.content, trajectory=name)
-                    continue
-                digest = bytes.fromhex(each.digest)
-                held = db.execute(
-                    "SELECT step, position, digest FROM steps WHERE trajectory = ? AND (step = ? OR position = ?)",
-                    (number, step.id, each.position),
-                ).fetchall()
-                if held == [(step.id, each.position, digest)]:
-                    self.known += 1
-                    continue
-                if held:
-                    reason = f"trajectory {name!r} has other steps here than there: step {held[0][0]!r} is in its place"
-                    self._reject(line, reason, each.step.content, trajectory=name)
-                    continue
-                row = (seq, number, each.position, step.id, each.recorded, digest, payload)
-                db.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-                db.execute("INSERT INTO states VALUES (?, ?, ?)", (seq, *self._state(each)))
-                if made is not None:
-                    db.execute("INSERT INTO labels VALUES (?, ?)", (seq, encode_labels(made, step=str(step.id))))
-                db.executemany(
-                    "INSERT INTO history (seq, at, made_by, payload, labels) VALUES (?, ?, ?, ?, ?)",
-                    [(seq, *revision) for revision in revisions],
-                )
-                db.executemany(
-                    "INSERT INTO redactions (seq, kind, count, place) VALUES (?, ?, ?, ?)",
-                    [(seq, taken.kind, taken.count, taken.place) for taken in (*each.redactions, *found)],
-                )
+    def _write(self, group: list[_Found]) -> None:
+        kept = []
+        for found in group:
+            try:
+                kept.append((found, self._kept(found)))
+            except InputError as error:
+                self._reject(found.line, error.message, found.step.step.content, trajectory=found.step.trajectory)
+        results = self._ingestor.journal.restore([each for _, each in kept], tenant=self._tenant)
+        for (found, each), result in zip(kept, results, strict=True):
+            if isinstance(result, StepRejectedError):
+                self._reject(found.line, result.message, found.step.step.content, trajectory=each.trajectory)
+            elif result.repeated:
+                self.known += 1
+            else:
                 self.steps += 1
+
+    def _kept(self, found: _Found) -> KeptStep:
+        """A line as the journal keeps it."""
+        line = found.step
+        step, made, taken_out = self._without_secrets(line.step, line.labels, line.trajectory)
+        payload, _ = encode_step(step, max_chars=self._ingestor.journal.max_step_chars)
+        state, reason = self._state(line)
+        retired_at = line.retired_at
+        if state is StepState.RETIRED and retired_at is None:
+            retired_at, reason = read_retirement(reason)
+        return KeptStep(
+            found.seq, line.trajectory, line.position, line.recorded, bytes.fromhex(line.digest), payload,
+            None if made is None else encode_labels(made, step=str(step.id)), state, reason, retired_at,
+            tuple(self._revision(revision, line.trajectory) for revision in line.history),
+            (*line.redactions, *taken_out),
+        )  # fmt: skip
 
     def _without_secrets(
         self, step: Step, labels: StepLabels | None, trajectory: str
@@ -295,14 +260,14 @@ class _Import:
         payload, _ = encode_step(step, max_chars=self._ingestor.journal.max_step_chars)
         return revision.at, revision.by, payload, None if labels is None else encode_labels(labels, step=str(step.id))
 
-    def _state(self, each: StepLine) -> tuple[str, str]:
+    def _state(self, each: StepLine) -> tuple[StepState, str]:
         """What to note of a step until it is put; steps without labels wait until all lines are read."""
         if each.state in (StepState.RETIRED, StepState.FAILED):
-            return each.state.value, each.reason
+            return each.state, each.reason
         if each.labels is not None:
-            return StepState.LABELED.value, ""
+            return StepState.LABELED, ""
         self._waiting[each.trajectory] = None
-        return StepState.FAILED.value, _WAITS
+        return StepState.FAILED, _WAITS
 
     def _reject(self, line: int, reason: str, text: str, *, trajectory: str = "") -> None:
         self._incomplete.add(trajectory)
@@ -310,21 +275,24 @@ class _Import:
         self.rejections.append(Rejection(source=self._source, line=line, reason=reason, text=text.strip()[:200]))
 
 
-_ROWS = """
-SELECT s.seq, t.name, s.position, s.recorded, s.digest, s.payload, states.state, states.reason, labels.labels,
-       EXISTS (SELECT 1 FROM history h WHERE h.seq = s.seq)
-FROM steps s JOIN trajectories t ON t.number = s.trajectory JOIN states USING (seq) LEFT JOIN labels USING (seq)
-WHERE s.seq > ? AND t.tenant = ? AND (? IS NULL OR t.name = ?) ORDER BY s.seq LIMIT ?
-"""
+def _step_line(kept: KeptStep) -> str:
+    fields: dict[str, Any] = {
+        "trajectory": kept.trajectory, "position": kept.position, "recorded": kept.recorded,
+        "state": kept.state.value, "digest": kept.digest.hex(), "step": json.loads(kept.step),
+    }  # fmt: skip
+    if kept.reason:
+        fields["reason"] = kept.reason
+    if kept.retired_at is not None:
+        fields["retired_at"] = kept.retired_at
+    if kept.labels is not None:
+        fields["labels"] = json.loads(kept.labels)
+    if kept.revisions:
+        fields["history"] = [_revision_fields(*revision) for revision in kept.revisions]
+    if kept.redactions:
+        fields["redactions"] = [each.model_dump() for each in kept.redactions]
+    return dump_line("step", **fields)
 
 
-def _revisions(journal: Journal, seqs: list[int]) -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = {}
-    query = (
-        "SELECT seq, at, made_by, payload, labels FROM history"
-        " WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY number"
-    )
-    for seq, at, by, payload, labels in journal.rows(query, json.dumps(seqs)) if seqs else ():
-        revision = {"at": at, "by": by, "step": json.loads(payload)}
-        found.setdefault(seq, []).append(revision if labels is None else {**revision, "labels": json.loads(labels)})
-    return found
+def _revision_fields(at: float, by: str, step: bytes, labels: bytes | None) -> dict[str, Any]:
+    fields = {"at": at, "by": by, "step": json.loads(step)}
+    return fields if labels is None else {**fields, "labels": json.loads(labels)}

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
-from stitch.core import Position, Rejection, SourcedStep
+from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError
-from stitch.sources.paths import stem_of
-from stitch.sources.positions import Positions
+from stitch.sources.files import stem_of
 from stitch.sources.reading import StepReader
 
 _MARK_BYTES = 256
 """By so many bytes at the beginning, and before where reading stopped, a file is known again."""
 _READ_BYTES = 1 << 20
-
-Items = list["SourcedStep | Rejection"]
 
 
 class FollowedFile:
@@ -32,10 +30,12 @@ class FollowedFile:
     Args:
         path: The file. It need not be there yet.
         trajectory: The trajectory of records that name none; the file's name without its endings by default.
-        positions: Where positions are committed.
+        saved: What `save` returned in an earlier process.
     """
 
-    def __init__(self, path: str | Path, *, trajectory: str | None = None, positions: Positions | None = None) -> None:
+    def __init__(
+        self, path: str | Path, *, trajectory: str | None = None, saved: Mapping[str, Any] | None = None
+    ) -> None:
         self.name = str(path)
         self._path = Path(path)
         self._reader = StepReader(self.name, trajectory=trajectory or stem_of(self.name))
@@ -44,13 +44,12 @@ class FollowedFile:
         self._line = 0
         self._begin, self._end = b"", b""
         """The first bytes of what was read of the file, and the last ones."""
-        self._positions = positions or Positions()
-        self._saved = self._positions.of(self.name)
-        if self._saved is not None:
-            self._reader.restore(self._saved)
+        self._saved: Mapping[str, Any] | None = saved
+        if saved is not None:
+            self._reader.restore(saved)
 
-    def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
-        """Yield what was appended since the last time, line by line, as far as lines have ended.
+    def read(self) -> Iterator[SourcedStep | Rejection]:
+        """Yield what was appended since the last time, as far as its lines have ended.
 
         Raises:
             InputError: The file is there and cannot be read.
@@ -71,8 +70,8 @@ class FollowedFile:
                 hint="check the path and the file",
             ) from error
 
-    def snapshot(self) -> Position:
-        """Where reading stands: in the file, and what is remembered of all before."""
+    def save(self) -> dict[str, Any]:
+        """Where reading stands, as JSON."""
         if self._saved is not None:  # nothing was there yet to go on with
             return dict(self._saved)
         return {
@@ -84,10 +83,6 @@ class FollowedFile:
             "end_bytes": len(self._end),
             **self._reader.save(),
         }
-
-    def commit(self, position: Position) -> None:
-        """Take note that everything before a position is accepted."""
-        self._positions.keep({self.name: position})
 
     def close(self) -> None:
         """Let go of the file; `read` takes it up again where it was."""
@@ -109,7 +104,7 @@ class FollowedFile:
         self._file = self._path.open("rb")
         return True
 
-    def _find(self, saved: Position) -> Path | None:
+    def _find(self, saved: Mapping[str, Any]) -> Path | None:
         """The file that was read, if it is still there: under its name, or renamed beside it."""
         # Of a file of which nothing was read, nothing tells it from the others beside it.
         looked = self._path.parent.is_dir() and saved["offset"] > 0
@@ -124,7 +119,7 @@ class FollowedFile:
                     return path
         return None
 
-    def _appended(self, *, whole: bool) -> Iterator[Items]:
+    def _appended(self, *, whole: bool) -> Iterator[SourcedStep | Rejection]:
         """The steps of what stands behind the offset; with `whole`, of its last line too if it has not ended."""
         file = self._file
         assert file is not None
@@ -136,19 +131,20 @@ class FollowedFile:
             first, *lines = chunk.split(b"\n")
             torn.append(first)
             for line in lines:
-                yield self._take(b"".join(torn) + b"\n")
+                yield from self._take(b"".join(torn) + b"\n")
                 torn = [line]
         if whole and any(torn):
-            yield self._take(b"".join(torn))
+            yield from self._take(b"".join(torn))
 
-    def _take(self, line: bytes) -> Items:
+    def _take(self, line: bytes) -> Iterator[SourcedStep | Rejection]:
         text = line.removeprefix(b"\xef\xbb\xbf") if self._offset == 0 else line
         self._offset += len(line)
         self._line += 1
         if len(self._begin) < _MARK_BYTES:
             self._begin = (self._begin + line)[:_MARK_BYTES]
         self._end = (self._end + line)[-_MARK_BYTES:]
-        return list(self._reader.line(self._line, text)) if text.strip() else []
+        if text.strip():
+            yield from self._reader.line(self._line, text)
 
     def _is_known(self) -> bool:
         """Whether what was read still stands in the file; not if it was emptied and has grown again."""

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from stitch import Step, open_memory
-from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.selection import Selector
 
 KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
 

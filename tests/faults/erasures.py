@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from stitch import Memory, Step, open_memory
-from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.selection import Selector
 from stitch.observe import TraceObserver
 
 SENTENCES = (

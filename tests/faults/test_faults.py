@@ -21,9 +21,11 @@ from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import JournalError, StoreError
 from stitch.ingest import Ingestor
-from stitch.journal import Journal
-from stitch.lifecycle.forget import Selector, erase, retire, select
+from stitch.journal import SqliteJournal
+from stitch.lifecycle.erase import erase
 from stitch.lifecycle.repair import verify
+from stitch.lifecycle.retire import retire
+from stitch.lifecycle.selection import Selector, select
 from stitch.maintenance import backup_memory, restore_memory
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
@@ -160,7 +162,9 @@ def test_a_process_that_hangs_in_the_store_is_killed_and_nothing_is_lost(memory:
 
 def test_a_step_that_the_store_refuses_is_listed_and_stored_later(tmp_path: Path) -> None:
     store, labeler = ListStore(), ScriptedLabeler()
-    ingestor = Ingestor(journal=Journal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=labeler)
+    ingestor = Ingestor(
+        journal=SqliteJournal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=labeler
+    )
     steps = [Step(role="user", content=f"It costs {number}", id=str(number)) for number in range(6)]
     ingestor.add_many(steps[:2], tenant="a", trajectory="t")
     store.fail_next(StoreError("the store is broken"))
@@ -172,7 +176,7 @@ def test_a_step_that_the_store_refuses_is_listed_and_stored_later(tmp_path: Path
     assert verify(ingestor, tenant="a").disagreements == ()
     ingestor.close()
     store.reopen()
-    again = Ingestor(journal=Journal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=labeler)
+    again = Ingestor(journal=SqliteJournal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=labeler)
     again.recover()
     assert [receipt.step for receipt in again.receipts("a", state=StepState.FAILED)] == ["2", "3"], "still listed"
     assert again.retry("a") == 2
@@ -197,7 +201,7 @@ def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path,
 
     store = Stubborn()
     ingestor = Ingestor(
-        journal=Journal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=ScriptedLabeler()
+        journal=SqliteJournal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=ScriptedLabeler()
     )
     ingestor.add_many([Step(role="u", content="It costs 1"), Step(role="u", content="x")], tenant="a", trajectory="t")
 
@@ -219,7 +223,8 @@ def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path,
 def test_a_clock_that_jumps_back_changes_no_order_and_loses_nothing(tmp_path: Path) -> None:
     moments = iter([1000.0, 5000.0, 10.0, -3.0, 10.0, 6000.0])
     ingestor = Ingestor(
-        journal=Journal(tmp_path / "j"), store=ListStore(), embedder=HashingEmbedder(8), labeler=ScriptedLabeler(),
+        journal=SqliteJournal(tmp_path / "j"), store=ListStore(), embedder=HashingEmbedder(8),
+        labeler=ScriptedLabeler(),
         clock=lambda: next(moments),
     )  # fmt: skip
     for number in range(6):

@@ -18,7 +18,7 @@ import json, os, subprocess, sys
 from pathlib import Path
 from stitch import Step, open_memory
 from stitch.errors import StitchError
-from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.selection import Selector
 
 disk = Path(sys.argv[1])
 

@@ -12,7 +12,7 @@ import pytest
 
 from stitch import Step, open_memory
 from stitch.errors import StoreError, StoreUnavailableError
-from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.selection import Selector
 from stitch.maintenance import reindex_memory
 from stitch.store import ServerStore
 

@@ -12,8 +12,8 @@ import pytest
 
 from stitch import Step, open_memory
 from stitch.errors import JournalError
-from stitch.lifecycle.forget import Selector
 from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
+from stitch.lifecycle.selection import Selector
 from stitch.lm import Charge, Ledger, read_ledger
 from stitch.observe import TraceObserver
 
@@ -24,7 +24,7 @@ SECRET = "Quetzalina Archaeopteryx lives at the Halcyon Observatory."
 ERASER = """
 import os, pathlib, signal, sys
 from stitch import open_memory
-from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.selection import Selector
 calls = 0
 def kill(*arguments, real={where}):
     global calls

@@ -23,15 +23,20 @@ from stitch.core import LabelKind, LabelMerge, LabelsMerged, MemoryEvent, Step, 
 from stitch.core.retention import RetentionRule
 from stitch.embed.hashing import HashingEmbedder
 from stitch.ingest import Ingestor
-from stitch.journal import Journal
-from stitch.lifecycle import backup, forget
+from stitch.journal import SqliteJournal
+from stitch.journal.sqlite import journal as sqlite_journal
+from stitch.journal.sqlite.connection import Connection
+from stitch.lifecycle import erase as erasing
 from stitch.lifecycle.backup import back_up, check_backup
-from stitch.lifecycle.forget import Selector, correct, erase, finish_purge, history, retire, select
+from stitch.lifecycle.correct import correct, history
+from stitch.lifecycle.erase import erase, finish_purge
 from stitch.lifecycle.rebuild import rebuild
 from stitch.lifecycle.relabel import relabel
 from stitch.lifecycle.repair import finish_move, verify
 from stitch.lifecycle.retention import expire
+from stitch.lifecycle.retire import retire
 from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts
+from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.transfer import export_lines, import_lines
 from stitch.maintenance import reindex_memory, restore_memory
 from stitch.observe import Observers, TraceObserver
@@ -142,22 +147,22 @@ def watch(target: Any, plan: Plan, *methods: str) -> None:
 def watch_everything(plan: Plan) -> None:
     """Put boundaries around what writes, in whichever journal, store or folder."""
     watch(EdgeStore, plan, *STORE_METHODS)
-    watch(Journal, plan, *JOURNAL_METHODS)
+    watch(SqliteJournal, plan, *JOURNAL_METHODS)
     watch(Path, plan, "rename")
     watch(shutil, plan, "copyfile")
     watch(os, plan, "ftruncate")  # where a file that is rewritten in place is half old
-    watch(backup, plan, "_settle")
-    watch(forget, plan, "remove_lines", "search_files")
-    begin = Journal.transaction
+    watch(sqlite_journal, plan, "settle")
+    watch(erasing, plan, "remove_lines", "search_files")
+    begin = Connection.transaction
 
     @contextmanager
-    def transaction(self: Journal) -> Iterator[Any]:
+    def transaction(self: Connection) -> Iterator[Any]:
         with begin(self) as db:
             yield db
             plan.cross("before commit")
         plan.cross("after commit")
 
-    setattr(Journal, "transaction", transaction)  # noqa: B010 - as in `watch`
+    setattr(Connection, "transaction", transaction)  # noqa: B010 - as in `watch`
 
 
 def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:
@@ -167,7 +172,7 @@ def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:
     remove_drafts(folder)
     finish_rewriting(folder)
     ingestor = Ingestor(
-        journal=Journal(folder / "journal.sqlite"), store=store, embedder=embedder,
+        journal=SqliteJournal(folder / "journal.sqlite"), store=store, embedder=embedder,
         labeler=ScriptedLabeler(merges=MERGES, name=labeler), clock=lambda: 1000.0, checkpoint_steps=10, flush_steps=30,
         live_sessions=2, observer=Observers([TraceObserver(folder / "trace.jsonl"), plan]),
     )  # fmt: skip
@@ -252,7 +257,7 @@ def wrong_in(folder: Path) -> Iterator[str]:
     embedder = HashingEmbedder(about["dimension"])
     with (
         closing(EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension, create=False)) as store,
-        closing(Journal(folder / "journal.sqlite")) as journal,
+        closing(SqliteJournal(folder / "journal.sqlite")) as journal,
     ):
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=ScriptedLabeler(name="none"))
         if not journal.tenants():

@@ -9,7 +9,7 @@ import pytest
 from stitch.core import LabelInventory, Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.ingest import Ingestor
-from stitch.journal import Journal
+from stitch.journal import SqliteJournal
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
 
@@ -32,7 +32,7 @@ class World:
     ) -> None:
         self.store: Any = store if store is not None else ListStore()
         self.labeler: Any = labeler if labeler is not None else ScriptedLabeler()
-        self.journal = options.pop("journal", None) or Journal(path)
+        self.journal = options.pop("journal", None) or SqliteJournal(path)
         options.setdefault("clock", lambda: 1000.0)
         options.setdefault("embedder", HashingEmbedder(16))
         self.ingestor = Ingestor(journal=self.journal, store=self.store, labeler=self.labeler, **options)

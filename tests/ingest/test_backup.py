@@ -15,8 +15,9 @@ import pytest
 
 from stitch import Step, open_memory, open_tenants
 from stitch.errors import InputError, JournalError, SettingsError, StoreMismatchError
-from stitch.lifecycle.backup import MANIFEST, check_backup, copy_running
-from stitch.lifecycle.forget import Selector
+from stitch.journal.sqlite import copy_running
+from stitch.lifecycle.backup import MANIFEST, check_backup
+from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory, restore_memory
 
 Make = Callable[..., Any]
@@ -26,14 +27,14 @@ CANARY = "Quetzalina Archaeopteryx lives at the Halcyon Observatory"
 
 WRITER = """
 import sys
-from stitch.journal import Journal
+from stitch.journal import Journal, SqliteJournal
 from stitch.core import Step
 from stitch.store.owner import Ownership
 from pathlib import Path
 folder = Path(sys.argv[1])
 (folder / "store").mkdir(parents=True)
 owner = Ownership(folder / "store" / "owner.json", what="it")
-journal = Journal(folder / "journal.sqlite")
+journal = SqliteJournal(folder / "journal.sqlite")
 number = 0
 while True:
     journal.append_many([Step(role="u", content=f"{number} " + "x" * 900, id=str(number + i)) for i in range(5)],

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, LabelInventory, Step, StepLabels, StepState, ToolCall
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
-from stitch.journal import Checkpoint, Entry, Journal
+from stitch.journal import Checkpoint, Entry, SqliteJournal
 from stitch.journal.entries import encode_labels
 
 LABELS = StepLabels(intent=ContextualIntent(scope="day 1", event_types=("ask",)), made_by="local", summary="short")
 ENCODED = encode_labels(LABELS, step="1")
 
 
-def append(journal: Journal, *steps: Step, trajectory: str = "t", tenant: str = "a", **options: Any) -> list[Any]:
+def append(journal: SqliteJournal, *steps: Step, trajectory: str = "t", tenant: str = "a", **options: Any) -> list[Any]:
     options.setdefault("recorded", 1.5)
     return journal.append_many(steps, tenant=tenant, trajectory=trajectory, **options)
 
@@ -31,13 +31,13 @@ def say(content: str, **fields: Any) -> Step:
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    journal = Journal(tmp_path / "journal.sqlite")
+def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
+    journal = SqliteJournal(tmp_path / "journal.sqlite")
     yield journal
     journal.close()
 
 
-def test_what_was_accepted_is_read_again_as_it_was(journal: Journal) -> None:
+def test_what_was_accepted_is_read_again_as_it_was(journal: SqliteJournal) -> None:
     step = Step(
         role="assistant",
         content="Booking it",
@@ -55,20 +55,20 @@ def test_what_was_accepted_is_read_again_as_it_was(journal: Journal) -> None:
 
 
 def test_steps_outlive_the_journal_object(tmp_path: Path) -> None:
-    first = Journal(tmp_path / "j")
+    first = SqliteJournal(tmp_path / "j")
     append(first, say("one", id="1"), say("two", id="2"))
     first.record_labels([(1, ENCODED)])
     first.record_stored([1])
     first.record_failed([2], "no model", put=False)
     first.close()
-    second = Journal(tmp_path / "j", power_safe=True)
+    second = SqliteJournal(tmp_path / "j", power_safe=True)
     one, two = second.entries("a", "t")
     second.close()
     assert (one.state, one.labels, one.reason) == (StepState.STORED, LABELS, "")
     assert (two.state, two.labels, two.reason) == (StepState.FAILED, None, "no model")
 
 
-def test_a_known_step_changes_nothing_and_comes_back_as_it_was(journal: Journal) -> None:
+def test_a_known_step_changes_nothing_and_comes_back_as_it_was(journal: SqliteJournal) -> None:
     append(journal, say("one", id="1", metadata={"b": 1, "a": 2}))
     journal.record_labels([(1, ENCODED)])
     (again,) = append(journal, say("one", id="1", metadata={"a": 2, "b": 1}), recorded=99.0)
@@ -77,14 +77,14 @@ def test_a_known_step_changes_nothing_and_comes_back_as_it_was(journal: Journal)
     assert journal.counts().accepted == 1
 
 
-def test_a_step_given_twice_at_once_is_accepted_once(journal: Journal) -> None:
+def test_a_step_given_twice_at_once_is_accepted_once(journal: SqliteJournal) -> None:
     first, second = append(journal, say("one", id="1"), say("one", id="1"))
     assert (first.repeated, second.repeated) == (False, True)
     assert second.seq == first.seq
     assert journal.counts().accepted == 1
 
 
-def test_a_known_id_with_other_content_is_rejected_and_the_rest_is_accepted(journal: Journal) -> None:
+def test_a_known_id_with_other_content_is_rejected_and_the_rest_is_accepted(journal: SqliteJournal) -> None:
     append(journal, say("one", id="1"))
     rejected, taken = append(journal, say("other", id="1"), say("two", id="2"))
     assert isinstance(rejected, StepRejectedError)
@@ -94,7 +94,7 @@ def test_a_known_id_with_other_content_is_rejected_and_the_rest_is_accepted(jour
     assert [entry.step.content for entry in journal.entries("a", "t")] == ["one", "two"]
 
 
-def test_of_a_whole_batch_all_is_accepted_or_nothing(journal: Journal) -> None:
+def test_of_a_whole_batch_all_is_accepted_or_nothing(journal: SqliteJournal) -> None:
     append(journal, say("one", id="1"))
     with pytest.raises(StepRejectedError):
         append(journal, say("two", id="2"), say("other", id="1"), whole=True)
@@ -102,7 +102,7 @@ def test_of_a_whole_batch_all_is_accepted_or_nothing(journal: Journal) -> None:
 
 
 def test_a_trajectory_of_which_nothing_was_accepted_does_not_begin(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j", max_step_chars=80)
+    journal = SqliteJournal(tmp_path / "j", max_step_chars=80)
     (rejected,) = append(journal, say("x" * 100, id="1"))
     assert isinstance(rejected, StepRejectedError)
     assert journal.trajectories("a") == []
@@ -113,7 +113,7 @@ def test_a_trajectory_of_which_nothing_was_accepted_does_not_begin(tmp_path: Pat
 
 @pytest.mark.parametrize(("content", "accepted"), [("ä" * 60, True), ("ä" * 90, False), ("a" * 90, False)])
 def test_length_is_counted_in_characters(tmp_path: Path, content: str, accepted: bool) -> None:
-    journal = Journal(tmp_path / "j", max_step_chars=100)
+    journal = SqliteJournal(tmp_path / "j", max_step_chars=100)
     (result,) = append(journal, say(content, id="1"))
     journal.close()
     assert isinstance(result, Entry) is accepted
@@ -137,30 +137,30 @@ def nested(depth: int) -> Any:
         {"timestamp": float("inf")},
     ],
 )
-def test_what_json_cannot_carry_is_rejected(journal: Journal, fields: Any) -> None:
+def test_what_json_cannot_carry_is_rejected(journal: SqliteJournal, fields: Any) -> None:
     (rejected,) = append(journal, say("one", id="1", **fields))
     assert isinstance(rejected, StepRejectedError)
     assert "cannot be written as JSON" in rejected.message
 
 
-def test_an_id_that_is_no_text_is_rejected(journal: Journal) -> None:
+def test_an_id_that_is_no_text_is_rejected(journal: SqliteJournal) -> None:
     (rejected,) = append(journal, say("one", id="x\udfff"))
     assert isinstance(rejected, StepRejectedError)
 
 
-def test_steps_without_an_id_are_named_after_their_position(journal: Journal) -> None:
+def test_steps_without_an_id_are_named_after_their_position(journal: SqliteJournal) -> None:
     entries = append(journal, say("one"), say("two", id="x"), say("three"))
     assert [entry.id for entry in entries] == ["0", "x", "2"]
     assert [entry.id for entry in append(journal, say("one"))] == ["3"]
 
 
-def test_a_name_after_a_position_avoids_names_that_are_taken(journal: Journal) -> None:
+def test_a_name_after_a_position_avoids_names_that_are_taken(journal: SqliteJournal) -> None:
     append(journal, say("one", id="1"))
     entries = append(journal, say("two"), say("three"), say("four", id="2"), say("five", id="1-2"))
     assert [entry.id for entry in entries] == ["1-3", "2-2", "2", "1-2"]
 
 
-def test_positions_and_ids_are_of_one_trajectory(journal: Journal) -> None:
+def test_positions_and_ids_are_of_one_trajectory(journal: SqliteJournal) -> None:
     append(journal, say("one", id="1"), trajectory="t")
     append(journal, say("uno", id="1"), trajectory="u")
     append(journal, say("eins", id="1"), trajectory="t", tenant="b")
@@ -176,7 +176,7 @@ def test_positions_and_ids_are_of_one_trajectory(journal: Journal) -> None:
     assert journal.counts().accepted == 3
 
 
-def test_entries_are_given_by_position_and_state(journal: Journal) -> None:
+def test_entries_are_given_by_position_and_state(journal: SqliteJournal) -> None:
     append(journal, *(say(f"step {n}") for n in range(6)))
     journal.record_labels([(seq, ENCODED) for seq in (1, 2, 3)])
     journal.record_stored([1, 2])
@@ -192,14 +192,14 @@ def test_entries_are_given_by_position_and_state(journal: Journal) -> None:
     assert journal.labeled("a", "unknown") == 0
 
 
-def test_an_iteration_over_many_pages_misses_nothing(journal: Journal) -> None:
+def test_an_iteration_over_many_pages_misses_nothing(journal: SqliteJournal) -> None:
     append(journal, *(say(f"step {n}") for n in range(1100)))
     append(journal, say("other"), trajectory="u")
     assert [e.position for e in journal.entries("a", "t")] == list(range(1100))
     assert [e.seq for e in journal.every_entry()] == list(range(1, 1102))
 
 
-def test_unfinished_trajectories_come_in_the_order_of_their_steps(journal: Journal) -> None:
+def test_unfinished_trajectories_come_in_the_order_of_their_steps(journal: SqliteJournal) -> None:
     for name in ("t", "u", "v"):
         append(journal, say("one"), trajectory=name)
     journal.record_stored([2])
@@ -208,7 +208,7 @@ def test_unfinished_trajectories_come_in_the_order_of_their_steps(journal: Journ
     assert journal.unfinished([StepState.ACCEPTED, StepState.FAILED]) == [("a", "t"), ("a", "v")]
 
 
-def test_puts_are_remembered_until_the_store_is_flushed(journal: Journal) -> None:
+def test_puts_are_remembered_until_the_store_is_flushed(journal: SqliteJournal) -> None:
     append(journal, *(say(f"step {n}") for n in range(4)))
     journal.record_stored([2, 1])
     journal.record_failed([3], "no model", put=True)
@@ -222,7 +222,7 @@ def test_puts_are_remembered_until_the_store_is_flushed(journal: Journal) -> Non
     assert journal.last_put() == 0
 
 
-def test_the_last_checkpoint_is_kept(journal: Journal) -> None:
+def test_the_last_checkpoint_is_kept(journal: SqliteJournal) -> None:
     append(journal, say("one"))
     assert journal.checkpoint("a", "t") is None
     for position in (1, 2):
@@ -241,7 +241,7 @@ names = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, ma
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(names, names, names, st.text(min_size=1, max_size=30)), max_size=20))
 def test_every_step_is_accepted_once_whatever_names_say(given_steps: list[tuple[str, str, str, str]]) -> None:
-    journal = Journal(":memory:")
+    journal = SqliteJournal(":memory:")
     expected: dict[tuple[str, str, str], str] = {}
     for tenant, trajectory, name, content in given_steps:
         step = say(f"said: {content}", id=name)
@@ -256,7 +256,7 @@ def test_every_step_is_accepted_once_whatever_names_say(given_steps: list[tuple[
     assert found == expected
 
 
-def test_several_threads_may_write(journal: Journal) -> None:
+def test_several_threads_may_write(journal: SqliteJournal) -> None:
     def write(trajectory: str) -> None:
         for n in range(20):
             append(journal, say(f"step {n}"), trajectory=trajectory)
@@ -271,20 +271,20 @@ def test_several_threads_may_write(journal: Journal) -> None:
 
 
 def test_a_second_owner_is_refused(tmp_path: Path) -> None:
-    first = Journal(tmp_path / "j")
+    first = SqliteJournal(tmp_path / "j")
     with pytest.raises(JournalError, match="another process owns it") as caught:
-        Journal(tmp_path / "j")
+        SqliteJournal(tmp_path / "j")
     assert caught.value.hint
     first.close()
-    Journal(tmp_path / "j").close()
+    SqliteJournal(tmp_path / "j").close()
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match=r"nowhere.*missing or not accessible"):
-        Journal(tmp_path / "nowhere" / "j")
+        SqliteJournal(tmp_path / "nowhere" / "j")
 
 
-def test_a_closed_journal_says_so(journal: Journal) -> None:
+def test_a_closed_journal_says_so(journal: SqliteJournal) -> None:
     journal.close()
     journal.close()
     with pytest.raises(JournalError, match="it is closed"):
@@ -294,13 +294,13 @@ def test_a_closed_journal_says_so(journal: Journal) -> None:
 
 
 def test_a_later_schema_is_refused(tmp_path: Path) -> None:
-    Journal(tmp_path / "j").close()
+    SqliteJournal(tmp_path / "j").close()
     database = sqlite3.connect(tmp_path / "j")
     database.execute("PRAGMA user_version = 99")
     database.close()
     with pytest.raises(StoreMismatchError, match="schema version 99") as caught:
-        Journal(tmp_path / "j")
-    assert "upgrade" in caught.value.hint
+        SqliteJournal(tmp_path / "j")
+    assert "later" in caught.value.hint
 
 
 def test_another_database_is_left_alone(tmp_path: Path) -> None:
@@ -308,24 +308,24 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     database.execute("CREATE TABLE mine (x)")
     database.close()
     with pytest.raises(JournalError, match="it is not a journal"):
-        Journal(tmp_path / "j")
+        SqliteJournal(tmp_path / "j")
 
 
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "j").write_text("dear diary, " * 100)
     with pytest.raises(JournalError, match="it is not a journal"):
-        Journal(tmp_path / "j")
+        SqliteJournal(tmp_path / "j")
     assert (tmp_path / "j").read_text().startswith("dear diary")
 
 
 def test_a_damaged_page_is_reported(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j")
+    journal = SqliteJournal(tmp_path / "j")
     append(journal, *(say(f"step {n} " + "x" * 200) for n in range(200)))
     journal.close()
     data = bytearray((tmp_path / "j").read_bytes())
     data[8 * 4096 :] = b"\xff" * (len(data) - 8 * 4096)
     (tmp_path / "j").write_bytes(data)
-    damaged = Journal(tmp_path / "j")
+    damaged = SqliteJournal(tmp_path / "j")
     with pytest.raises(JournalError, match="it is damaged") as caught:
         list(damaged.every_entry())
     damaged.close()
@@ -333,7 +333,7 @@ def test_a_damaged_page_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j")
+    journal = SqliteJournal(tmp_path / "j")
     append(journal, say("one"), say("two"))
     before = (tmp_path / "j-wal").read_bytes()
     append(journal, say("three " + "x" * 9000))
@@ -342,7 +342,7 @@ def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
     torn.write_bytes((tmp_path / "j").read_bytes())
     (tmp_path / "torn-wal").write_bytes(after[: (len(before) + len(after)) // 2])
     journal.close()
-    reopened = Journal(torn)
+    reopened = SqliteJournal(torn)
     assert [entry.step.content for entry in reopened.every_entry()] == ["one", "two"]
     assert [entry.position for entry in append(reopened, say("three"))] == [2]
     reopened.close()
@@ -350,7 +350,7 @@ def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
 
 def test_a_full_disk_loses_nothing_accepted(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource", reason="a limit on the size of files is a matter of POSIX")
-    journal = Journal(tmp_path / "j")
+    journal = SqliteJournal(tmp_path / "j")
     append(journal, say("one", id="1"))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     size = (tmp_path / "j-wal").stat().st_size
@@ -365,7 +365,7 @@ def test_a_full_disk_loses_nothing_accepted(tmp_path: Path) -> None:
     append(journal, say("three", id="3"))
     journal.sync()
     journal.close()
-    reopened = Journal(tmp_path / "j")
+    reopened = SqliteJournal(tmp_path / "j")
     assert [entry.id for entry in reopened.entries("a", "t")] == ["1", "3"]
     reopened.close()
 
@@ -374,7 +374,7 @@ class Interrupt(BaseException):
     pass
 
 
-def test_an_interrupted_transaction_is_taken_back(journal: Journal) -> None:
+def test_an_interrupted_transaction_is_taken_back(journal: SqliteJournal) -> None:
     class Steps(list[Step]):
         def __iter__(self) -> Iterator[Step]:
             yield say("one", id="1")
@@ -392,7 +392,7 @@ def test_an_interrupted_transaction_is_taken_back(journal: Journal) -> None:
     assert [entry.position for entry in append(journal, say("two"))] == [1]
 
 
-def test_sync_moves_the_log_into_the_file(journal: Journal) -> None:
+def test_sync_moves_the_log_into_the_file(journal: SqliteJournal) -> None:
     append(journal, say("a needle in the log"))
     assert b"a needle in the log" not in journal.path.read_bytes()
     journal.sync()

@@ -14,7 +14,7 @@ import pytest
 from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import ModelUnavailableError, StoreError
-from stitch.journal import Journal
+from stitch.journal import SqliteJournal
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.observing import RecordingObserver
 from stitch.testing.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
@@ -45,7 +45,7 @@ class Run:
         plan = plan or FaultPlan()
         store = store if store is not None else ListStore()
         store.reopen()
-        journal = Journal(path)
+        journal = SqliteJournal(path)
         world = self.world_type(
             journal=with_faults(journal, plan, *JOURNAL_CALLS),
             store=with_faults(store, plan, "put", "flush"),
@@ -85,7 +85,7 @@ def run(world_type: Any, steps: Make) -> Iterator[Run]:
 
 def outcome(run: Run, world: Any, path: Path) -> Any:
     """All that a run leaves behind."""
-    with closing(Journal(path)) as journal:
+    with closing(SqliteJournal(path)) as journal:
         left = run.world_type(journal=journal)
         inventories = [left.inventory(tenant) for tenant in ("a", "b")]
         return world.snippets(), left.truth(), inventories, journal.counts(), journal.last_put()

@@ -15,10 +15,10 @@ from stitch.core import LabelInventory, StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import EmbedderError, InputError, SettingsError, StoreError, StoreLockedError, StoreMismatchError
 from stitch.ingest import Ingestor
-from stitch.journal import Checkpoint, Journal
-from stitch.lifecycle.forget import Selector
+from stitch.journal import Checkpoint, SqliteJournal
 from stitch.lifecycle.rebuild import rebuild
-from stitch.lifecycle.repair import NEXT_FOLDER, claim_next, damage, next_folder, repair, verify
+from stitch.lifecycle.repair import NEXT_FOLDER, claim_next, next_folder, repair, verify
+from stitch.lifecycle.selection import Selector
 from stitch.maintenance import reindex_memory
 from stitch.store import EdgeStore
 from stitch.testing.embedding import EmbeddingServer
@@ -72,7 +72,7 @@ def test_a_wrong_inventory_is_named_and_taken_from_the_journal_again(worlds: Mak
     right = first.inventory("a", "t")
     session = first.labeler.begin("t").save()
     first.ingestor.close()
-    with_wrong = Journal(tmp_path / "j")
+    with_wrong = SqliteJournal(tmp_path / "j")
     with_wrong.save_checkpoint("a", "t", Checkpoint("scripted", 4, session, LabelInventory(steps=2)))
     with_wrong.close()
     first.store.reopen()
@@ -112,16 +112,16 @@ def test_a_failed_step_need_not_be_in_the_store(world: Any, steps: Make) -> None
 
 
 def test_damage_of_the_journal_is_told_in_the_words_of_the_engine(tmp_path: Path, steps: Make) -> None:
-    journal = Journal(tmp_path / "j")
+    journal = SqliteJournal(tmp_path / "j")
     journal.append_many(steps(400), tenant="a", trajectory="t", recorded=1.0)
-    assert damage(journal) == []
+    assert journal.damage() == []
     journal.close()
     content = bytearray((tmp_path / "j").read_bytes())
     page = content.index(b"Olympus") // 4096 * 4096
     content[page + 3 : page + 5] = b"\xff\xff"
     (tmp_path / "j").write_bytes(content)
-    journal = Journal(tmp_path / "j")
-    assert damage(journal)
+    journal = SqliteJournal(tmp_path / "j")
+    assert journal.damage()
     journal.close()
 
 
@@ -240,7 +240,9 @@ def test_a_store_that_does_not_say_what_it_was_made_with_is_built_anew(memory: P
 def test_steps_without_labels_are_put_too_and_labeled_later(tmp_path: Path, steps: Make) -> None:
     labeler, embedder = ScriptedLabeler(), HashingEmbedder(16)
     store = EdgeStore(tmp_path, embedder_name=embedder.name, dimension=16)
-    ingestor = Ingestor(journal=Journal(tmp_path / "journal.sqlite"), store=store, embedder=embedder, labeler=labeler)
+    ingestor = Ingestor(
+        journal=SqliteJournal(tmp_path / "journal.sqlite"), store=store, embedder=embedder, labeler=labeler
+    )
     labeler.fail_next(StoreMismatchError("broken on purpose"))
     ingestor.add_many(steps(2), tenant="default", trajectory="t")
     ingestor.close()

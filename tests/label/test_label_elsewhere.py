@@ -16,12 +16,12 @@ from stitch.core import Step, StepState
 from stitch.embed import HashingEmbedder
 from stitch.errors import InputError, ReplyError, SettingsError
 from stitch.ingest import Ingestor
-from stitch.journal import Journal
+from stitch.journal import SqliteJournal
 from stitch.label.local import LocalLabeler
 from stitch.label.model.batches import read_window, write_window
 from stitch.label.model.offline import OfflineLabeler, WindowReply
-from stitch.lifecycle.forget import Selector
 from stitch.lifecycle.handover import Handover, NumberedLine
+from stitch.lifecycle.selection import Selector
 from stitch.lm import Ledger
 from stitch.memory import Memory
 from stitch.parts import offline_labeler
@@ -214,7 +214,7 @@ def test_a_window_whose_predecessor_is_not_in_is_refused(tmp_path: Path) -> None
 
 def test_steps_without_labels_get_them(tmp_path: Path) -> None:
     ingestor = Ingestor(
-        journal=Journal(tmp_path / "journal"), store=ListStore(), embedder=HashingEmbedder(), labeler=broken()
+        journal=SqliteJournal(tmp_path / "journal"), store=ListStore(), embedder=HashingEmbedder(), labeler=broken()
     )
     assert {receipt.state for receipt in ingestor.add_many(steps(30), tenant="x", trajectory="t")} == {StepState.FAILED}
     handover = Handover(ingestor, labeler=OfflineLabeler("hand", fallback=LocalLabeler()), tenant="x", ledger=Ledger())

@@ -11,7 +11,7 @@ import pytest
 from stitch import Step, Tenants, open_tenants
 from stitch.errors import InputError
 from stitch.ingest import Ingestor
-from stitch.lifecycle.forget import Selector
+from stitch.lifecycle.selection import Selector
 
 STEPS = [Step(id=str(n), role="user", content=f"Let's plan day {n}. One idea is the Olympus Summit.") for n in range(3)]
 

@@ -15,9 +15,10 @@ from stitch.core import Moment
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import InputError, SettingsError
 from stitch.ingest import Ingestor
-from stitch.journal import Journal
+from stitch.journal import SqliteJournal
 from stitch.lifecycle.as_of import PastStore, in_the_past
-from stitch.lifecycle.forget import Selector, correct
+from stitch.lifecycle.correct import correct
+from stitch.lifecycle.selection import Selector
 from stitch.observe.recalls import RecallLog
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
@@ -245,7 +246,7 @@ def test_of_several_trajectories_the_one_has_to_be_named(memory: Memory) -> None
 def test_the_store_of_the_past_holds_what_was_there_as_it_was_and_cannot_be_written() -> None:
     moments = iter([1.0, 2.0, 3.0])
     ingestor = Ingestor(
-        journal=Journal(":memory:"), store=ListStore(), embedder=HashingEmbedder(8), labeler=ScriptedLabeler(),
+        journal=SqliteJournal(":memory:"), store=ListStore(), embedder=HashingEmbedder(8), labeler=ScriptedLabeler(),
         clock=lambda: next(moments),
     )  # fmt: skip
     for step in TRIP[:3]:

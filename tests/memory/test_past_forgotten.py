@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +17,10 @@ from stitch.embed.hashing import HashingEmbedder
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.journal import Entry
-from stitch.journal.entries import differences
+from stitch.journal.entries import differences, read_retirement, retirement
 from stitch.lifecycle.as_of import inventory_at
-from stitch.lifecycle.forget import Selector
 from stitch.lifecycle.overlay import in_order, rank_beside
-from stitch.lifecycle.retirement import retired_at, retirement_note
+from stitch.lifecycle.selection import Selector
 from stitch.store import EdgeStore
 from stitch.testing.storing import ListStore
 
@@ -181,10 +179,10 @@ def test_the_recall_log_says_of_when_the_memory_was_asked(tmp_path: Path) -> Non
     assert listed.count(f"{QUESTION}\n") == 1
 
 
-def test_the_note_of_a_retirement_says_when_to_the_microsecond() -> None:
-    assert retired_at(retirement_note(1234.000001, "too: old")) == 1234.000001
-    assert retired_at(retirement_note(0.0, "")) == 0.0
-    assert retired_at("somebody said so") == -math.inf
+def test_the_note_of_a_retirement_of_version_1_says_when_to_the_microsecond() -> None:
+    assert read_retirement(retirement(1234.000001, "too: old")) == (1234.000001, "too: old")
+    assert read_retirement(retirement(0.0, "")) == (0.0, "")
+    assert read_retirement("somebody said so") == (None, "somebody said so")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])

@@ -1,0 +1,101 @@
+"""Copies of a journal's file: of one that is open here, or that another process may be writing."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from stitch.errors import JournalError
+from stitch.journal.sqlite.schema import TABLES, bring_up
+
+_ATTEMPTS = 50
+_WAL_HEADER_BYTES = 32
+_OF_NOBODY = (
+    "DELETE FROM checkpoints WHERE trajectory NOT IN (SELECT number FROM trajectories)",
+    "DELETE FROM steps WHERE trajectory NOT IN (SELECT number FROM trajectories)",
+    "DELETE FROM labels WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM states WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM unflushed WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM history WHERE seq NOT IN (SELECT seq FROM steps)",
+    "DELETE FROM redactions WHERE seq NOT IN (SELECT seq FROM steps)",
+)
+_OF_TENANTS = ("trajectories", "changes", "records")
+
+
+def copy_database(db: sqlite3.Connection, *, to: Path) -> None:
+    """Write all of an open database into another file, as it is now."""
+    with closing(sqlite3.connect(to)) as copy:
+        db.backup(copy)
+
+
+def copy_running(journal: Path, *, to: Path, tenant: str | None = None) -> tuple[int, int]:
+    """Copy the file of a journal that another process may be writing, with its log; make one sound file of them.
+
+    File and log are consistent at any moment, as after a kill, as long as the log is not begun anew between the copies:
+    then its header changes, and the copies are made again.
+
+    Returns:
+        How many tenants and steps it holds, of one tenant if it is named.
+
+    Raises:
+        JournalError: It was begun anew each time, or is damaged.
+        OSError: A file cannot be read or written.
+    """
+    log, copied_log = (path.with_name(f"{path.name}-wal") for path in (journal, to))
+    for _ in range(_ATTEMPTS):
+        before = _log_header(log), journal.stat().st_mtime_ns
+        shutil.copyfile(journal, to)
+        copied_log.unlink(missing_ok=True)
+        if before[0]:
+            try:
+                shutil.copyfile(log, copied_log)
+            except FileNotFoundError:  # its owner has just closed it
+                continue
+        # With the same log, what has come into the file meanwhile is in the log too.
+        if _log_header(log) == before[0] and (before[0] or journal.stat().st_mtime_ns == before[1]):
+            return settle(to, tenant=tenant)
+    raise JournalError(f"journal {str(journal)!r} changes too fast to be copied", hint="try again when less is added")
+
+
+def settle(copy: Path, *, tenant: str | None) -> tuple[int, int]:
+    """Make one sound file of a copied journal, of one tenant if it is named; return its tenants and steps.
+
+    Raises:
+        JournalError: It is damaged, or cannot be written.
+    """
+    try:
+        with closing(sqlite3.connect(copy, isolation_level=None)) as db:
+            db.execute("PRAGMA journal_mode = DELETE").fetchall()
+            bring_up(db, copy)
+            if tenant is not None:
+                _keep_only(db, tenant)
+            if (found := db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
+                raise JournalError(
+                    f"the journal is damaged and cannot be backed up: {found[0][0]}", hint="`stitch verify` says more"
+                )
+            counts = "SELECT count(DISTINCT t.tenant), count(*) FROM steps s JOIN trajectories t"
+            tenants, steps = db.execute(f"{counts} ON t.number = s.trajectory").fetchone()
+    except sqlite3.Error as error:
+        raise JournalError(f"the journal cannot be copied to {str(copy)!r}: {error}") from error
+    return tenants, steps
+
+
+def _keep_only(db: sqlite3.Connection, tenant: str) -> None:
+    for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        if table not in TABLES and not table.startswith("sqlite_"):
+            db.execute(f'DROP TABLE "{table}"')
+    for table in _OF_TENANTS:
+        db.execute(f"DELETE FROM {table} WHERE tenant <> ?", (tenant,))
+    for statement in _OF_NOBODY:
+        db.execute(statement)
+    db.execute("VACUUM")
+
+
+def _log_header(log: Path) -> bytes:
+    try:
+        with log.open("rb") as file:
+            return file.read(_WAL_HEADER_BYTES)
+    except FileNotFoundError:
+        return b""

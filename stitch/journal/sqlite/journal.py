@@ -1,0 +1,579 @@
+"""The journal in one SQLite file: `Journal`, method by method.
+
+More than 400 lines because each question that is asked of the file stands beside the method that asks it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from typing_extensions import override
+
+from stitch.core import (
+    Change,
+    ChangeKind,
+    LabelInventory,
+    Moment,
+    Redaction,
+    Step,
+    StepLabels,
+    StepState,
+)
+from stitch.errors import JournalError, StepRejectedError
+from stitch.journal.entries import (
+    Checkpoint,
+    Encoded,
+    Entry,
+    IngestCounts,
+    KeptStep,
+    Revision,
+    Selected,
+    encode_labels,
+    encode_step,
+)
+from stitch.journal.protocol import MAX_STEP_CHARS, CopyableJournal, Record
+from stitch.journal.sqlite import reading, writing
+from stitch.journal.sqlite.connection import Connection
+from stitch.journal.sqlite.copies import copy_database, settle
+from stitch.journal.sqlite.reading import PAGE
+from stitch.journal.sqlite.schema import bring_up, check_version, checksum
+from stitch.journal.sqlite.writing import ENTRIES, GIVEN, entry_of, number_of
+
+_SELECTED = """
+SELECT s.seq, t.name, s.step, labels.seq IS NOT NULL
+FROM trajectories t JOIN steps s ON s.trajectory = t.number LEFT JOIN labels USING (seq)
+WHERE t.tenant = ? AND (? IS NULL OR t.name = ?) AND (? IS NULL OR s.step = ?) AND (? IS NULL OR s.recorded < ?)
+  AND (? IS NULL OR json_extract(CAST(labels.labels AS TEXT), '$.intent.scope') IN (SELECT value FROM json_each(?)))
+  AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(CAST(labels.labels AS TEXT), '$.intent.event_types') e
+                            WHERE e.value IN (SELECT value FROM json_each(?))))
+ORDER BY s.seq
+"""
+
+
+class SqliteJournal(CopyableJournal):
+    """The journal of a memory, in one SQLite file; one process owns it at a time.
+
+    What `append_many` has returned is accepted: it outlives the death of the process at any moment (kill -9), because
+    the transaction is in the file system by then. Not every transaction waits for the disk, for that would cost 4 to
+    5 ms each. The disk is waited for by `sync`, and whenever the write-ahead log has grown by 4 MB. So a loss of
+    *power* may take the steps since then, and what remains is consistent. With `power_safe` every transaction waits,
+    and nothing accepted is lost then either.
+
+    A file of an earlier version is brought to this one when it is opened.
+
+    Args:
+        path: The file; it is made if it is not there. Its folder must exist.
+        power_safe: Wait for the disk at each transaction.
+        max_step_chars: The longest step that is accepted, in characters of its JSON.
+
+    Raises:
+        JournalError: The file cannot be opened, is owned by another process, or is not a journal.
+        StoreMismatchError: It was written by a later version of this library; it is not touched.
+    """
+
+    def __init__(self, path: str | Path, *, power_safe: bool = False, max_step_chars: int = MAX_STEP_CHARS) -> None:
+        self._path, self._max_step_chars = Path(path), max_step_chars
+        self._next_seq = 0
+        check_version(self._path)
+        self._file = Connection(self._path)
+        try:
+            with self._file.errors():
+                self._open(power_safe=power_safe)
+        except BaseException:
+            self._file.close()
+            raise
+
+    @property
+    @override
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    @override
+    def max_step_chars(self) -> int:
+        return self._max_step_chars
+
+    # Steps come in.
+
+    @override
+    def append_many(
+        self,
+        steps: Sequence[Step],
+        *,
+        tenant: str,
+        trajectory: str,
+        recorded: float,
+        whole: bool = False,
+        redacted: Mapping[int, Sequence[Redaction]] | None = None,
+    ) -> list[Entry | StepRejectedError]:
+        with self._file.transaction() as db:
+            appending = writing.Appending(
+                db, tenant=tenant, trajectory=trajectory, seq=self.take_seqs(0), max_chars=self.max_step_chars
+            )
+            results, fresh = appending.accept(steps, recorded=recorded, whole=whole, redacted=redacted or {})
+            self.take_seqs(fresh)
+        return results
+
+    @override
+    def begin(self, tenant: str, trajectory: str) -> None:
+        with self._file.transaction() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO trajectories SELECT coalesce(max(number), 0) + 1, ?, ? FROM trajectories",
+                (tenant, trajectory),
+            )
+
+    @override
+    def drop_empty(self, tenant: str) -> None:
+        with self._file.transaction() as db:
+            writing.drop_empty(db, tenant)
+
+    @override
+    def take_seqs(self, count: int) -> int:
+        with self._file.lock:
+            if not self._next_seq:
+                query = "SELECT max((SELECT coalesce(max(seq), 0) + 1 FROM steps), seq) FROM next_seq"
+                ((self._next_seq,),) = self._file.rows(query)
+            first, self._next_seq = self._next_seq, self._next_seq + count
+        return first
+
+    @override
+    def restore(self, steps: Sequence[KeptStep], *, tenant: str) -> list[Entry | StepRejectedError]:
+        results: list[Entry | StepRejectedError] = []
+        with self._file.transaction() as db:
+            fresh: dict[int, list[int]] = {}
+            for kept in steps:
+                number = number_of(db, tenant, kept.trajectory)
+                if number is None:
+                    raise JournalError(f"trajectory {kept.trajectory!r} was not begun", hint="repeat the import")
+                try:
+                    new = writing.restore(db, kept, tenant=tenant, number=number)
+                except StepRejectedError as error:
+                    results.append(error)
+                    continue
+                if new:
+                    fresh.setdefault(number, []).append(kept.seq)
+                query = f"{ENTRIES} WHERE s.trajectory = ? AND s.position = ?"
+                row = db.execute(query, (number, kept.position)).fetchone()
+                results.append(entry_of(row)._replace(repeated=not new))
+            for number, seqs in fresh.items():
+                writing.note_changes(db, ChangeKind.RESTORED, seqs, tenant=tenant, number=number)
+        return results
+
+    # They are labeled, put into a store, and sometimes fail.
+
+    @override
+    def record_labels(self, labels: Sequence[tuple[int, bytes]]) -> None:
+        seqs = [seq for seq, _ in labels]
+        with self._file.transaction() as db:
+            rows = [(seq, made, checksum(made)) for seq, made in labels]
+            db.executemany("INSERT INTO labels VALUES (?, ?, ?)", rows)
+            writing.record_state(db, seqs, StepState.LABELED, "")
+            writing.note_changes_of(db, ChangeKind.LABELED, seqs)
+
+    @override
+    def replace_labels(self, labels: Sequence[tuple[int, bytes]], *, tenant: str, trajectory: str) -> None:
+        seqs = [seq for seq, _ in labels]
+        with self._file.transaction() as db:
+            number = number_of(db, tenant, trajectory)
+            writing.replace_labels(db, labels)
+            writing.record_state(db, seqs, StepState.LABELED, "")
+            writing.forget_checkpoint(db, number)
+            writing.note_changes(db, ChangeKind.LABELED, seqs, tenant=tenant, number=number)
+
+    @override
+    def record_stored(self, seqs: Sequence[int]) -> None:
+        with self._file.transaction() as db:
+            writing.record_put(db, seqs)
+            writing.record_state(db, seqs, StepState.STORED, "")
+
+    @override
+    def record_failed(self, seqs: Sequence[int], reason: str, *, put: bool) -> None:
+        with self._file.transaction() as db:
+            if put:
+                writing.record_put(db, seqs)
+            writing.record_state(db, seqs, StepState.FAILED, reason)
+
+    @override
+    def record_removed(self, seqs: Sequence[int]) -> list[int]:
+        given = json.dumps(list(seqs))
+        with self._file.transaction() as db:
+            db.execute(f"UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN {GIVEN}", (given,))
+            return [seq for (seq,) in db.execute(f"SELECT seq FROM steps WHERE seq IN {GIVEN}", (given,))]
+
+    @override
+    def unflushed(self, *, after: int = 0) -> list[tuple[int, Entry]]:
+        query = f"{ENTRIES} JOIN unflushed u USING (seq) WHERE u.ordinal > ? ORDER BY u.ordinal LIMIT ?"
+        query = query.replace("SELECT ", "SELECT u.ordinal, ", 1)
+        return [(row[0], entry_of(row[1:])) for row in self._file.rows(query, after, PAGE)]
+
+    @override
+    def last_put(self) -> int:
+        return int(self._file.rows("SELECT coalesce(max(ordinal), 0) FROM unflushed")[0][0])
+
+    @override
+    def record_flushed(self, ordinal: int) -> None:
+        with self._file.transaction() as db:
+            db.execute("DELETE FROM unflushed WHERE ordinal <= ?", (ordinal,))
+
+    @override
+    def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:
+        query = (
+            "SELECT labeler, position, session, inventory FROM checkpoints c JOIN trajectories t"
+            " ON t.number = c.trajectory WHERE t.tenant = ? AND t.name = ?"
+        )
+        rows = self._file.rows(query, tenant, trajectory)
+        if not rows:
+            return None
+        labeler, position, session, inventory = rows[0]
+        return Checkpoint(labeler, position, session, LabelInventory.model_validate_json(inventory))
+
+    @override
+    def save_checkpoint(self, tenant: str, trajectory: str, checkpoint: Checkpoint) -> None:
+        inventory = checkpoint.inventory.model_dump_json(exclude_defaults=True).encode()
+        merges = len(checkpoint.inventory.merges)
+        with self._file.transaction() as db:
+            number = number_of(db, tenant, trajectory)
+            before = db.execute("SELECT merges FROM checkpoints WHERE trajectory = ?", (number,)).fetchone()
+            row = (number, *checkpoint[:3], inventory, merges)
+            db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)", row)
+            if merges != (before[0] if before else 0):
+                writing.note_merge(db, tenant=tenant, number=number)
+
+    @override
+    def forget_checkpoint(self, tenant: str, trajectory: str) -> None:
+        with self._file.transaction() as db:
+            writing.forget_checkpoint(db, number_of(db, tenant, trajectory))
+
+    # They are read.
+
+    @override
+    def entry(self, tenant: str, trajectory: str, step: str) -> Entry | None:
+        query = f"{ENTRIES} WHERE t.tenant = ? AND t.name = ? AND s.step = ?"
+        rows = self._file.rows(query, tenant, trajectory, step)
+        return entry_of(rows[0]) if rows else None
+
+    @override
+    def entries(
+        self,
+        tenant: str,
+        trajectory: str,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        states: Collection[StepState] = tuple(StepState),
+    ) -> Iterator[Entry]:
+        query = (
+            f"{ENTRIES} WHERE t.tenant = ? AND t.name = ? AND s.position >= ? AND s.position < ?"
+            f" AND states.state IN {GIVEN} ORDER BY s.position LIMIT ?"
+        )
+        end = 1 << 60 if stop is None else stop
+        while rows := self._file.rows(query, tenant, trajectory, start, end, _values(states), PAGE):
+            yield from map(entry_of, rows)
+            start = rows[-1][3] + 1
+
+    @override
+    def every_entry(self, tenant: str | None = None, *, state: StepState | None = None) -> Iterator[Entry]:
+        query = f"{ENTRIES} WHERE s.seq > ? AND (? IS NULL OR t.tenant = ?) {_in_state(state)} ORDER BY s.seq LIMIT ?"
+        wanted = () if state is None else (state.value,)
+        last = 0
+        while rows := self._file.rows(query, last, tenant, tenant, *wanted, PAGE):
+            yield from map(entry_of, rows)
+            last = rows[-1][0]
+
+    @override
+    def entries_of(self, seqs: Sequence[int]) -> Iterator[Entry]:
+        wanted = sorted(seqs)
+        for start in range(0, len(wanted), PAGE):
+            page = json.dumps(wanted[start : start + PAGE])
+            yield from map(entry_of, self._file.rows(f"{ENTRIES} WHERE s.seq IN {GIVEN} ORDER BY s.seq", page))
+
+    @override
+    def select(
+        self,
+        tenant: str,
+        *,
+        trajectory: str | None = None,
+        step: str | None = None,
+        accepted_before: float | None = None,
+        scopes: Collection[str] | None = None,
+        event_types: Collection[str] | None = None,
+    ) -> list[Selected]:
+        labels = (None if values is None else json.dumps(sorted(values)) for values in (scopes, event_types))
+        given = (trajectory, step, accepted_before, *labels)
+        rows = self._file.rows(_SELECTED, tenant, *(value for value in given for _ in range(2)))
+        return [Selected(seq, name, known, bool(labeled)) for seq, name, known, labeled in rows]
+
+    @override
+    def tenants(self) -> list[str]:
+        rows = self._file.rows("SELECT tenant FROM trajectories GROUP BY tenant ORDER BY min(number)")
+        return [name for (name,) in rows]
+
+    @override
+    def trajectories(self, tenant: str) -> list[str]:
+        rows = self._file.rows("SELECT name FROM trajectories WHERE tenant = ? ORDER BY number", tenant)
+        return [name for (name,) in rows]
+
+    @override
+    def unfinished(self, states: Collection[StepState]) -> list[tuple[str, str]]:
+        query = (
+            "SELECT t.tenant, t.name FROM states JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory"
+            f" WHERE states.state <> 'stored' AND states.state IN {GIVEN} GROUP BY t.number ORDER BY min(s.seq)"
+        )
+        return [(tenant, name) for tenant, name in self._file.rows(query, _values(states))]
+
+    @override
+    def has_any(self, state: StepState, *, tenant: str | None = None, trajectory: str | None = None) -> bool:
+        query = (
+            "SELECT 1 FROM states JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
+            f" WHERE (? IS NULL OR t.tenant = ?) AND (? IS NULL OR t.name = ?) {_in_state(state)} LIMIT 1"
+        )
+        return bool(self._file.rows(query, tenant, tenant, trajectory, trajectory, state.value))
+
+    @override
+    def length(self, tenant: str, trajectory: str) -> int:
+        query = (
+            "SELECT coalesce(max(s.position) + 1, 0) FROM trajectories t JOIN steps s ON s.trajectory = t.number"
+            " WHERE t.tenant = ? AND t.name = ?"
+        )
+        return int(self._file.rows(query, tenant, trajectory)[0][0])
+
+    @override
+    def labeled(self, tenant: str, trajectory: str) -> int:
+        query = (
+            "SELECT s.position + 1 FROM trajectories t JOIN steps s ON s.trajectory = t.number JOIN labels USING (seq)"
+            " WHERE t.tenant = ? AND t.name = ? ORDER BY s.position DESC LIMIT 1"
+        )
+        rows = self._file.rows(query, tenant, trajectory)
+        return int(rows[0][0]) if rows else 0
+
+    @override
+    def lengths_at(self, moment: Moment, *, tenant: str, trajectory: str | None = None) -> dict[str, tuple[int, int]]:
+        query = (
+            "SELECT t.name, count(*), sum(s.recorded <= ? AND NOT (t.name IS ? AND s.position > ?)) FROM trajectories t"
+            " JOIN steps s ON s.trajectory = t.number"
+            " WHERE t.tenant = ? AND (? IS NULL OR t.name = ?) GROUP BY t.number"
+        )
+        given = (moment.recorded, moment.trajectory, moment.position, tenant, trajectory, trajectory)
+        return {name: (steps, known) for name, steps, known in self._file.rows(query, *given)}
+
+    @override
+    def counts(self, tenant: str | None = None) -> IngestCounts:
+        query = (
+            "SELECT count(*), count(labels.seq), coalesce(sum(state = 'stored'), 0),"
+            " coalesce(sum(state = 'failed'), 0), count(DISTINCT t.number), coalesce(sum(state = 'retired'), 0)"
+            " FROM trajectories t JOIN steps s ON s.trajectory = t.number JOIN states USING (seq)"
+            " LEFT JOIN labels USING (seq) WHERE ? IS NULL OR t.tenant = ?"
+        )
+        return IngestCounts(*self._file.rows(query, tenant, tenant)[0])
+
+    @override
+    def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
+        query = (
+            "SELECT seq, kind, count, place FROM redactions JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? ORDER BY redactions.rowid"
+        )
+        found: dict[int, tuple[Redaction, ...]] = {}
+        for seq, kind, count, place in self._file.rows(query, tenant):
+            found[seq] = (*found.get(seq, ()), Redaction(kind=kind, count=count, place=place))
+        return found
+
+    @override
+    def kept(self, tenant: str, trajectory: str | None = None) -> Iterator[KeptStep]:
+        return reading.kept(self._file, tenant, trajectory, redactions=self.redactions(tenant))
+
+    @override
+    def encoded(self, tenant: str, trajectory: str) -> list[Encoded]:
+        query = (
+            "SELECT s.seq, s.payload, labels.labels FROM steps s JOIN trajectories t ON t.number = s.trajectory"
+            " LEFT JOIN labels USING (seq) WHERE t.tenant = ? AND t.name = ? ORDER BY s.position"
+        )
+        return [Encoded(*row) for row in self._file.rows(query, tenant, trajectory)]
+
+    @override
+    def said(self, tenant: str | None = None) -> Iterator[bytes]:
+        return reading.said(self._file, tenant)
+
+    # They are corrected, retired, erased.
+
+    @override
+    def correct(self, seq: int, *, step: Step, labels: StepLabels | None, at: float, by: str) -> None:
+        payload, _ = encode_step(step, max_chars=self.max_step_chars)
+        made = None if labels is None else encode_labels(labels, step=str(step.id))
+        with self._file.transaction() as db:
+            writing.correct(db, seq, payload=payload, labels=made, at=at, by=by)
+
+    @override
+    def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
+        query = f"SELECT seq, at, made_by, payload, labels FROM history WHERE seq IN {GIVEN} ORDER BY number"
+        found: dict[int, list[Revision]] = {}
+        for seq, *fields in self._file.rows(query, json.dumps(list(seqs))):
+            found.setdefault(seq, []).append(_revision(*fields))
+        return found
+
+    @override
+    def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
+        query = (
+            "SELECT h.seq, h.at, h.made_by, h.payload, h.labels, min(h.number) FROM history h JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND h.at > ? GROUP BY h.seq"
+        )
+        return {seq: _revision(*fields) for seq, *fields, _ in self._file.rows(query, tenant, at)}
+
+    @override
+    def correctors(self, tenant: str) -> frozenset[tuple[int, str]]:
+        query = (
+            "SELECT h.seq, h.made_by FROM history h JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ?"
+        )
+        return frozenset((seq, by) for seq, by in self._file.rows(query, tenant))
+
+    @override
+    def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
+        query = (
+            "SELECT h.number, h.payload, h.labels FROM history h JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND t.name = ? ORDER BY h.number"
+        )
+        return [Encoded(*row) for row in self._file.rows(query, tenant, trajectory)]
+
+    @override
+    def retire(self, seqs: Sequence[int], *, at: float, reason: str) -> int:
+        with self._file.transaction() as db:
+            return writing.retire(db, seqs, at=at, reason=reason)
+
+    @override
+    def erase(
+        self,
+        seqs: Sequence[int],
+        *,
+        tenant: str,
+        trajectory: str,
+        labels: Sequence[tuple[int, bytes]] = (),
+        revisions: Sequence[tuple[int, bytes]] = (),
+    ) -> None:
+        after = self.take_seqs(0)
+        with self._file.transaction() as db:
+            db.execute("UPDATE next_seq SET seq = max(seq, ?)", (after,))
+            number = number_of(db, tenant, trajectory)
+            writing.erase(db, seqs, tenant=tenant, number=number, labels=labels, revisions=revisions)
+
+    @override
+    def owes_purge(self) -> bool:
+        return bool(self._file.rows("SELECT 1 FROM purges LIMIT 1"))
+
+    @override
+    def record_purged(self) -> None:
+        with self._file.transaction() as db:
+            db.execute("DELETE FROM purges")
+        self._file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # Whoever derives something follows.
+
+    @override
+    def changes(self, *, after: int = 0, tenant: str | None = None) -> Iterator[Change]:
+        query = (
+            "SELECT c.number, c.kind, c.tenant, t.name, c.first, c.last FROM changes c"
+            " LEFT JOIN trajectories t ON t.number = c.trajectory"
+            " WHERE c.number > ? AND (? IS NULL OR c.tenant = ?) ORDER BY c.number LIMIT ?"
+        )
+        while rows := self._file.rows(query, after, tenant, tenant, PAGE):
+            for number, kind, owner, trajectory, first, last in rows:
+                yield Change(number, ChangeKind(kind), owner, trajectory, range(first, last + 1))
+            after = rows[-1][0]
+
+    @override
+    def last_change(self) -> int:
+        return int(self._file.rows("SELECT coalesce(max(number), 0) FROM changes")[0][0])
+
+    @override
+    def projected(self, name: str) -> int:
+        rows = self._file.rows("SELECT change FROM projections WHERE name = ?", name)
+        return int(rows[0][0]) if rows else 0
+
+    @override
+    def record_projected(self, name: str, change: int) -> None:
+        with self._file.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO projections VALUES (?, ?)", (name, change))
+
+    @override
+    def append_record(self, tenant: str, *, kind: str, key: str, payload: bytes) -> int:
+        with self._file.transaction() as db:
+            row = (tenant, kind, key, payload)
+            number = db.execute("INSERT INTO records (tenant, kind, key, payload) VALUES (?, ?, ?, ?)", row).lastrowid
+        return number or 0
+
+    @override
+    def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
+        query = (
+            "SELECT number, kind, key, payload FROM records"
+            " WHERE number > ? AND tenant = ? AND kind = ? AND (? IS NULL OR key = ?) ORDER BY number LIMIT ?"
+        )
+        while rows := self._file.rows(query, after, tenant, kind, key, key, PAGE):
+            yield from (Record(*row) for row in rows)
+            after = rows[-1][0]
+
+    @override
+    def erase_records(self, tenant: str, *, kind: str, key: str | None = None) -> int:
+        with self._file.transaction() as db:
+            query = "DELETE FROM records WHERE tenant = ? AND kind = ? AND (? IS NULL OR key = ?)"
+            count = db.execute(query, (tenant, kind, key, key)).rowcount
+            if count:
+                db.execute("INSERT INTO purges VALUES (NULL)")
+        return count
+
+    # It is looked after.
+
+    @override
+    def damage(self) -> list[str]:
+        try:
+            messages = [str(message) for (message,) in self._file.rows("PRAGMA integrity_check(20)")]
+        except JournalError as error:  # so much that the check itself gave up
+            return [error.message]
+        return [] if messages == ["ok"] else messages
+
+    @override
+    def sync(self) -> None:
+        self._file.rows("PRAGMA wal_checkpoint(PASSIVE)")
+
+    @override
+    def compact(self) -> None:
+        self._file.rows("VACUUM")
+        self._file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @override
+    def copy_to(self, path: Path, *, tenant: str | None = None) -> tuple[int, int]:
+        with self._file.lock, self._file.errors():
+            copy_database(self._file.db, to=path)
+        return settle(path, tenant=tenant)
+
+    @override
+    def close(self) -> None:
+        self._file.close()
+
+    def _open(self, *, power_safe: bool) -> None:
+        db = self._file.db
+        # One owner: a second process is told so at once, and no shared-memory file is needed.
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("PRAGMA secure_delete = ON")  # what is deleted or replaced is overwritten, not only unlinked
+        brought_up = bring_up(db, self.path)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(f"PRAGMA synchronous = {'FULL' if power_safe else 'NORMAL'}")
+        if brought_up:  # its version stands in the file then, where it is read before anything is opened
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _revision(at: float, by: str, step: bytes, labels: bytes | None) -> Revision:
+    made = None if labels is None else StepLabels.model_validate_json(labels)
+    return Revision(at, by, Step.model_validate_json(step), made)
+
+
+def _values(states: Collection[StepState]) -> str:
+    return json.dumps([state.value for state in states])
+
+
+def _in_state(state: StepState | None) -> str:
+    """A condition; the first half of it lets SQLite use the index of `states`, which leaves out what is stored."""
+    if state is None:
+        return ""
+    return "AND states.state = ?" if state is StepState.STORED else "AND states.state <> 'stored' AND states.state = ?"

@@ -1,0 +1,60 @@
+"""What is read page by page: a whole tenant, as it is kept or as it was said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stitch.core import Redaction, StepState
+from stitch.journal.entries import KeptStep
+from stitch.journal.sqlite.connection import Connection
+from stitch.journal.sqlite.writing import GIVEN
+
+PAGE = 512
+"""How many rows are read at a time: an iteration holds no more, and no lock between them."""
+
+_KEPT = """
+SELECT s.seq, t.name, s.position, s.recorded, s.digest, s.payload, labels.labels, states.state, states.reason,
+       states.retired_at
+FROM steps s JOIN trajectories t ON t.number = s.trajectory JOIN states USING (seq) LEFT JOIN labels USING (seq)
+WHERE s.seq > ? AND t.tenant = ? AND (? IS NULL OR t.name = ?) ORDER BY s.seq LIMIT ?
+"""
+
+
+def kept(
+    file: Connection, tenant: str, trajectory: str | None, *, redactions: Mapping[int, tuple[Redaction, ...]]
+) -> Iterator[KeptStep]:
+    """See `Journal.kept`."""
+    last = 0
+    query = f"SELECT seq, at, made_by, payload, labels FROM history WHERE seq IN {GIVEN} ORDER BY number"
+    while rows := file.rows(_KEPT, last, tenant, trajectory, trajectory, PAGE):
+        last = rows[-1][0]
+        revisions: dict[int, tuple[Any, ...]] = {}
+        for seq, *revision in file.rows(query, json.dumps([row[0] for row in rows])):
+            revisions[seq] = (*revisions.get(seq, ()), tuple(revision))
+        for *fields, state, reason, retired_at in rows:
+            seq, name, position, recorded, digest, step, labels = fields
+            yield KeptStep(
+                seq, name, position, recorded, digest, step, labels, StepState(state), reason, retired_at,
+                revisions.get(seq, ()), redactions.get(seq, ()),
+            )  # fmt: skip
+
+
+def said(file: Connection, tenant: str | None) -> Iterator[bytes]:
+    """See `Journal.said`."""
+    steps = (
+        "SELECT s.seq, CAST(s.payload AS TEXT) || char(10) || t.name || char(10) || t.tenant FROM steps s"
+        " JOIN trajectories t ON t.number = s.trajectory WHERE s.seq > ? AND (? IS NULL OR t.tenant = ?)"
+        " ORDER BY s.seq LIMIT ?"
+    )
+    revisions = (
+        "SELECT h.number, CAST(h.payload AS TEXT) FROM history h JOIN steps s USING (seq)"
+        " JOIN trajectories t ON t.number = s.trajectory WHERE h.number > ? AND (? IS NULL OR t.tenant = ?)"
+        " ORDER BY h.number LIMIT ?"
+    )
+    for query in (steps, revisions):
+        last = 0
+        while rows := file.rows(query, last, tenant, tenant, PAGE):
+            yield "\n".join(text for _, text in rows).encode()
+            last = rows[-1][0]

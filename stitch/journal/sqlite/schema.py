@@ -1,0 +1,192 @@
+"""The tables of a journal, and how those of an earlier version become these."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from stitch.core import StepState
+from stitch.errors import JournalError, StoreMismatchError
+from stitch.journal.entries import read_retirement
+
+VERSION = 2
+"""Of the tables. A journal of an earlier one is brought to this when it is opened; one of a later one is refused."""
+
+_APPLICATION_ID = 0x53544348
+
+_HEADER_BYTES = 100
+_VERSION_AT, _APPLICATION_AT = 60, 68
+
+_FIRST = """
+CREATE TABLE trajectories (
+    number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (tenant, name));
+CREATE TABLE steps (
+    seq INTEGER PRIMARY KEY, trajectory INTEGER NOT NULL, position INTEGER NOT NULL, step TEXT NOT NULL,
+    recorded REAL NOT NULL, digest BLOB NOT NULL, payload BLOB NOT NULL,
+    UNIQUE (trajectory, step), UNIQUE (trajectory, position));
+CREATE TABLE labels (seq INTEGER PRIMARY KEY, labels BLOB NOT NULL);
+CREATE TABLE states (seq INTEGER PRIMARY KEY, state TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE INDEX unfinished ON states (state) WHERE state <> 'stored';
+CREATE TABLE unflushed (ordinal INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
+CREATE TABLE checkpoints (
+    trajectory INTEGER PRIMARY KEY, labeler TEXT NOT NULL, position INTEGER NOT NULL,
+    session BLOB NOT NULL, inventory BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS history (
+    number INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at REAL NOT NULL, made_by TEXT NOT NULL,
+    payload BLOB NOT NULL, labels BLOB);
+CREATE INDEX IF NOT EXISTS history_of ON history (seq);
+CREATE TABLE IF NOT EXISTS purges (number INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS redactions (
+    seq INTEGER NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, place TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS redactions_of ON redactions (seq);
+"""
+"""Version 1. Its last tables came later than the others, and may be missing."""
+
+_SECOND = """
+ALTER TABLE states ADD COLUMN retired_at REAL;
+ALTER TABLE steps ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE labels ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE checkpoints ADD COLUMN merges INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE changes (
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, tenant TEXT NOT NULL, trajectory INTEGER,
+    first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE TABLE projections (name TEXT PRIMARY KEY, change INTEGER NOT NULL);
+CREATE TABLE records (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
+    payload BLOB NOT NULL);
+CREATE INDEX records_of ON records (tenant, kind, key);
+CREATE TABLE next_seq (seq INTEGER NOT NULL);
+INSERT INTO next_seq SELECT coalesce(max(seq), 0) + 1 FROM steps;
+"""
+
+TABLES = (
+    "trajectories", "steps", "labels", "states", "unflushed", "checkpoints", "history", "redactions", "purges",
+    "changes", "projections", "records", "next_seq",
+)  # fmt: skip
+
+
+def check_version(path: Path) -> None:
+    """Refuse a journal of a later version by the first bytes of its file; nothing is opened or written.
+
+    Raises:
+        StoreMismatchError: It is one.
+        JournalError: It is no journal.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise JournalError(
+            f"journal {str(path)!r} cannot be used: its folder is missing or not accessible",
+            hint="check the path and its permissions",
+        ) from error
+    if not header:
+        return
+    if len(header) < _HEADER_BYTES or not header.startswith(b"SQLite format 3\0"):
+        raise _no_journal(path)
+    refuse_later(path, int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big"))
+
+
+def refuse_later(path: Path, version: int) -> None:
+    """Refuse a version that only a later library reads.
+
+    Raises:
+        StoreMismatchError: It is one.
+    """
+    if version > VERSION:
+        raise StoreMismatchError(
+            f"journal {str(path)!r} has schema version {version}, this library reads {VERSION}",
+            hint="open it with the version of stitch-memory that wrote it, or a later one",
+        )
+
+
+def bring_up(db: sqlite3.Connection, path: Path) -> bool:
+    """Make the tables of a new journal, or those of an earlier version into this one's; return whether it did.
+
+    Raises:
+        StoreMismatchError: The journal is of a later version.
+        JournalError: It is no journal.
+    """
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    refuse_later(path, version)
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    if application != _APPLICATION_ID and db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        raise _no_journal(path)
+    if version == VERSION:
+        return False
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in _statements(_FIRST):
+            if version == 0 or "IF NOT EXISTS" in statement:
+                db.execute(statement)
+        for statement in _statements(_SECOND):
+            db.execute(statement)
+        _move_times(db)
+        _add_checksums(db)
+        _add_changes(db)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+        db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        db.execute("COMMIT")
+    except BaseException:
+        db.rollback()
+        raise
+    return True
+
+
+def checksum(*parts: bytes) -> int:
+    """By which damage of a row is known."""
+    value = 0
+    for part in parts:
+        value = zlib.crc32(part, value)
+    return value
+
+
+def step_checksum(step: str, payload: bytes) -> int:
+    """The checksum of a row of `steps`."""
+    return checksum(step.encode(), payload)
+
+
+def _statements(script: str) -> Iterator[str]:
+    return filter(str.strip, script.split(";"))
+
+
+def _no_journal(path: Path) -> JournalError:
+    return JournalError(f"journal {str(path)!r} cannot be used: it is not a journal", hint="check the path")
+
+
+def _move_times(db: sqlite3.Connection) -> None:
+    """When a step was retired stood in the reason."""
+    rows = db.execute("SELECT seq, reason FROM states WHERE state = ?", (StepState.RETIRED.value,)).fetchall()
+    moved = [(*read_retirement(note), seq) for seq, note in rows]
+    db.executemany("UPDATE states SET retired_at = ?, reason = ? WHERE seq = ?", moved)
+
+
+def _add_checksums(db: sqlite3.Connection) -> None:
+    db.create_function("step_checksum", 2, step_checksum, deterministic=True)
+    db.create_function("checksum", 1, checksum, deterministic=True)
+    db.execute("UPDATE steps SET checksum = step_checksum(step, payload)")
+    db.execute("UPDATE labels SET checksum = checksum(labels)")
+
+
+def _add_changes(db: sqlite3.Connection) -> None:
+    """What there is was accepted; what has labels was labeled, and so on: as if it had just come about."""
+    conditions = (
+        ("accepted", "1"),
+        ("labeled", "seq IN (SELECT seq FROM labels)"),
+        ("corrected", "seq IN (SELECT seq FROM history)"),
+        ("retired", "seq IN (SELECT seq FROM states WHERE state = 'retired')"),
+    )
+    for kind, condition in conditions:
+        # Steps of one trajectory in a row have the same distance between their number and their place in it.
+        db.execute(
+            "INSERT INTO changes (kind, tenant, trajectory, first, last)"
+            " SELECT ?, t.tenant, s.trajectory, min(s.seq), max(s.seq) FROM ("
+            "SELECT seq, trajectory, seq - row_number() OVER (PARTITION BY trajectory ORDER BY seq) AS island"
+            f" FROM steps WHERE {condition}) s JOIN trajectories t ON t.number = s.trajectory"
+            " GROUP BY s.trajectory, s.island ORDER BY min(s.seq)",
+            (kind,),
+        )

@@ -1,0 +1,96 @@
+"""A step put right: its text, its labels, its references; what it was is kept in its history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stitch.core import ContextualIntent, ReferenceRewrite, Step, StepLabels, StepState, clean_text
+from stitch.errors import InputError
+from stitch.ingest.ingestor import Ingestor
+from stitch.journal import Journal, Revision
+from stitch.journal.entries import Entry, encode_step
+
+PERSON = "person"
+"""Made the labels that were corrected by hand, unless a name is given."""
+
+
+def correct(
+    ingestor: Ingestor,
+    *,
+    tenant: str,
+    trajectory: str,
+    step: str,
+    at: float,
+    by: str = PERSON,
+    text: str | None = None,
+    labels: dict[str, Any] | None = None,
+    references: Sequence[ReferenceRewrite] | None = None,
+) -> None:
+    """Replace the text, labels or resolved references of a step; what it was is kept in its history.
+
+    With another text, references and summary of the old one go; a source that gives the step as it was changes nothing.
+
+    Args:
+        ingestor: Of the memory.
+        tenant: Whose step it is.
+        trajectory: Where it is.
+        step: Its id.
+        at: Now, in Unix seconds.
+        by: Who corrects it; goes into `StepLabels.made_by` where labels or references are corrected.
+        text: The right text.
+        labels: The right labels, by field of `ContextualIntent`; those not named stay.
+        references: Which of the step's references stay replaced, the others are undone; none stays if it is empty.
+
+    Raises:
+        InputError: There is no such step, it is retired, waits for the labels that are to be corrected, or no reference
+            is undone.
+    """
+    if text is None and not labels and references is None:
+        raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
+
+    def corrected() -> tuple[Entry, Step, StepLabels | None]:
+        """The step as it is now, and what it is to be."""
+        entry = _entry(ingestor.journal, tenant, trajectory, step)
+        if entry.state is StepState.RETIRED:
+            raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
+        if (labels or references is not None) and entry.labels is None:
+            raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
+        right, made = entry.step, entry.labels
+        if text is not None:
+            right = right.model_copy(update={"content": clean_text(ingestor.without_secrets(text))})
+            made = made and made.model_copy(update={"references": (), "mentions": (), "summary": ""})
+        if labels and made is not None:
+            intent = ContextualIntent.model_validate({**made.intent.model_dump(), **labels})
+            made = made.model_copy(update={"intent": intent, "made_by": by})
+        if references is not None and made is not None:
+            kept = tuple(each for each in made.references if each in references)
+            if text is None and kept == made.references:
+                raise InputError(f"no reference of step {step!r} is undone", hint="`stitch show --steps` lists them")
+            made = made.model_copy(update={"references": kept, "made_by": by})
+        encode_step(right, max_chars=ingestor.journal.max_step_chars)  # refuses what cannot be written
+        return entry, right, made
+
+    def change() -> None:
+        entry, right, made = corrected()  # again: while it was waited for, others may have changed it
+        ingestor.journal.correct(entry.seq, step=right, labels=made, at=at, by=by)
+
+    corrected()  # what is refused need not wait
+    ingestor.rework(tenant, trajectory, change)
+
+
+def history(journal: Journal, *, tenant: str, trajectory: str, step: str) -> list[Revision]:
+    """What a step was before each of its corrections, oldest first.
+
+    Raises:
+        InputError: There is no such step.
+    """
+    seq = _entry(journal, tenant, trajectory, step).seq
+    return journal.revisions([seq]).get(seq, [])
+
+
+def _entry(journal: Journal, tenant: str, trajectory: str, step: str) -> Entry:
+    entry = journal.entry(tenant, trajectory, step)
+    if entry is None:
+        raise InputError(f"no step {step!r} in trajectory {trajectory!r}", hint="`stitch show --steps` lists the steps")
+    return entry

@@ -1,0 +1,63 @@
+"""Which steps are meant: by name, label or age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict
+
+from stitch.core import Label, LabelKind
+from stitch.errors import InputError
+from stitch.ingest.ingestor import Ingestor
+from stitch.journal.entries import Selected
+
+
+class Selector(BaseModel):
+    """Which steps of a tenant are meant: those to which everything applies that is given."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    trajectory: str | None = None
+    step: str | None = None
+    """An id; names a step together with `trajectory`."""
+    scope: str | None = None
+    event_type: str | None = None
+    accepted_before: float | None = None
+    """Unix seconds."""
+    everything: bool = False
+    """Really all steps of the tenant. Without this, a selector that says nothing is an error."""
+
+
+def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selected]:
+    """The steps of a tenant that a selector means, in the order of acceptance.
+
+    Labels are read through merges, as a search reads them.
+
+    Raises:
+        InputError: The selector says nothing, or names a step without its trajectory.
+    """
+    if selector.step is not None and selector.trajectory is None:
+        raise InputError(f"step {selector.step!r} is named without its trajectory", hint="name it with --trajectory")
+    if selector == Selector():
+        raise InputError("no steps are selected", hint="name a trajectory, step, scope, event type or age, or --all")
+    vocabulary = ingestor.inventory(tenant).vocabulary()
+
+    def aliases(kind: LabelKind, value: str | None) -> frozenset[str] | None:
+        return None if value is None else vocabulary.aliases(vocabulary.canonical_label(Label(kind, value)))
+
+    return ingestor.journal.select(
+        tenant,
+        trajectory=selector.trajectory,
+        step=selector.step,
+        accepted_before=selector.accepted_before,
+        scopes=aliases(LabelKind.SCOPE, selector.scope),
+        event_types=aliases(LabelKind.EVENT_TYPE, selector.event_type),
+    )
+
+
+def by_trajectory(selected: Iterable[Selected]) -> list[tuple[str, list[Selected]]]:
+    """Steps in groups of one trajectory each, in the order of their first ones."""
+    groups: dict[str, list[Selected]] = {}
+    for each in selected:
+        groups.setdefault(each.trajectory, []).append(each)
+    return list(groups.items())
