@@ -9,14 +9,26 @@ More than 400 lines because their order is what they are recognized by, and it s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import orjson
+from typing_extensions import TypedDict
 
 from stitch.core import Step
 from stitch.errors import StepRejectedError
-from stitch.sources import agents, frameworks, sessions
+from stitch.sources.conversation import about_trajectory, conversation
+from stitch.sources.families import (
+    chat_export,
+    data_protocol,
+    editors,
+    frameworks,
+    open_hands,
+    sessions,
+    swe_agent,
+    tasks,
+    traces,
+)
 from stitch.sources.fields import is_message, oldest_first, system_of
 from stitch.sources.messages import make_step
 from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
@@ -25,19 +37,10 @@ from stitch.sources.recognizing import (
     Format,
     RowReader,
     TrajectoryRow,
-    has_events,
-    is_episodes,
-    is_memory_step,
-    is_open_hands,
-    is_session_event,
-    is_session_head,
-    read_one,
     read_safely,
     with_fields,
     with_list,
 )
-from stitch.sources.runs import run_of
-from stitch.sources.spans import is_span
 from stitch.sources.streams import joined
 
 GENERIC_FORM = (
@@ -122,7 +125,7 @@ def _conversation(field: str, *ids: str, parts: int = 1, speaker: bool = False) 
                 entries = [{"role": "user", "content": asked}, *entries]
             yield from _within(record, field, entries, reading)
             return
-        for row in agents.conversation(record, entries, reading.messages, field=field, speaker=speaker):
+        for row in conversation(record, entries, reading.messages, field=field, speaker=speaker):
             yield "-".join(named) or None, row
 
     return rows
@@ -155,15 +158,6 @@ def _is_came_turn(record: Any) -> bool:
     )
 
 
-def _open_hands(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    """An event of OpenHands; one that has a file of its own is part of what its folder holds."""
-    named = record.get("session_id")
-    if named is None and str(record.get("id")) == reading.number:
-        named = reading.folder
-    for row in agents.open_hands(record, reading.messages):
-        yield None if named is None else str(named), row
-
-
 def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     turn = dict(record)
     if stamp := _stamp_of(turn["content"]):
@@ -185,23 +179,12 @@ _CONVERSATIONS = ("trajectory", "conversation_id", "conversationId", "thread_id"
 """The fields of a lone step that say which trajectory it is of."""
 
 
-def _episodes(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    for name, episode in record.items():
-        for row in agents.inter_code(episode):
-            yield str(name), row
-
-
-def _head(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    for row in sessions.session_event(record):
-        yield None, row
-
-
 def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     first = next((known for known in FORMATS if known.recognizes(record[0])), None)
     if first is not None and first.name not in ("step", "chat messages") and not first.whole:
         yield from _within({}, "", record, reading)
         return
-    for row in agents.conversation({}, record, reading.messages, field=""):
+    for row in conversation({}, record, reading.messages, field=""):
         yield None, row
 
 
@@ -211,7 +194,7 @@ def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     about = beside(record)
     if messages and isinstance(messages[-1], Mapping) and messages[-1].get("content") == about.get("answer"):
         about.pop("answer", None)  # it is what was replied
-    for row in agents.conversation(about, messages, reading.messages, field="messages"):
+    for row in conversation(about, messages, reading.messages, field="messages"):
         yield named, row
 
 
@@ -281,7 +264,7 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     """The rows of the records that another record holds under a field."""
     named = next((str(record[name]) for name in _IDS if isinstance(record.get(name), str | int)), None)
     system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
-    about: dict[str, Any] | None = agents.about_trajectory(record, field, system[0] if system else field)
+    about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
     for entry in map(_unpacked, [system[1], *entries] if system else entries):
         known = next((known for known in FORMATS if known.recognizes(entry)), None)
         if known is None:
@@ -330,99 +313,147 @@ _IDS = (
     "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
 )  # fmt: skip
 
-_LIVE = ("setup", "setupComplete", "clientContent", "serverContent", "toolCall", "toolResponse", "realtimeInput")
-_TREES = ("message_tree_id", "id")
+
+class Steps(TypedDict, total=False):
+    """A trajectory in the form of this library."""
+
+    id: str | int
+    steps: list[dict[str, Any]]
+
+
+class Message(TypedDict, total=False):
+    """One step: who speaks and what. Other programs spell `role` and `content` in many other ways."""
+
+    role: str
+    content: Any
+    id: str | int
+    timestamp: str | float
+    trajectory: str | int
+    tool_calls: list[Any]
+
+
+class Talk(TypedDict, total=False):
+    """A conversation: its messages under one of several names."""
+
+    id: str | int
+    messages: list[Any]
+    conversations: list[Any]
+    history: list[Any]
+    trajectory: list[Any]
+    traj: list[Any]
+    input: list[Any]
+    contents: list[Any]
+    system: Any
+
+
+class Acted(TypedDict, total=False):
+    """What was done with which tool, and what came of it."""
+
+    thought: Any
+    action: Any
+    action_input: Any
+    observation: Any
+
+
+class Exchange(TypedDict, total=False):
+    """A request to a model with its reply, each in its envelope or not."""
+
+    id: str
+    custom_id: str
+    request: Any
+    response: Any
+    messages: list[Any]
+    choices: list[Any]
+
+
+_WHO_AND_WHEN = ("mistake_step", "mistake_agent", "mistake_reason", "question_ID")
+
+
+def _is_who_and_when(record: Any) -> bool:
+    return with_list("history", of="role")(record) and (
+        any(name in record for name in _WHO_AND_WHEN)
+        or ("question" in record and all(with_fields("role", "name")(message) for message in record["history"]))
+    )
+
+
+def _is_acted(record: Any) -> bool:
+    return with_fields("action")(record) and any(
+        name in record for name in ("observation", "thought", "action_input", "obs")
+    )
+
+
+def _is_conversations(record: Any) -> bool:
+    return with_list("conversations")(record) and is_message((record["conversations"] or [0])[0])
+
+
+def _list_of_lists(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    return _within({}, "", record, reading)
+
+
+def _talk(name: str, field: str, recognizes: Callable[[Any], bool] | None = None) -> Format:
+    """The format of records that hold messages under a field."""
+    return Format(name, recognizes or with_list(field), _conversation(field, *_IDS), whole=True, model=Talk)
+
 
 FORMATS: tuple[Format, ...] = (
-    Format("trajectory of steps", with_list("steps"), _conversation("steps", "id")),
-    Format("CAME-Bench turn", _is_came_turn, _came_turn),
-    Format("coding-agent session line", lambda r: with_fields(message=dict, type=str)(r) and "role" not in r
-           and "llm_message" not in r, read_one(sessions.session_line, "sessionId")),
-    Format("coding-agent session payload", with_fields(payload=dict, type=str), read_one(sessions.payload_line,
-           "sessionId")),
-    Format("coding-agent session summary", with_fields("leafUuid", summary=str), read_one(sessions.session_line,
-           "sessionId")),
-    Format("OpenCode message", lambda r: with_list("parts")(r) and with_fields("role")(r.get("info")),
-           read_one(sessions.open_code)),
-    Format("Cline message", lambda r: with_fields("ts", type=str)(r) and r["type"] in ("say", "ask") and r["type"] in r,
-           read_one(sessions.cline_line)),
-    Format("editor chat", lambda r: with_list("requests", of="message")(r) and "response" in r["requests"][0],
-           read_one(sessions.editor_chat, "sessionId"), whole=True),
-    Format("mini-SWE-agent", lambda r: with_list("messages")(r) and (
-        str(r.get("trajectory_format")).startswith("mini-swe-agent") or with_fields("mini_version")(r.get("info"))),
-           read_one(sessions.mini_swe_agent, "instance_id"), whole=True),
-    Format("item of a stream", with_fields(item=dict, type=str), read_one(sessions.item_line, "thread_id")),
-    Format("Cursor bubble", lambda r: with_fields("bubbleId")(r) and r.get("type") in (1, 2),
-           read_one(sessions.cursor_bubble)),
-    Format("LangGraph update", lambda r: isinstance(r, Mapping) and len(r) == 1 and with_list("messages", of="type")(
-        next(iter(r.values()))), read_one(frameworks.node_update)),
-    Format("numbered thoughts", lambda r: with_fields(trajectory=dict)(r) and "thought_0" in r["trajectory"],
-           read_one(frameworks.numbered_thoughts, "id"), whole=True),
-    Format("CrewAI task", with_fields("task_name", agent=str, task=str), read_one(frameworks.crew_task)),
-    Format("Gemini live message", lambda r: isinstance(r, Mapping) and next(iter(r), "") in _LIVE,
-           read_one(frameworks.live_message)),
-    Format("Assistants run step", with_fields(step_details=dict), read_one(frameworks.run_step, "thread_id")),
-    Format("Pydantic AI message", with_list("parts", of="part_kind"), read_one(frameworks.typed_parts)),
-    Format("LangChain agent run", with_list("intermediate_steps"), read_one(frameworks.agent_run, "id"), whole=True),
-    Format("smolagents step", is_memory_step, read_one(frameworks.memory_step)),
-    Format("MCP message", lambda r: with_fields("jsonrpc")(r) and any(n in r for n in ("method", "result", "error")),
-           read_one(frameworks.protocol_message)),
-    Format("message tree", lambda r: with_list("replies")(r) or with_list("replies")(
-        r.get("prompt") if isinstance(r, Mapping) else None), read_one(frameworks.message_tree, *_TREES), whole=True),
-    Format("OpenHands event", is_open_hands, _open_hands),
-    Format("OpenHands run", has_events, read_one(agents.open_hands_history, "instance_id", "id"), whole=True),
-    Format("SWE-agent .traj", lambda r: (with_list("history", of="role")(r) and "agent" in r["history"][0])
-           or (with_list("trajectory", of="observation")(r) and "intent" not in r),
-           read_one(agents.swe_agent, "instance_id"), whole=True),
-    Format("Who&When log", lambda r: with_list("history", of="role")(r)
-           and (any(name in r for name in ("mistake_step", "mistake_agent", "mistake_reason", "question_ID"))
-                or ("question" in r and all(with_fields("role", "name")(m) for m in r["history"]))),
-           _conversation("history", "question_ID", speaker=True), whole=True),
-    Format("agent data protocol", with_list("content", of="class_"),
-           read_one(agents.agent_data_protocol, "id", plain=True), whole=True),
-    Format("tau-bench", with_list("traj"), _conversation("traj", "task_id", "trial", parts=2), whole=True),
-    Format("BFCL task", with_list("question"), read_one(agents.bfcl, "id"), whole=True),
-    Format("BFCL result", lambda r: with_fields("id")(r) and isinstance(r.get("result"), str | list),
-           read_one(agents.bfcl_result, "id"), whole=True),
-    Format("InterCode episode", with_fields(turn_history=dict), read_one(agents.inter_code, "task_id", plain=True),
-           whole=True),
-    Format("InterCode log", is_episodes, _episodes, whole=True),
-    Format("browsing trajectory", lambda r: with_list("trajectory")(r) and "intent" in r,
-           read_one(agents.web_trajectory, "task_id", plain=True), whole=True),
-    Format("run of another tracer", lambda r: run_of(r) is not None,
-           lambda r, reading: reading.traces.named_run(run_of(r) or {})),
-    Format("web actions", lambda r: with_list("actions", of="operation")(r) and "confirmed_task" in r,
-           read_one(agents.web_actions, "annotation_id", plain=True), whole=True),
-    Format("exchange with a model", is_exchange, _exchange, whole=True),
-    Format("chat messages", with_list("messages"), _conversation("messages", *_IDS), whole=True),
-    Format("chat export", lambda r: with_fields(mapping=dict)(r) and all(map(with_fields("message"),
-           r["mapping"].values())),
-           read_one(agents.chat_export, "id", "conversation_id"), whole=True),
-    Format("conversations", lambda r: with_list("conversations")(r) and is_message((r["conversations"] or [0])[0]),
-           _conversation("conversations", *_IDS), whole=True),
-    Format("Gemini contents", with_list("contents"), _contents, whole=True),
-    Format("message history", with_list("history", of="role"), _conversation("history", *_IDS), whole=True),
-    Format("trajectory of messages", with_list("trajectory", of="role"), _conversation("trajectory", *_IDS),
-           whole=True),
-    Format("Responses input", with_list("input"), _conversation("input", *_IDS), whole=True),
-    Format("OpenTelemetry export", lambda r: with_list("resourceSpans")(r) or with_list("resourceLogs")(r),
-           lambda r, reading: reading.traces.export(r)),
-    Format("OpenTelemetry span", is_span, lambda r, reading: reading.traces.named_span(r)),
-    Format("LangSmith run", with_fields("inputs", run_type=str), lambda r, reading: reading.traces.named_run(r)),
-    Format("step", is_message, _step),
-    Format("thought, action and observation", lambda r: with_fields("action")(r) and any(
-        name in r for name in ("observation", "thought", "action_input", "obs")), _step),
-    Format("coding-agent session event", is_session_event, read_one(sessions.session_line, "sessionId")),
-    Format("session trace", lambda r: with_fields(trace=dict)(r) and ("sessionId" in r or "session_id" in r),
-           read_one(sessions.session_trace, "sessionId", "session_id")),
-    Format("coding-agent session head", is_session_head, _head),
-    Format("list of messages", lambda r: isinstance(r, list) and bool(r) and is_message(r[0]), _list, whole=True),
-    Format("dialogue without speakers", lambda r: frameworks.dialogue_of(r) is not None,
-           read_one(frameworks.turns_without_speakers, *_IDS), whole=True),
+    Format("trajectory of steps", with_list("steps"), _conversation("steps", "id"), model=Steps),
+    Format("CAME-Bench turn", _is_came_turn, _came_turn, model=Message),
+    sessions.LINE,
+    sessions.PAYLOAD,
+    sessions.SUMMARY,
+    editors.OPEN_CODE,
+    editors.CLINE_LINE,
+    editors.EDITOR_CHAT,
+    swe_agent.MINI_RUN,
+    sessions.ITEM,
+    editors.BUBBLE,
+    frameworks.NODE_UPDATE,
+    frameworks.NUMBERED_THOUGHTS,
+    frameworks.CREW_TASK,
+    frameworks.LIVE_MESSAGE,
+    frameworks.RUN_STEP,
+    frameworks.TYPED_PARTS,
+    frameworks.AGENT_RUN,
+    frameworks.MEMORY_STEP,
+    frameworks.PROTOCOL_MESSAGE,
+    chat_export.TREE,
+    open_hands.EVENT,
+    open_hands.RUN,
+    swe_agent.RUN,
+    Format("Who&When log", _is_who_and_when, _conversation("history", "question_ID", speaker=True), whole=True,
+           model=Talk),
+    data_protocol.TRAJECTORY,
+    Format("tau-bench", with_list("traj"), _conversation("traj", "task_id", "trial", parts=2), whole=True, model=Talk),
+    tasks.BFCL_TASK,
+    tasks.BFCL_RESULT,
+    tasks.EPISODE,
+    tasks.EPISODES,
+    tasks.BROWSING,
+    traces.OTHER_RUN,
+    tasks.OPERATIONS,
+    Format("exchange with a model", is_exchange, _exchange, whole=True, model=Exchange),
+    _talk("chat messages", "messages"),
+    chat_export.EXPORT,
+    _talk("conversations", "conversations", _is_conversations),
+    Format("Gemini contents", with_list("contents"), _contents, whole=True, model=Talk),
+    _talk("message history", "history", with_list("history", of="role")),
+    _talk("trajectory of messages", "trajectory", with_list("trajectory", of="role")),
+    _talk("Responses input", "input"),
+    traces.EXPORT,
+    traces.SPAN,
+    traces.RUN,
+    Format("step", is_message, _step, model=Message),
+    Format("thought, action and observation", _is_acted, _step, model=Acted),
+    sessions.EVENT,
+    sessions.TRACE,
+    sessions.HEAD,
+    Format("list of messages", lambda record: isinstance(record, list) and bool(record) and is_message(record[0]),
+           _list, whole=True, model=list[Message]),
+    frameworks.DIALOGUE,
     Format("such records by name", _is_by_name, _by_name),
-    Format("list of such records", lambda r: _part_of(r) is not None, _wrapped),
-    Format("list of lists of such records", lambda r: isinstance(r, list) and _known(r, depth=1),
-           lambda r, reading: _within({}, "", r, reading)),
-    Format("such a record inside another", lambda r: bool(_inside(r)), _holder),
+    Format("list of such records", lambda record: _part_of(record) is not None, _wrapped),
+    Format("list of lists of such records", lambda record: isinstance(record, list) and _known(record, depth=1),
+           _list_of_lists, model=list[Any]),
+    Format("such a record inside another", lambda record: bool(_inside(record)), _holder),
 )  # fmt: skip
 """All formats, in the order in which they are tried; the last four hold records of the others."""

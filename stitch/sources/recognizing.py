@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from stitch.errors import StepRejectedError
-from stitch.sources import agents
-from stitch.sources.fields import BROKEN, Row, is_message
+from stitch.sources.conversation import Reading
+from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.spans import TraceReader
 
@@ -75,6 +75,9 @@ class Format(NamedTuple):
     rows: RowReader
     whole: bool = False
     """A record is a whole trajectory, not a part of one that other records go on with."""
+    model: Any = dict
+    """The type of a record, as whoever writes it means it. It documents and is tested by fixtures; what is read may
+    break it in any way."""
 
 
 def read_safely(known: Format, record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -115,8 +118,8 @@ def with_fields(*fields: str, **types: type) -> Callable[[Any], bool]:
     return recognizes
 
 
-def read_one(read: Callable[..., agents.Reading], *ids: str, plain: bool = False) -> RowReader:
-    """Reads a record with a function of `agents`, a `plain` one without what is remembered of the file."""
+def read_one(read: Callable[..., Reading], *ids: str, plain: bool = False) -> RowReader:
+    """Reads a record with a function of a family, a `plain` one without what is remembered of the file."""
 
     def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         trajectory = next((str(record[name]) for name in ids if record.get(name) is not None), None)
@@ -124,56 +127,3 @@ def read_one(read: Callable[..., agents.Reading], *ids: str, plain: bool = False
             yield trajectory, row
 
     return rows
-
-
-def is_episodes(record: Any) -> bool:
-    """Whether it is episodes of InterCode by their number."""
-    return (
-        isinstance(record, Mapping) and bool(record) and all(with_fields(turn_history=dict)(v) for v in record.values())
-    )
-
-
-def has_events(record: Any) -> bool:
-    """Whether it has a history of actions and observations: objects, or pairs of them."""
-    entries = record.get("history") if isinstance(record, Mapping) else None
-    first = entries[0] if isinstance(entries, list) and entries else None
-    first = first[0] if isinstance(first, list) and first else first
-    return isinstance(first, Mapping) and "role" not in first and ("action" in first or "observation" in first)
-
-
-def is_open_hands(record: Any) -> bool:
-    """Whether it is an event of OpenHands: an action, or an observation."""
-    if not isinstance(record, Mapping) or "role" in record:
-        return False
-    if isinstance(record.get("llm_message"), Mapping) or isinstance(record.get("action"), Mapping):
-        return "source" in record
-    if "args" in record and isinstance(record.get("action"), str):
-        return True
-    return ("action" in record or "observation" in record) and ("source" in record or "extras" in record)
-
-
-def is_session_event(record: Any) -> bool:
-    """Whether it is a line of a coding agent's session that is no message."""
-    kind = record.get("type") if isinstance(record, Mapping) else None
-    return isinstance(kind, str) and not is_message(record) and any(
-        name in record for name in ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id",
-                                    "event_id", "thread_id", "sequence_number"))  # fmt: skip
-
-
-def is_session_head(record: Any) -> bool:
-    """Whether it is what a coding agent's session file begins with, or a mark in it."""
-    return isinstance(record, Mapping) and (
-        isinstance(record.get("record_type"), str)
-        or {"working_dir", "message_count"} <= record.keys()
-        or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
-            and "role" not in record)
-    )  # fmt: skip
-
-
-def is_memory_step(record: Any) -> bool:
-    """Whether it is a step in the memory of smolagents: what was said and seen in it, its task, or how to behave."""
-    if not isinstance(record, Mapping):
-        return False
-    step = "step_number" in record and ("model_output" in record or "observations" in record)
-    alone = [name for name in record if name != "step_type"] == ["system_prompt"]
-    return step or {"task", "task_images"} <= record.keys() or alone

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from stitch.errors import StepRejectedError
-from stitch.sources.agents import Reading
+from stitch.sources.conversation import Reading
 from stitch.sources.fields import BROKEN, Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of

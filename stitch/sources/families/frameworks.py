@@ -1,16 +1,143 @@
-"""What frameworks for agents keep of a run, where it is no list of messages; each function reads one record."""
+"""What frameworks for agents keep of a run, where it is no list of messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stitch.sources.agents import Reading, about_trajectory, conversation, event, first_knowing
+from typing_extensions import TypedDict
+
+from stitch.sources.conversation import Reading, about_trajectory, conversation, event, first_knowing
 from stitch.sources.fields import Row, is_message, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
+from stitch.sources.recognizing import Format, read_one, with_fields, with_list
 
 _PART_ROLES = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool", "retry-prompt": "tool"}
+_LIVE = ("turns", "modelTurn", "functionCalls", "functionResponses")
+_LIVE_KINDS = ("setup", "setupComplete", "clientContent", "serverContent", "toolCall", "toolResponse", "realtimeInput")
+_DIALOGUES = ("dialog", "dialogue", "utterances", "turns", "conversation", "log")
+_IDS = (
+    "id", "instance_id", "conversation_id", "session_id", "sessionId", "uuid", "task_id", "trajectory_id", "traj_id",
+    "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
+)  # fmt: skip
+
+
+class RunStep(TypedDict, total=False):
+    """A step of a run of OpenAI's Assistants."""
+
+    id: str
+    thread_id: str
+    type: str
+    created_at: int
+    step_details: dict[str, Any]
+
+
+class AgentRun(TypedDict, total=False):
+    """A run of an agent of LangChain."""
+
+    id: str
+    input: Any
+    output: Any
+    intermediate_steps: list[Any]
+
+
+class MemoryStep(TypedDict, total=False):
+    """A step in the memory of smolagents."""
+
+    step_number: int
+    task: str
+    system_prompt: str
+    model_output: Any
+    observations: Any
+    tool_calls: list[Any] | None
+    error: Any
+    timing: dict[str, Any]
+
+
+class TypedParts(TypedDict, total=False):
+    """A request or a response of Pydantic AI."""
+
+    kind: str
+    parts: list[dict[str, Any]]
+
+
+class ProtocolMessage(TypedDict, total=False):
+    """A message of the Model Context Protocol."""
+
+    jsonrpc: str
+    id: int | str
+    method: str
+    params: dict[str, Any]
+    result: Any
+    error: Any
+
+
+class NumberedThoughts(TypedDict, total=False):
+    """A run of DSPy's ReAct."""
+
+    id: str
+    trajectory: dict[str, Any]
+
+
+class CrewTask(TypedDict, total=False):
+    """A line of the log of a crew."""
+
+    task_name: str
+    task: str
+    agent: str
+    output: Any
+    timestamp: str
+
+
+class LiveMessage(TypedDict, total=False):
+    """A message between a program and Gemini's live interface; its first field is its kind."""
+
+    setup: dict[str, Any]
+    clientContent: dict[str, Any]
+    serverContent: dict[str, Any]
+    toolCall: dict[str, Any]
+    toolResponse: dict[str, Any]
+    realtimeInput: dict[str, Any]
+
+
+class Dialogue(TypedDict, total=False):
+    """What is said in turn, under one of several names."""
+
+    id: str
+    dialog: list[Any]
+    dialogue: list[Any]
+    utterances: list[Any]
+    turns: list[Any]
+
+
+def is_memory_step(record: Any) -> bool:
+    """Whether it is a step in the memory of smolagents: what was said and seen in it, its task, or how to behave."""
+    if not isinstance(record, Mapping):
+        return False
+    step = "step_number" in record and ("model_output" in record or "observations" in record)
+    alone = [name for name in record if name != "step_type"] == ["system_prompt"]
+    return step or {"task", "task_images"} <= record.keys() or alone
+
+
+def is_node_update(record: Any) -> bool:
+    """Whether it is what a node of a graph of LangGraph has added."""
+    return isinstance(record, Mapping) and len(record) == 1 and with_list("messages", of="type")(*record.values())
+
+
+def is_numbered(record: Any) -> bool:
+    """Whether it is a run of DSPy's ReAct."""
+    return with_fields(trajectory=dict)(record) and "thought_0" in record["trajectory"]
+
+
+def is_protocol_message(record: Any) -> bool:
+    """Whether it is a message of the Model Context Protocol."""
+    return with_fields("jsonrpc")(record) and any(name in record for name in ("method", "result", "error"))
+
+
+def is_live_message(record: Any) -> bool:
+    """Whether it is a message of Gemini's live interface."""
+    return isinstance(record, Mapping) and next(iter(record), "") in _LIVE_KINDS
 
 
 def run_step(record: Mapping[str, Any], reader: MessageReader) -> Reading:
@@ -106,25 +233,6 @@ def protocol_message(record: Mapping[str, Any], reader: MessageReader) -> Readin
         yield event({"type": str(record["method"]).replace("/", " ")}, {**rest, "params": called})
 
 
-def message_tree(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """A tree of messages, each with its replies: read from the root, every branch to its end."""
-    if not isinstance(record.get("prompt"), Mapping):
-        return _branches(record, reader)
-    return first_knowing(about_trajectory(record, "prompt"), _branches(record["prompt"], reader))
-
-
-def _branches(root: Mapping[str, Any], reader: MessageReader) -> Iterator[Row]:
-    waiting: list[tuple[Any, Any]] = [(root, None)]
-    while waiting:
-        message, parent = waiting.pop()
-        if not isinstance(message, Mapping):
-            continue
-        own = message.get("message_id") or message.get("id")
-        waiting.extend((reply, own) for reply in reversed(message.get("replies") or ()))
-        said = {key: value for key, value in message.items() if key != "replies"}
-        yield from reader.rows({**({"parent_id": parent} if parent else {}), **said})
-
-
 def node_update(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """What a node of a graph has added to its state: the messages that it says."""
     (node, update), *_ = record.items()
@@ -181,9 +289,6 @@ def live_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         yield event({"type": kind}, {**rest, **inner})
 
 
-_LIVE = ("turns", "modelTurn", "functionCalls", "functionResponses")
-
-
 def turns_without_speakers(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A dialogue that says what is said and not by whom: two speak in turn."""
     field = dialogue_of(record) or ""
@@ -198,7 +303,7 @@ def dialogue_of(record: Any) -> str | None:
     """The field under which a record keeps such a dialogue."""
     if not isinstance(record, Mapping):
         return None
-    for name in ("dialog", "dialogue", "utterances", "turns", "conversation", "log"):
+    for name in _DIALOGUES:
         turns = record.get(name)
         if isinstance(turns, list) and len(turns) > 1 and (
             all(isinstance(said, str) for said in turns)
@@ -207,3 +312,18 @@ def dialogue_of(record: Any) -> str | None:
         ):  # fmt: skip
             return name
     return None
+
+
+RUN_STEP = Format("Assistants run step", with_fields(step_details=dict), read_one(run_step, "thread_id"), model=RunStep)
+AGENT_RUN = Format("LangChain agent run", with_list("intermediate_steps"), read_one(agent_run, "id"), whole=True,
+                   model=AgentRun)  # fmt: skip
+MEMORY_STEP = Format("smolagents step", is_memory_step, read_one(memory_step), model=MemoryStep)
+TYPED_PARTS = Format("Pydantic AI message", with_list("parts", of="part_kind"), read_one(typed_parts), model=TypedParts)
+PROTOCOL_MESSAGE = Format("MCP message", is_protocol_message, read_one(protocol_message), model=ProtocolMessage)
+NODE_UPDATE = Format("LangGraph update", is_node_update, read_one(node_update), model=dict[str, dict[str, Any]])
+NUMBERED_THOUGHTS = Format("numbered thoughts", is_numbered, read_one(numbered_thoughts, "id"), whole=True,
+                           model=NumberedThoughts)  # fmt: skip
+CREW_TASK = Format("CrewAI task", with_fields("task_name", agent=str, task=str), read_one(crew_task), model=CrewTask)
+LIVE_MESSAGE = Format("Gemini live message", is_live_message, read_one(live_message), model=LiveMessage)
+DIALOGUE = Format("dialogue without speakers", lambda record: dialogue_of(record) is not None,
+                  read_one(turns_without_speakers, *_IDS), whole=True, model=Dialogue)  # fmt: skip

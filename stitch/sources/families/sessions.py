@@ -1,22 +1,103 @@
-"""Sessions of coding agents and of chats in editors, as their programs keep them."""
+"""Sessions of coding agents, as their programs keep them line by line."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from stitch.core import Origin
-from stitch.errors import StepRejectedError
-from stitch.sources.agents import Reading, about_trajectory, conversation, event
+from stitch.sources.conversation import Reading, event
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import arguments_of, text_of
+from stitch.sources.parts import text_of
+from stitch.sources.recognizing import FileReading, Format, TrajectoryRow, read_one, with_fields
 
-_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]{0,9}\n(?P<command>.*?)\n?```", re.DOTALL)
-_RETURNED = ("<returncode>", "<output>", "Observation:", "<observation>")
 _PATH = 6
-_USERS = ("task", "user_feedback", "user_feedback_diff")
+_OF_A_SESSION = ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id", "event_id", "thread_id",
+                 "sequence_number")  # fmt: skip
+
+
+class Line(TypedDict, total=False):
+    """A message with who, when, and what came before."""
+
+    type: str
+    uuid: str
+    parentUuid: str | None
+    sessionId: str
+    timestamp: str
+    isSidechain: bool
+    message: dict[str, Any]
+
+
+class Payload(TypedDict, total=False):
+    """A line that keeps what it says under `payload`."""
+
+    type: str
+    timestamp: str
+    payload: dict[str, Any]
+
+
+class Summary(TypedDict, total=False):
+    """What a session was about."""
+
+    type: str
+    summary: str
+    leafUuid: str
+
+
+class Item(TypedDict, total=False):
+    """An event that brings an item."""
+
+    type: str
+    thread_id: str
+    item: dict[str, Any]
+
+
+class Event(TypedDict, total=False):
+    """A line that is no message, or what a session file begins with."""
+
+    id: str
+    type: str
+    record_type: str
+    timestamp: str | float
+    sessionId: str
+
+
+class Trace(TypedDict, total=False):
+    """An entry of the trace of a session."""
+
+    sessionId: str
+    session_id: str
+    timestamp: str | float
+    trace: dict[str, Any]
+
+
+def is_line(record: Any) -> bool:
+    """Whether it is a line of a session with a message."""
+    return with_fields(message=dict, type=str)(record) and "role" not in record and "llm_message" not in record
+
+
+def is_event(record: Any) -> bool:
+    """Whether it is a line of a coding agent's session that is no message."""
+    kind = record.get("type") if isinstance(record, Mapping) else None
+    return isinstance(kind, str) and not is_message(record) and any(name in record for name in _OF_A_SESSION)
+
+
+def is_head(record: Any) -> bool:
+    """Whether it is what a coding agent's session file begins with, or a mark in it."""
+    return isinstance(record, Mapping) and (
+        isinstance(record.get("record_type"), str)
+        or {"working_dir", "message_count"} <= record.keys()
+        or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
+            and "role" not in record)
+    )  # fmt: skip
+
+
+def is_trace(record: Any) -> bool:
+    """Whether it is an entry of the trace of a session."""
+    return with_fields(trace=dict)(record) and ("sessionId" in record or "session_id" in record)
 
 
 def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
@@ -109,85 +190,17 @@ def item_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         yield from session_event({**rest, **item})
 
 
-def cursor_bubble(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """A bubble of a chat in Cursor: 1 is what the user says, 2 what is answered or done."""
-    rest = {key: value for key, value in record.items() if key not in ("type", "text", "toolFormerData", "bubbleId")}
-    timing, tool = record.get("timingInfo"), record.get("toolFormerData")
-    at = timing.get("clientStartTime") if isinstance(timing, Mapping) else None
-    message = {**rest, "id": record["bubbleId"], "role": "user" if record["type"] == 1 else "assistant",
-               "content": record.get("text"), **({"timestamp": at} if at else {})}  # fmt: skip
-    if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
-        beside = {key: value for key, value in tool.items() if key not in ("name", "rawArgs", "result")}
-        call = {"name": tool["name"], "arguments": tool.get("rawArgs"), "result": tool.get("result")}
-        message |= {"tool_calls": [call], "tool": beside}
-    yield from reader.rows(message)
+def _head(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    for row in session_event(record):
+        yield None, row
 
 
-def open_code(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """A message of OpenCode: what is known of it under `info`, what it says under `parts`."""
-    info = dict(record["info"])
-    times = info.get("time")
-    if isinstance(times, Mapping) and isinstance(times.get("created"), int | float):
-        info["timestamp"] = times["created"]
-    yield from reader.rows({**{k: v for k, v in record.items() if k != "info"}, **info})
-
-
-def cline_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """A line that Cline or one of its kin showed: `say` or `ask` is its kind."""
-    kind = str(record.get("say") or record.get("ask"))
-    role = "user" if kind in _USERS else "assistant" if kind in ("text", "completion_result", "followup") else kind
-    rest = {key: value for key, value in record.items() if key not in ("ts", "text")}
-    said = text_of(record.get("text")) or kind.replace("_", " ")
-    used = arguments_of(said) if kind == "tool" else {}
-    if isinstance(used.get("tool"), str):
-        call = {"name": used["tool"], "arguments": {key: value for key, value in used.items() if key != "tool"}}
-        yield from reader.rows({**rest, "timestamp": record.get("ts"), "role": "assistant", "tool_calls": [call]})
-        return
-    yield {"role": role, "content": said, "timestamp": record.get("ts"), "metadata": rest}
-
-
-def editor_chat(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """A chat of VS Code: requests, each with what was answered in parts."""
-    about: dict[str, Any] | None = about_trajectory(record, "requests")
-    for request in record["requests"]:
-        if not isinstance(request, Mapping):
-            yield StepRejectedError(f"request is not an object but {type(request).__name__}")
-            continue
-        for message in _said_in(request):
-            for row in reader.rows({**message, "timestamp": request.get("timestamp")}):
-                if about:
-                    row["metadata"], about = {**row["metadata"], "trajectory": about}, None
-                yield row
-
-
-def _said_in(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    asked = request.get("message")
-    rest = {key: value for key, value in request.items() if key not in ("message", "response", "timestamp")}
-    yield {**rest, "role": "user", "content": asked.get("text") if isinstance(asked, Mapping) else asked}
-    for part in request.get("response") or ():
-        if not isinstance(part, Mapping):
-            continue
-        if isinstance(name := part.get("toolId"), str):
-            beside = {key: value for key, value in part.items() if key not in ("toolId", "toolCallId")}
-            yield {"role": "assistant", "tool_calls": [{"name": name, "id": part.get("toolCallId")}], "shown": beside}
-        else:
-            value = part.get("value", part.get("content"))
-            said = value.get("value") if isinstance(value, Mapping) else value
-            yield {
-                "role": "assistant",
-                "content": text_of(said) or f"[{part.get('kind', 'part')}]",
-                "shown": dict(part),
-            }
-
-
-def mini_swe_agent(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """A trajectory of mini-SWE-agent: the command in a reply is a call, and what the user says then its result."""
-    called = False
-    for row in conversation(record, record["messages"], reader, field="messages"):
-        if not isinstance(row, StepRejectedError):
-            found = _COMMAND.search(row["content"]) if row["role"] == "assistant" else None
-            if found and not row.get("tool_calls"):
-                row["tool_calls"], called = ({"name": "bash", "arguments": {"command": found["command"]}},), True
-            elif called and row["role"] == "user" and row["content"].lstrip().startswith(_RETURNED):
-                row["role"], row["tool_name"], called = "tool", "bash", False
-        yield row
+_read_line = read_one(session_line, "sessionId")
+LINE = Format("coding-agent session line", is_line, _read_line, model=Line)
+PAYLOAD = Format("coding-agent session payload", with_fields(payload=dict, type=str),
+                 read_one(payload_line, "sessionId"), model=Payload)  # fmt: skip
+SUMMARY = Format("coding-agent session summary", with_fields("leafUuid", summary=str), _read_line, model=Summary)
+ITEM = Format("item of a stream", with_fields(item=dict, type=str), read_one(item_line, "thread_id"), model=Item)
+EVENT = Format("coding-agent session event", is_event, _read_line, model=Event)
+TRACE = Format("session trace", is_trace, read_one(session_trace, "sessionId", "session_id"), model=Trace)
+HEAD = Format("coding-agent session head", is_head, _head, model=Event)

@@ -1,0 +1,1 @@
+"""The families of formats: one module each, with recognizers, typed models and readers."""

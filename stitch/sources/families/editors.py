@@ -1,0 +1,147 @@
+"""Chats with agents in editors: Cursor, OpenCode, Cline and its kin, VS Code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from stitch.errors import StepRejectedError
+from stitch.sources.conversation import Reading, about_trajectory, with_about
+from stitch.sources.messages import MessageReader
+from stitch.sources.parts import arguments_of, text_of
+from stitch.sources.recognizing import Format, read_one, with_fields, with_list
+
+_USERS = ("task", "user_feedback", "user_feedback_diff")
+
+
+class Bubble(TypedDict, total=False):
+    """A bubble of a chat in Cursor."""
+
+    bubbleId: str
+    type: int
+    text: str
+    toolFormerData: dict[str, Any]
+    timingInfo: dict[str, Any]
+
+
+class OpenCodeMessage(TypedDict, total=False):
+    """What is known of a message, and its parts."""
+
+    info: dict[str, Any]
+    parts: list[dict[str, Any]]
+
+
+class ClineLine(TypedDict, total=False):
+    """A line that was shown; `say` or `ask` is its kind."""
+
+    ts: int
+    type: str
+    say: str
+    ask: str
+    text: str
+
+
+class EditorChat(TypedDict, total=False):
+    """A chat of VS Code."""
+
+    sessionId: str
+    requests: list[dict[str, Any]]
+
+
+def is_bubble(record: Any) -> bool:
+    """Whether it is a bubble of Cursor."""
+    return with_fields("bubbleId")(record) and record.get("type") in (1, 2)
+
+
+def is_open_code(record: Any) -> bool:
+    """Whether it is a message of OpenCode."""
+    return with_list("parts")(record) and with_fields("role")(record.get("info"))
+
+
+def is_cline_line(record: Any) -> bool:
+    """Whether it is a line of Cline."""
+    return with_fields("ts", type=str)(record) and record["type"] in ("say", "ask") and record["type"] in record
+
+
+def is_editor_chat(record: Any) -> bool:
+    """Whether it is a chat of VS Code."""
+    return with_list("requests", of="message")(record) and "response" in record["requests"][0]
+
+
+def cursor_bubble(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A bubble of a chat in Cursor: 1 is what the user says, 2 what is answered or done."""
+    rest = {key: value for key, value in record.items() if key not in ("type", "text", "toolFormerData", "bubbleId")}
+    timing, tool = record.get("timingInfo"), record.get("toolFormerData")
+    at = timing.get("clientStartTime") if isinstance(timing, Mapping) else None
+    message = {**rest, "id": record["bubbleId"], "role": "user" if record["type"] == 1 else "assistant",
+               "content": record.get("text"), **({"timestamp": at} if at else {})}  # fmt: skip
+    if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
+        beside = {key: value for key, value in tool.items() if key not in ("name", "rawArgs", "result")}
+        call = {"name": tool["name"], "arguments": tool.get("rawArgs"), "result": tool.get("result")}
+        message |= {"tool_calls": [call], "tool": beside}
+    yield from reader.rows(message)
+
+
+def open_code(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A message of OpenCode: what is known of it under `info`, what it says under `parts`."""
+    info = dict(record["info"])
+    times = info.get("time")
+    if isinstance(times, Mapping) and isinstance(times.get("created"), int | float):
+        info["timestamp"] = times["created"]
+    yield from reader.rows({**{k: v for k, v in record.items() if k != "info"}, **info})
+
+
+def cline_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A line that Cline or one of its kin showed: `say` or `ask` is its kind."""
+    kind = str(record.get("say") or record.get("ask"))
+    role = "user" if kind in _USERS else "assistant" if kind in ("text", "completion_result", "followup") else kind
+    rest = {key: value for key, value in record.items() if key not in ("ts", "text")}
+    said = text_of(record.get("text")) or kind.replace("_", " ")
+    used = arguments_of(said) if kind == "tool" else {}
+    if isinstance(used.get("tool"), str):
+        call = {"name": used["tool"], "arguments": {key: value for key, value in used.items() if key != "tool"}}
+        yield from reader.rows({**rest, "timestamp": record.get("ts"), "role": "assistant", "tool_calls": [call]})
+        return
+    yield {"role": role, "content": said, "timestamp": record.get("ts"), "metadata": rest}
+
+
+def editor_chat(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A chat of VS Code: requests, each with what was answered in parts."""
+    return with_about(about_trajectory(record, "requests"), _requests(record, reader))
+
+
+def _requests(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    for request in record["requests"]:
+        if not isinstance(request, Mapping):
+            yield StepRejectedError(f"request is not an object but {type(request).__name__}")
+            continue
+        for message in _said_in(request):
+            yield from reader.rows({**message, "timestamp": request.get("timestamp")})
+
+
+def _said_in(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    asked = request.get("message")
+    rest = {key: value for key, value in request.items() if key not in ("message", "response", "timestamp")}
+    yield {**rest, "role": "user", "content": asked.get("text") if isinstance(asked, Mapping) else asked}
+    for part in request.get("response") or ():
+        if not isinstance(part, Mapping):
+            continue
+        if isinstance(name := part.get("toolId"), str):
+            beside = {key: value for key, value in part.items() if key not in ("toolId", "toolCallId")}
+            yield {"role": "assistant", "tool_calls": [{"name": name, "id": part.get("toolCallId")}], "shown": beside}
+        else:
+            value = part.get("value", part.get("content"))
+            said = value.get("value") if isinstance(value, Mapping) else value
+            yield {
+                "role": "assistant",
+                "content": text_of(said) or f"[{part.get('kind', 'part')}]",
+                "shown": dict(part),
+            }
+
+
+BUBBLE = Format("Cursor bubble", is_bubble, read_one(cursor_bubble), model=Bubble)
+OPEN_CODE = Format("OpenCode message", is_open_code, read_one(open_code), model=OpenCodeMessage)
+CLINE_LINE = Format("Cline message", is_cline_line, read_one(cline_line), model=ClineLine)
+EDITOR_CHAT = Format("editor chat", is_editor_chat, read_one(editor_chat, "sessionId"), whole=True, model=EditorChat)

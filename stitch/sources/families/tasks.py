@@ -1,0 +1,217 @@
+"""Logs of agents on tasks: InterCode, BFCL, browsing trajectories and operations on web sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from stitch.errors import StepRejectedError
+from stitch.sources.conversation import Reading, about_trajectory, call_of, conversation, with_about
+from stitch.sources.messages import MessageReader
+from stitch.sources.parts import text_of
+from stitch.sources.recognizing import FileReading, Format, TrajectoryRow, read_one, with_fields, with_list
+from stitch.sources.spoken import called_in
+
+
+class Turns(TypedDict, total=False):
+    """What was done and seen turn by turn, column by column."""
+
+    actions: list[Any]
+    observations: list[Any]
+    thoughts: list[Any]
+
+
+class Episode(TypedDict, total=False):
+    """An episode of InterCode."""
+
+    task_id: int | str
+    environment: str
+    query: Any
+    turn_history: Turns
+
+
+class BfclTask(TypedDict, total=False):
+    """A multi-turn task of BFCL."""
+
+    id: str
+    question: list[Any]
+
+
+class BfclResult(TypedDict, total=False):
+    """What a model did in a task of BFCL."""
+
+    id: str
+    result: str | list[Any]
+    inference_log: Any
+
+
+class Browsing(TypedDict, total=False):
+    """What is looked for, then pages and actions in turn."""
+
+    task_id: int | str
+    intent: Any
+    trajectory: list[Any]
+
+
+class Operations(TypedDict, total=False):
+    """A task on a web site and the operations that did it."""
+
+    annotation_id: str
+    confirmed_task: Any
+    actions: list[Any]
+
+
+def is_episodes(record: Any) -> bool:
+    """Whether it is episodes of InterCode by their number."""
+    is_episode = with_fields(turn_history=dict)
+    return isinstance(record, Mapping) and bool(record) and all(map(is_episode, record.values()))
+
+
+def is_result(record: Any) -> bool:
+    """Whether it is a result of BFCL."""
+    return with_fields("id")(record) and isinstance(record.get("result"), str | list)
+
+
+def read_episode(record: Mapping[str, Any]) -> Reading:
+    """The task, then each action with what it gave."""
+    history = record["turn_history"]
+    actions, observations = history.get("actions") or [], history.get("observations") or []
+    tool = str(record.get("environment") or "run")
+    yield {
+        "role": "user",
+        "content": text_of(record.get("query")),
+        "metadata": {"trajectory": about_trajectory(record, "turn_history", "query")},
+    }
+    for number, action in enumerate(actions):
+        rest = {
+            key: column[number]
+            for key, column in history.items()
+            if key not in ("actions", "observations") and isinstance(column, list) and number < len(column)
+        }
+        thoughts = rest.pop("thoughts", None) or rest.pop("thought", None)
+        yield {"role": "assistant", "content": text_of(thoughts), "tool_calls": (call_of(tool, {"input": action}),)}
+        answer = observations[number] if number < len(observations) else None
+        yield {"role": "tool", "tool_name": tool, "content": text_of(answer), "metadata": rest}
+
+
+def _episodes(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    for name, episode in record.items():
+        for row in read_episode(episode):
+            yield str(name), row
+
+
+def read_task(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """What the user asks, turn by turn."""
+    messages = [message for turn in record["question"] for message in (turn if isinstance(turn, list) else [turn])]
+    return conversation(record, messages, reader, field="question")
+
+
+def read_result(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """The messages of the log if there is one, the calls of the model otherwise."""
+    messages = [_as_called(message) for message in _messages_below(record.get("inference_log"))]
+    about = about_trajectory(record, "id", "inference_log") if messages else (
+        about_trajectory(record, "id", "result", "inference_log"))  # fmt: skip
+    return with_about(about, _rows_of(messages or list(_calls_of(record["result"])), reader))
+
+
+def _rows_of(messages: list[Mapping[str, Any]], reader: MessageReader) -> Reading:
+    if not messages:
+        yield StepRejectedError("neither calls nor messages in 'result' and 'inference_log'")
+    for message in messages:
+        try:
+            yield from reader.rows(message)
+        except StepRejectedError as error:
+            yield error
+
+
+def _as_called(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message of a log; calls that a model wrote as a text are calls."""
+    content = message.get("content")
+    calls = called_in(content) if message.get("role") == "assistant" and isinstance(content, str) else []
+    return {**message, "content": None, "tool_calls": calls, "written": content} if calls else message
+
+
+def _messages_below(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All messages in lists and objects, in the order in which they stand there."""
+    if isinstance(value, Mapping) and isinstance(value.get("role"), str):
+        yield value if value.get("content") is not None or value.get("tool_calls") else {
+            "role": value["role"], "content": text_of({k: v for k, v in value.items() if k != "role"})}  # fmt: skip
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _messages_below(inner)
+
+
+def _calls_of(result: Any) -> Iterator[dict[str, Any]]:
+    """The calls in a result: texts like `cd(folder="x")`, or objects of a name with its arguments."""
+    if isinstance(result, str):
+        calls = called_in(result)
+        yield {"role": "assistant", "content": None if calls else result, "tool_calls": calls}
+        return
+    for entry in result if isinstance(result, list) else [result]:
+        if isinstance(entry, str):
+            yield from _calls_of(entry)
+        elif isinstance(entry, list):
+            written = entry and all(isinstance(call, str) for call in entry)
+            yield from [{"role": "assistant", "tool_calls": _written_calls(entry)}] if written else _calls_of(entry)
+        elif isinstance(entry, Mapping):
+            calls = [{"name": name, "arguments": arguments} for name, arguments in entry.items()]
+            yield {"role": "assistant", "tool_calls": calls}
+        else:
+            yield {"role": "assistant", "content": text_of(entry)}
+
+
+def _written_calls(texts: list[str]) -> list[dict[str, Any]]:
+    """The calls in texts, each as it is where it cannot be read."""
+    made = [called_in(text) or [{"name": text.split("(")[0] or "call", "arguments": text}] for text in texts]
+    return [call for several in made for call in several]
+
+
+def read_browsing(record: Mapping[str, Any]) -> Reading:
+    """The intent, then pages and actions in turn."""
+    yield {
+        "role": "user",
+        "content": text_of(record.get("intent")),
+        "metadata": {"trajectory": about_trajectory(record, "trajectory", "intent")},
+    }
+    for entry in record["trajectory"]:
+        if not isinstance(entry, Mapping):
+            yield StepRejectedError(f"step is not an object but {type(entry).__name__}")
+        elif "action" in entry:
+            rest = {key: value for key, value in entry.items() if key not in ("action", "observation")}
+            yield {"role": "assistant", "content": text_of(entry["action"]), "metadata": rest}
+            if entry.get("observation"):
+                yield {"role": "tool", "tool_name": "browser", "content": text_of(entry["observation"])}
+        else:
+            field = next((name for name in ("axtree", "observation", "html", "text") if entry.get(name)), "axtree")
+            seen = text_of(entry.get(field))
+            rest = {key: value for key, value in entry.items() if key != field}
+            yield {"role": "tool", "tool_name": "browser", "content": seen, "metadata": rest}
+
+
+def read_operations(record: Mapping[str, Any]) -> Reading:
+    """The task, then each operation as a call."""
+    yield {"role": "user", "content": text_of(record["confirmed_task"]),
+           "metadata": {"trajectory": about_trajectory(record, "actions", "confirmed_task")}}  # fmt: skip
+    for entry in record["actions"]:
+        operation = entry.get("operation") if isinstance(entry, Mapping) else None
+        if not isinstance(operation, Mapping):
+            yield StepRejectedError("action has no field 'operation'")
+            continue
+        call = call_of(str(operation.get("op") or "action"), operation)
+        yield {"role": "assistant", "content": "", "tool_calls": (call,),
+               "metadata": {key: value for key, value in entry.items() if key != "operation"}}  # fmt: skip
+
+
+BFCL_TASK = Format("BFCL task", with_list("question"), read_one(read_task, "id"), whole=True, model=BfclTask)
+BFCL_RESULT = Format("BFCL result", is_result, read_one(read_result, "id"), whole=True, model=BfclResult)
+EPISODE = Format("InterCode episode", with_fields(turn_history=dict), read_one(read_episode, "task_id", plain=True),
+                 whole=True, model=Episode)  # fmt: skip
+EPISODES = Format("InterCode log", is_episodes, _episodes, whole=True, model=dict[str, Episode])
+BROWSING = Format("browsing trajectory", lambda record: with_list("trajectory")(record) and "intent" in record,
+                  read_one(read_browsing, "task_id", plain=True), whole=True, model=Browsing)  # fmt: skip
+OPERATIONS = Format(
+    "web actions", lambda record: with_list("actions", of="operation")(record) and "confirmed_task" in record,
+    read_one(read_operations, "annotation_id", plain=True), whole=True, model=Operations,
+)  # fmt: skip

@@ -1,0 +1,38 @@
+"""Each format has an example: it is recognized as its own, is of the type that its family declares, and is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from stitch.core import SourcedStep
+from stitch.sources import FORMATS
+from stitch.sources.reading import StepReader
+
+EXAMPLES = [
+    pytest.param(example, id=f"{path.stem}: {example['format']}")
+    for path in sorted((Path(__file__).parent / "fixtures").glob("*.json"))
+    for example in json.loads(path.read_text(encoding="utf-8"))
+]
+
+
+def test_every_format_has_an_example():
+    assert {param.values[0]["format"] for param in EXAMPLES} == {known.name for known in FORMATS}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_recognized_is_of_its_type_and_is_read(example):
+    known = next(known for known in FORMATS if known.recognizes(example["record"]))
+    assert known.name == example["format"]
+    TypeAdapter(known.model).validate_python(example["record"])
+    items = list(StepReader("log.jsonl", trajectory="log").steps(1, example["record"]))
+    assert all(isinstance(item, SourcedStep) for item in items)
+    read = [
+        [item.trajectory, item.step.model_dump(mode="json", exclude_defaults=True)]
+        for item in items
+        if isinstance(item, SourcedStep)
+    ]
+    assert read == example["steps"]
