@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from stitch.bench.samples import Sample, SampleQuestion, coding_sample, travel_sample, write_jsonl
-from stitch.pipelines.query import one_line
 
+from stitch.bench.samples import Sample, SampleQuestion, coding_sample, travel_sample, write_jsonl
 from stitch.cli.show import draw_lanes
+from stitch.pipelines.query import one_line
 
 if TYPE_CHECKING:
     from stitch.core import RetrievalResult, ScoredSnippet

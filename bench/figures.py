@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import orjson
+
 from stitch.bench.metrics.scores import Mean, Score, Unscored
 
 DIGITS = 6

@@ -24,7 +24,6 @@ from stitch.bench.metrics.label_selection import diagnose_selection
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, append, mend, prepared_file, read_prepared, read_records, record_file
 from stitch.bench.registry import make_methods
-
 from stitch.core import Trajectory
 from stitch.lm import Totals
 

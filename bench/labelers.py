@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from stitch.bench.data.types import GoldLabels, Question, StepGold
-
 from stitch.core import (
     ContextualIntent,
     EntityTypeSummary,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.methods import TENANT, Found
-
 from stitch.core import (
     DensityCount,
     FilterSelector,

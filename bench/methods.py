@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from stitch.bench.data.types import Inquiry
-
 from stitch.core import MemorySnippet, ScoredSnippet, Trajectory
 
 if TYPE_CHECKING:
     from stitch.bench.lexical import Bm25
-
     from stitch.core.protocols import Vectors
     from stitch.retrieve import TokenCounter
 
@@ -154,7 +152,6 @@ class Dense(Ranker):
     def prepare(self, trajectories: Sequence[Trajectory]) -> None:
         """Take in trajectories."""
         from stitch.bench.lexical import spoken
-
         from stitch.embed import StaticEmbedder
 
         super().prepare(trajectories)

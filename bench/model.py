@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
-from stitch.bench.generate.generation import SIZES, generate
 
+from stitch.bench.generate.generation import SIZES, generate
 from stitch.console.options import json_option, print_json
 from stitch.core import Labeler, SourcedStep, Step
 
@@ -104,9 +104,8 @@ def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Any) -> 
 
 def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: int) -> float:
     """The ideal time of many trajectories against a slow provider, as a part of the time they took."""
-    from stitch.pipelines.ingest import ingest
-
     from stitch.assemble import open_memory
+    from stitch.pipelines.ingest import ingest
 
     with SlowProvider(latency_s) as provider, TemporaryDirectory() as folder:
         items = [SourcedStep(f"trip-{n}", step, "-", n) for n in range(TRAJECTORIES) for step in steps[:STEPS]]
@@ -122,7 +121,6 @@ def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: 
 def measure_growth(steps: Sequence[Step]) -> float:
     """Megabytes by which the process has grown when the same labeler has labeled many steps more."""
     from stitch.bench.perf import _resident_mb
-
     from stitch.label.local import LocalLabeler
     from stitch.label.model import WindowedLabeler
     from stitch.lm import LanguageModel

@@ -10,7 +10,6 @@ from stitch.bench.answering import spend
 from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.judging import Verdict
 from stitch.bench.metrics.scores import Unscored
-
 from stitch.config import load_settings
 from stitch.errors import BudgetSpentError, ModelError
 from stitch.lm import Charge, LanguageModel, Ledger, Purpose
@@ -65,9 +64,8 @@ def configured_program() -> AnswerProgram:
     Raises:
         InputError: The file does not fit.
     """
-    from stitch.signatures.programs import AnswerProgram
-
     from stitch.label.model.compiled import load_compiled
+    from stitch.signatures.programs import AnswerProgram
 
     program = AnswerProgram()
     if (file := load_settings().settings.answer_program) is not None:
@@ -117,6 +115,7 @@ class ModelJudge:
 
     def __init__(self, model: LanguageModel) -> None:
         import dspy
+
         from stitch.signatures import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
 
         self.name = model.name

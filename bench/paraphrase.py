@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 
 import click
+
 from stitch.bench.data.files import read_records
 from stitch.bench.data.sets import load_questions
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from stitch.bench.figures import plain
 
+from stitch.bench.figures import plain
 from stitch.core import Step
 
 TRAJECTORY_STEPS = 200

@@ -17,7 +17,6 @@ from stitch.bench.labelers import (
 )
 from stitch.bench.memories import MemoryMethod, SharedMemory, TargetSelector
 from stitch.bench.methods import Method
-
 from stitch.core import DensityCount, LabelKind
 from stitch.errors import InputError, require_extra
 

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 import click
+
 from stitch.bench import page, plots
 from stitch.bench.figures import shown
 from stitch.bench.metrics.paired import Interval
@@ -16,7 +17,6 @@ from stitch.bench.records import Record
 from stitch.bench.runs import BUDGETS, Run, read_runs
 from stitch.bench.scoring import grouped
 from stitch.bench.suites.retrieval import ingest
-
 from stitch.core import LabelKind
 from stitch.errors import require_extra
 

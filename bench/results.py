@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import shown
 from stitch.bench.goals import goal_rows
 from stitch.bench.runs import BUDGETS, Run, read_run
-
 from stitch.errors import InputError
 
 _COLUMNS = {

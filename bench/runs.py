@@ -26,7 +26,6 @@ from stitch.bench.scoring import (
     retrieval_measures,
     selection_failures,
 )
-
 from stitch.errors import InputError
 
 MAIN = {"retrieval": "recall@10", "came": "answer_in_context"}

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+
 from stitch.bench.figures import plain
 from stitch.bench.perf import _in_a_process, _ms, _percentile, _resident_mb, sample_question, sample_steps
-
 from stitch.console.options import json_option, print_json
 from stitch.core import Step
 

@@ -29,15 +29,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stitch.pipelines.fit_replies import Talk, fit_replies
-from stitch.pipelines.weave import KINDS, Stretch, stretches
-
 from stitch.core import Step
 from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.replies import Replies, as_data
 from stitch.label.local.scopes import FEATURES, Candidate, ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES, JOIN_MARGIN
+from stitch.pipelines.fit_replies import Talk, fit_replies
+from stitch.pipelines.weave import KINDS, Stretch, stretches
 
 Weights = dict[str, float]
 Keep = Callable[[str, int], bool]

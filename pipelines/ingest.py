@@ -12,8 +12,6 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 import orjson
 from pydantic import BaseModel
-from stitch.pipelines.follow import OFFSETS_FILE, Offsets
-from stitch.pipelines.follow import follow as follow_files
 
 from stitch.console.ending import Terminated
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory, print_json
@@ -21,6 +19,8 @@ from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError, StepRejectedError
 from stitch.ingest.secrets import redact_text
 from stitch.ingest.streaming import batches
+from stitch.pipelines.follow import OFFSETS_FILE, Offsets
+from stitch.pipelines.follow import follow as follow_files
 from stitch.sources import FileSource, expand_paths, left_out
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Prompts for key entity types (§2.2.3)."""
 
 import dspy
+
 from stitch.signatures.replies import Synonym
 
 

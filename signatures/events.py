@@ -1,6 +1,7 @@
 """Prompts for event types (§2.2.2)."""
 
 import dspy
+
 from stitch.signatures.replies import Synonym
 
 

@@ -6,6 +6,7 @@ The names of the attributes are a file format: compiled programs are keyed by th
 from __future__ import annotations
 
 import dspy
+
 from stitch.signatures.answers import AnswerDebate, AnswerQuestion
 from stitch.signatures.entities import MergeEntityTypes, SeedEntityTypes
 from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEventTypes, SelectEventTypes

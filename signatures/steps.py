@@ -1,6 +1,7 @@
 """Prompts for what is kept of a single step: resolved references (§2.2.3), key entity types and summary (§2.2.4)."""
 
 import dspy
+
 from stitch.signatures.replies import Reference
 
 

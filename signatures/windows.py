@@ -1,6 +1,7 @@
 """The prompt that labels several steps in one call: all cues of §2.2 at once."""
 
 import dspy
+
 from stitch.signatures.replies import StepReading
 
 

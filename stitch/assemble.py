@@ -73,6 +73,7 @@ def _open(
     settings: Settings, location: str, *, must_exist: bool, observers: Sequence[Observer], only: str | None
 ) -> MemoryParts:
     """The parts of a memory, ready; `only` is the tenant to which it is confined."""
+    from stitch.core.text_cache import clear_text_caches
     from stitch.embed import LexicalEncoder
     from stitch.ingest import Ingestor
     from stitch.journal import SqliteJournal
@@ -111,6 +112,7 @@ def _open(
     threads = 2 * settings.model_concurrency if settings.labels == "model" else 0
 
     with made_folder(folder), ExitStack() as resources:
+        resources.callback(clear_text_caches)
         if not is_url(location):
             finish_move(folder)
         store = parts.store_for(

@@ -16,7 +16,6 @@ from stitch.bench.data.codec import decode, find_encoded
 from stitch.bench.data.files import parse_records, read_bytes, required, set_name
 from stitch.bench.data.records import check_questions, trajectory_from
 from stitch.bench.data.types import DataSet, GoldLabels, GoldOperation, Question
-
 from stitch.core import Trajectory
 from stitch.errors import InputError
 

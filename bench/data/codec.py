@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stitch.bench.data.files import read_bytes, read_json, required
-
 from stitch.errors import InputError
 
 METADATA = "metadata.json"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from stitch.bench.data.codec import METADATA, find_encoded
-
 from stitch.errors import InputError, install_command
 
 REPOSITORY = "Seattleyrz/CAME-Bench"

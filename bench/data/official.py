@@ -11,7 +11,6 @@ from typing import Any
 from stitch.bench.data.files import digest_of, read_json, required, set_name
 from stitch.bench.data.records import check_questions, trajectory_from
 from stitch.bench.data.types import DataSet, Question
-
 from stitch.errors import InputError
 
 _CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
+
 from stitch.bench.data.files import read_records, required
 from stitch.bench.data.types import GoldLabels, Question
-
 from stitch.core import Step, Trajectory
 from stitch.errors import InputError
 

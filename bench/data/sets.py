@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+
 from stitch.bench.data.files import digest_of, read_records, required, set_name
 from stitch.bench.data.records import check_questions, gold_labels, read_trajectories
 from stitch.bench.data.types import DataSet, LabeledSet, Question, RewritePair, RewriteSet
-
 from stitch.core import Step, Trajectory
 from stitch.errors import InputError
 

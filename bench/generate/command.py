@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from stitch.bench.generate.generation import SIZES, generate
 from stitch.bench.generate.statistics import EXAMPLE, statistics
 from stitch.bench.generate.trajectory import require_free, write_release
 from stitch.bench.generate.writing import ModelWriter
 from stitch.bench.models import configured_model
-
 from stitch.errors import SettingsError
 from stitch.lm import LanguageModel
 from stitch.retrieve.context.budget import PieceCounter

@@ -29,7 +29,6 @@ from stitch.bench.generate.refinement import Refined, refer_in_debate, refer_in_
 from stitch.bench.generate.storyboard import Operation, Storyboard, plan_debate, plan_trip
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Turn
 from stitch.bench.generate.verify import VerificationError, check_debate, check_travel, verify
-
 from stitch.retrieve.context.budget import PieceCounter, TokenCounter
 
 

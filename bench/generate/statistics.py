@@ -8,7 +8,6 @@ from typing import Any
 from stitch.bench.generate.environment import DebateWorld
 from stitch.bench.generate.storyboard import Operation
 from stitch.bench.generate.trajectory import GeneratedTrajectory
-
 from stitch.retrieve.context.budget import PieceCounter, TokenCounter
 
 EXAMPLE: dict[str, dict[str, Any]] = {

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
 from stitch.bench.generate.refinement import Mention
 from stitch.bench.generate.storyboard import Storyboard
-
 from stitch.errors import InputError
 
 TASKS = {"travel": "travel_planning", "debate": "debate"}

@@ -14,7 +14,6 @@ from stitch.bench.generate.environment import DebateWorld, TravelWorld
 from stitch.bench.generate.refinement import Refined
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Question, Turn
-
 from stitch.errors import StitchError
 
 

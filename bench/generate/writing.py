@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from stitch.bench.generate.realization import RealizationRequest
-
 from stitch.errors import ReplyError
 from stitch.lm import LanguageModel, Purpose
 
@@ -24,6 +23,7 @@ class ModelWriter:
 
     def __init__(self, model: LanguageModel) -> None:
         import dspy
+
         from stitch.signatures import RealizeOperation
 
         self._model = model

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from stitch.bench.data.came import load_came
 from stitch.bench.data.hub import download_release
 from stitch.bench.data.types import DataSet

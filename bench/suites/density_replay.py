@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from stitch.bench.data.files import read_json, required
 from stitch.bench.figures import print_json
-
 from stitch.core import ContextualIntent, DensityCount, IntentFilter, MemorySnippet, rank_by_label_density
 from stitch.errors import InputError
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+
 from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import LabeledSet
 from stitch.bench.figures import Figures, print_json, print_table
@@ -28,7 +29,6 @@ from stitch.bench.metrics.switches import switch_f1
 from stitch.bench.metrics.v_measure import v_measure
 from stitch.bench.metrics.window_diff import window_diff
 from stitch.bench.texttiling import texttiling
-
 from stitch.core import ContextualIntent, Labeler, LabelKind, Trajectory
 
 Intents = Sequence[ContextualIntent]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from stitch.bench.data.official import load_locomo, load_longmemeval
 from stitch.bench.suites.retrieval import run_retrieval
 from stitch.bench.suites.running import Options, suite_options

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
 from stitch.bench.figures import print_json, print_table

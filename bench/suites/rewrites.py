@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from stitch.bench.data.sets import load_rewrites
 from stitch.bench.data.types import RewriteSet
 from stitch.bench.figures import DIGITS, print_json, print_table
 from stitch.bench.metrics.bleu import corpus_bleu
-
 from stitch.core import Step
 from stitch.errors import require_extra
 

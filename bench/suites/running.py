@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
+
 from stitch.bench.answering import Answerer, Diagnostician
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, Job, run
@@ -21,7 +22,6 @@ from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
 from stitch.bench.metrics.judging import ContainmentJudge, Judge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
-
 from stitch.errors import SettingsError
 
 BUDGET_TOKENS = 4096

@@ -16,11 +16,10 @@ from stitch.bench.metrics.scores import Unscored, harmonic
 from stitch.bench.metrics.token_f1 import token_f1
 from stitch.bench.models import ModelAnswerer
 from stitch.bench.training.asked import question_keys
-from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
-from stitch.signatures.programs import AnswerProgram
-
 from stitch.label.model.quoting import shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel
+from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
+from stitch.signatures.programs import AnswerProgram
 
 if TYPE_CHECKING:
     from stitch.memory import Memory

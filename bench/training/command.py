@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from stitch.bench.training.sources import TARGETS, open_task
 
+from stitch.bench.training.sources import TARGETS, open_task
 from stitch.console.ending import Terminated, status_of
 from stitch.console.options import json_option, model_options, print_json
 from stitch.errors import BudgetSpentError, InputError
 
 if TYPE_CHECKING:
-    from stitch.pipelines.optimize import Compilation, OptimizingEstimate
-
     from stitch.label.model.compiled import Scores
+    from stitch.pipelines.optimize import Compilation, OptimizingEstimate
 
 _NAMES = ("bootstrap", "mipro", "gepa", "simba")
 
@@ -84,10 +83,9 @@ def command(
     if not file.parent.is_dir():
         raise InputError(f"there is no folder {str(file.parent)!r}", hint="make it, or name another file with --out")
 
-    from stitch.pipelines.optimize import compile_program, estimate, take
-
     from stitch.label.model.compiled import write_compiled
     from stitch.parts import model_for
+    from stitch.pipelines.optimize import compile_program, estimate, take
 
     model = model_for(**settings)
     with ExitStack() as stack:

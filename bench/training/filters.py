@@ -12,13 +12,12 @@ from stitch.bench.data.types import DataSet
 from stitch.bench.metrics.recall import recall_at
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.training.asked import question_keys
-from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
-from stitch.signatures.programs import FilterProgram
-
 from stitch.core import ContextualIntent, IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
 from stitch.label.model.quoting import shorten
 from stitch.lm import LanguageModel
+from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
 from stitch.retrieve.question.model_filter import ModelFilterSelector
+from stitch.signatures.programs import FilterProgram
 
 if TYPE_CHECKING:
     from stitch.memory import Memory

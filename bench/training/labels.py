@@ -19,15 +19,14 @@ from stitch.bench.metrics.bcubed import bcubed
 from stitch.bench.metrics.entity_types import majority_mapping
 from stitch.bench.metrics.scores import Unscored, harmonic
 from stitch.bench.metrics.switches import switch_f1
-from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
-from stitch.signatures.programs import StepProgram, WindowProgram
-
 from stitch.core import ContextualIntent, Embedder, LabelKind, Step, StepLabels, Trajectory
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.label.model.matching import match_name
 from stitch.label.model.quoting import shorten, shown_text
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel
+from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
+from stitch.signatures.programs import StepProgram, WindowProgram
 
 STRETCH_STEPS = 12
 """How many steps a lesson asks to label. A whole window would make examples that few prompts can afford."""

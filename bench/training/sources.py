@@ -11,11 +11,10 @@ from stitch.bench.data.files import digest_of
 from stitch.bench.data.records import read_trajectories
 from stitch.bench.data.sets import load_labels, load_questions
 from stitch.bench.data.types import DataSet, LabeledSet
-from stitch.pipelines.optimize.splitting import Parts, check_apart, hold_back
-from stitch.pipelines.optimize.tasks import Lesson, Task
-
 from stitch.core import Embedder, LabelKind, Trajectory
 from stitch.errors import InputError
+from stitch.pipelines.optimize.splitting import Parts, check_apart, hold_back
+from stitch.pipelines.optimize.tasks import Lesson, Task
 
 TARGETS = ("windowed", "stepwise", "filter", "answerer")
 """What can be optimized."""
@@ -98,9 +97,8 @@ def _label_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
 
 
 def _correction_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
-    from stitch.bench.training.labels import lessons_from_corrections
-
     from stitch.assemble import open_memory
+    from stitch.bench.training.labels import lessons_from_corrections
 
     with open_memory(path, tenant=tenant, must_exist=True, labels="local", filter="local") as memory:
         corrected: dict[str, dict[int, frozenset[LabelKind]]] = {}

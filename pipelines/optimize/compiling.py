@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import dspy
-from stitch.pipelines.optimize.optimizers import OPTIMIZERS, Setting, silenced
-from stitch.pipelines.optimize.students import Metric, Student, judge, prompt_tokens
-from stitch.pipelines.optimize.tasks import Lesson, Task
 
 from stitch import __version__
 from stitch.errors import StitchError, require_extra
 from stitch.label.model.compiled import CompiledProgram, Provenance, Scores, put_into, state_of
 from stitch.lm import LanguageModel, Purpose
+from stitch.pipelines.optimize.optimizers import OPTIMIZERS, Setting, silenced
+from stitch.pipelines.optimize.students import Metric, Student, judge, prompt_tokens
+from stitch.pipelines.optimize.tasks import Lesson, Task
 
 OPTIMIZING = "optimize"
 """The stage under which the ledger counts what optimizers call themselves."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pydantic import BaseModel
+
 from stitch.pipelines.optimize.optimizers import (
     BATCH,
     CANDIDATES,

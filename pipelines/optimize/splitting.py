@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from stitch.pipelines.optimize.tasks import Lesson
-
 from stitch.errors import InputError
+from stitch.pipelines.optimize.tasks import Lesson
 
 HELD_BACK = 1 / 3
 """The share of groups that is held back where no other data are given to judge by."""

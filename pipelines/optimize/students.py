@@ -8,10 +8,10 @@ from contextvars import copy_context
 from typing import Any
 
 import dspy
-from stitch.pipelines.optimize.tasks import Lesson, Marks, Task
 
 from stitch.label.model.compiled import Scores
 from stitch.lm import CHARS_PER_TOKEN
+from stitch.pipelines.optimize.tasks import Lesson, Marks, Task
 
 COST_OF_1000_TOKENS = 0.01
 """What a prompt that is longer by a thousand tokens costs, in points of score: it is paid for with every call."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from functools import lru_cache
 from hashlib import sha1
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from stitch.core.intent import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary
+from stitch.core.text_cache import text_cache
 from stitch.core.trust import Origin, Trust
 
 _NAMESPACE = uuid.UUID("0d2c1f1e-5a0e-5f6e-9d55-6c5a2c1b7a10")
@@ -24,7 +24,7 @@ A field that may be absent does not raise it: what was written before the field 
 """
 
 
-@lru_cache(maxsize=4096)
+@text_cache(maxsize=4096)
 def snippet_id(tenant: str, trajectory: str, step: str) -> str:
     """The id of the snippet of a step: a UUIDv5, so that storing twice changes nothing."""
     name = f"{len(tenant)}:{tenant}{len(trajectory)}:{trajectory}{len(step)}:{step}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import lru_cache
+
+from stitch.core.text_cache import text_cache
 
 
 class Origin(str, Enum):
@@ -66,7 +67,7 @@ _DOCUMENTS = frozenset({"document", "documents", "doc", "file", "page", "web", "
 _LETTERS = re.compile(r"[a-z]+")
 
 
-@lru_cache(maxsize=1024)
+@text_cache(maxsize=1024)
 def origin_of(role: str, *, answers_tool: bool) -> Origin:
     """Say where a text comes from by who said it; in doubt, what is trusted less.
 

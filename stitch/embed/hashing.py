@@ -6,9 +6,9 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from stitch.core.text_cache import text_cache
 from stitch.text.words import words
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class HashingEmbedder:
         return vectors
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(maxsize=65_536)
 def _features(word: str) -> tuple[tuple[int, float], ...]:
     edged = f"<{word}>"
     pieces = [edged[start : start + size] for size in (3, 4) for start in range(len(edged) - size + 1)]

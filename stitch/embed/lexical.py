@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from functools import lru_cache
 
+from stitch.core.text_cache import text_cache
 from stitch.text.words import stem, stems, words
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(maxsize=65_536)
 def index_of(term: str) -> int:
     """The 32-bit index of a term in a sparse vector."""
     return zlib.crc32(term.encode())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 from stitch.core import LabelInventory, LabelSession, Step, StepLabels, Trust
+from stitch.core.text_cache import text_cache
 from stitch.journal.entries import Entry, borrowed_trust
 
 WINDOW_STEPS = 64
@@ -161,6 +161,6 @@ def _words(step: Step) -> frozenset[str]:
     return _split(text)
 
 
-@lru_cache(maxsize=64)  # a step is asked for its words when it borrows, and again when it is remembered
+@text_cache(maxsize=64)  # a step is asked for its words when it borrows, and again when it is remembered
 def _split(text: str) -> frozenset[str]:
     return frozenset([word for word in _WORD.findall(text.casefold()) if len(word) >= _LEAST_CHARS])

@@ -6,10 +6,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from stitch.core import Redaction, Step, ToolCall
+from stitch.core.text_cache import text_cache
 from stitch.errors import InputError
 from stitch.ingest.secret_rules import IN_PLACE, LONG_RUN, RULES, SECRET_NAME, Rule, is_placeholder, looks_random
 
@@ -70,7 +70,7 @@ def redact_step(step: Step) -> tuple[Step, tuple[Redaction, ...]]:
     return step.model_copy(update=changed), tuple(redactions)
 
 
-@lru_cache(maxsize=1024)
+@text_cache(maxsize=1024)
 def _is_clean(name: str) -> bool:
     """Whether a name of a role or a tool, of which there are few, holds no secret."""
     return not redact_text(name)[1]

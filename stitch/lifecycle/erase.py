@@ -11,6 +11,7 @@ from typing import NamedTuple
 import orjson
 
 from stitch.core import Moment
+from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.cleaning import cleaner
@@ -67,6 +68,7 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
     if file is not None and any(found.startswith(file.name) for found in proof.found):
         ingestor.journal.compact()
         proof = search_files(folder, ingestor, traces)
+    clear_text_caches()
     return Erased(len(selected), len(trajectories), proof)
 
 

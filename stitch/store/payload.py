@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 
 from stitch.core.intent import ContextualIntent, Label, LabelKind
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
+from stitch.core.text_cache import text_cache
 from stitch.core.trust import Origin, Trust, origin_of
 from stitch.errors import StoreError
 
@@ -93,7 +93,7 @@ def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
         raise StoreError(f"a stored snippet cannot be read: {where}: {first['msg'].lower()}") from error
 
 
-@lru_cache(maxsize=4096)
+@text_cache(maxsize=4096)
 def _intent(
     scope: tuple[str, ...], event_types: tuple[str, ...], entity_types: tuple[str, ...], targets: tuple[str, ...]
 ) -> ContextualIntent:

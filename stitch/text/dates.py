@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date, datetime, timezone
-from functools import lru_cache
 from typing import NamedTuple
 
+from stitch.core.text_cache import text_cache
 from stitch.text.numbers import NUMBER_WORDS, in_digits, number
 from stitch.text.words import word_set
 
@@ -72,7 +72,7 @@ def seconds_of(happened: float | str | None) -> float | None:
     return None if time is None else (time.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(maxsize=65_536)
 def day_of(happened: float | str | None) -> int | None:
     """The day of a time as a source says it, counted as `date.toordinal` does; None if it does not tell one."""
     if happened is None:

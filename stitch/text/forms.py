@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import lru_cache
 
+from stitch.core.text_cache import text_cache
 from stitch.text.words import FUNCTION_WORDS, is_verb
 
 
@@ -91,7 +91,7 @@ _REQUEST = re.compile(
 )
 
 
-@lru_cache(maxsize=4_096)
+@text_cache(maxsize=4_096)
 def sentence_form(sentence: str) -> SentenceForm:
     """What kind of move a sentence is.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
+from stitch.core.text_cache import text_cache
 from stitch.text.dates import CALENDAR_WORDS
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, word_set
 
@@ -131,7 +131,7 @@ def straighten_quotes(text: str) -> str:
     return read if read.isascii() else read.translate(_STRAIGHT)
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(maxsize=16_384)
 def name_key(name: str) -> str:
     """What two writings of one name have in common: lower case, no periods, no article."""
     words = name.lower().replace(".", "").split()

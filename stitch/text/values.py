@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
+from stitch.core.text_cache import text_cache
 from stitch.text.dates import MONTH, MONTHS, WEEKDAY, date_forms, time_forms
 from stitch.text.numbers import NUMBER_WORDS
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_set
@@ -208,7 +208,7 @@ class FoundMention(NamedTuple):
     end: int
 
 
-@lru_cache(maxsize=8)
+@text_cache(maxsize=8)
 def find_mentions(text: str) -> tuple[FoundMention, ...]:
     """The values named in a text, by place; where two patterns meet, the more telling one has it."""
     text = text[:MAX_READ_CHARS]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import threading
-from functools import lru_cache
+
+from stitch.core.text_cache import text_cache
 
 MAX_READ_CHARS = 4_000
 """How much of a step is read word by word: what it is about shows in its beginning."""
@@ -27,7 +28,7 @@ def stems(text: str) -> list[str]:
     return [stem(word) for word in words(text)]
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The Snowball (English) stem of one lower-case word."""
     stemmer = getattr(_local, "stemmer", None)
@@ -108,7 +109,7 @@ _IRREGULAR = word_set(
 )
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(maxsize=16_384)
 def is_verb(word: str, *, base: bool = False) -> bool:
     """Whether a lower-case word is a frequent verb; `base` asks for its plain form ("find", not "found")."""
     if base:
@@ -130,7 +131,7 @@ _PLURALS_OF_IE = word_set("movies cookies calories zombies selfies brownies rook
 _PLURALS_OF_US = word_set("buses bonuses viruses statuses campuses minibuses gases aliases atlases")
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(maxsize=16_384)
 def singular(noun: str) -> str:
     """The singular of an English noun by its ending; unchanged where the ending says nothing."""
     if len(noun) < 4 or noun.endswith(("ss", "us", "is", "news", "series")):

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+
 from stitch.bench.commands import group
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
 from stitch.bench.records import Answered, Record
 from stitch.bench.scoring import answer_measures, summarize
-
 from stitch.errors import BudgetSpentError, SettingsError
 from stitch.lm import LanguageModel, Limits, Price
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of, label_by_rules

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 
 from click.testing import CliRunner
+
 from stitch.bench.perf import command, sample_question, sample_steps
 
 CONTRACT = {

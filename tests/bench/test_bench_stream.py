@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from click.testing import CliRunner
+
 from stitch.bench.stream import command
 
 FIGURES = {

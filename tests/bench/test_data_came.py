@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from stitch.bench.data.came import CameFiles, load_came, read_files, release_digest
 from stitch.bench.data.codec import decode, decode_blob
 from stitch.bench.data.hub import REPOSITORY, download_release
 from stitch.bench.data.types import GoldLabels, GoldOperation
-
 from stitch.errors import InputError
 
 UUID = "8dcf27e2-389b-573c-aac0-fcbcd19245e4"

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+
 from stitch.bench.data.files import digest_of, read_json, read_records, required
 from stitch.bench.data.official import load_locomo, load_longmemeval
 from stitch.bench.data.sets import load_labels, load_questions, load_rewrites
 from stitch.bench.data.types import GoldLabels, Inquiry, Question
-
 from stitch.core import Step, StepLabels, Trajectory
 from stitch.errors import InputError
 from stitch.memory import Memory

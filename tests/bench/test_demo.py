@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from click.testing import CliRunner
+
 from stitch.bench.demo import command
 
 

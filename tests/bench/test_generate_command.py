@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+
 from stitch.bench.data.came import load_came
 from stitch.bench.generate.command import group
 from stitch.bench.generate.statistics import EXAMPLE
-
 from stitch.errors import InputError, SettingsError
 from stitch.retrieve.context.budget import PieceCounter
 from stitch.testing.model import LoopbackProvider, fields_of

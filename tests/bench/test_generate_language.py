@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from stitch.bench.generate import SIZES, GeneratedTrajectory, Size, generate
 from stitch.bench.generate.environment import DebateWorld
 from stitch.bench.generate.phrases_debate import CITING, OPENINGS

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from stitch.bench.generate.environment import build_debate_world, build_travel_world
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard, plan_debate, plan_trip
 from stitch.bench.generate.verify import VerificationError, check_plan

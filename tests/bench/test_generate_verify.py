@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+
 from stitch.bench.generate import (
     SIZES,
     GeneratedTrajectory,

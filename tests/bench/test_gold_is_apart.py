@@ -12,7 +12,6 @@ from stitch.bench.data.came import load_came
 from stitch.bench.data.official import load_locomo, load_longmemeval
 from stitch.bench.data.sets import load_labels, load_questions, load_rewrites
 from stitch.bench.data.types import Inquiry
-
 from stitch.core import Trajectory
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, GoldLabels, Inquiry, Question
 from stitch.bench.harness import Job, run
@@ -23,7 +24,6 @@ from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import append, mend, methods_in, read_prepared, read_records, record_file
 from stitch.bench.registry import DEFAULT_METHODS, METHODS, make_methods, method_names, missing_for
 from stitch.bench.scoring import came_measures, retrieval_measures, selection_failures, summarize
-
 from stitch.core import ContextualIntent, EntityMention, IntentFilter, Step, StepLabels, Trajectory
 from stitch.errors import BudgetSpentError, InputError, SettingsError
 

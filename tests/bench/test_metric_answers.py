@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from stitch.bench.metrics.accuracy import accuracy
 from stitch.bench.metrics.answer_set import AnswerSetScore, score_answer_set
 from stitch.bench.metrics.bleu import bleu_1, corpus_bleu

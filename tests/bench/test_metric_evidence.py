@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from stitch.bench.metrics.budget_recall import budget_recall, within_budget
 from stitch.bench.metrics.content_words import content_words
 from stitch.bench.metrics.coverage import Coverage, coverage

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from stitch.bench.metrics.bcubed import BCubed, bcubed, macro_bcubed
 from stitch.bench.metrics.entity_types import entity_type_f1, majority_mapping
 from stitch.bench.metrics.pk import boundary_counts, pk, window_width

@@ -6,9 +6,9 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from stitch.bench import model as bench
 from stitch.bench.commands import group
-
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+
 from stitch.bench.commands import group
 from stitch.bench.goals import goal_rows
 from stitch.bench.manifest import RunSettings, claim, new_manifest
 from stitch.bench.page import table
 from stitch.bench.records import Answered, Prepared, Record, append, prepared_file, record_file
 from stitch.bench.runs import BUDGETS, read_run
-
 from stitch.errors import InputError
 
 needs_matplotlib = pytest.mark.skipif(

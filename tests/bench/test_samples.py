@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from stitch.bench.samples import Sample, coding_sample, travel_sample, write_jsonl
 
+from stitch.bench.samples import Sample, coding_sample, travel_sample, write_jsonl
 from stitch.core import Step
 from stitch.text.words import stems
 

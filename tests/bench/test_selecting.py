@@ -3,6 +3,7 @@
 import json
 
 from click.testing import CliRunner
+
 from stitch.bench.selecting import main, measure_selection
 
 

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from stitch.bench.commands import COMMANDS, group
 from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import RewritePair, RewriteSet
@@ -22,7 +23,6 @@ from stitch.bench.suites.density_replay import replay
 from stitch.bench.suites.labels import measure_labels
 from stitch.bench.suites.rewrites import measure_rewrites
 from stitch.bench.texttiling import texttiling
-
 from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
 from stitch.errors import InputError, SettingsError
 from stitch.testing.labeling import ScriptedLabeler

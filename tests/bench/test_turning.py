@@ -4,6 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from stitch.bench.data.sets import load_questions
 from stitch.bench.paraphrase import main, turn
 

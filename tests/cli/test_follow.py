@@ -7,13 +7,13 @@ import signal
 import time
 
 import pytest
-from stitch.pipelines.follow import OFFSETS_FILE, Offsets, follow
-from stitch.pipelines.ingest import ingest
 
 from stitch import open_memory
 from stitch.console.ending import Terminated, status_of, termination_heeded
 from stitch.core import Rejection
 from stitch.errors import InputError
+from stitch.pipelines.follow import OFFSETS_FILE, Offsets, follow
+from stitch.pipelines.ingest import ingest
 
 
 class Enough(Exception):  # noqa: N818 - it ends what has no end

@@ -7,8 +7,8 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stitch.bench.embedders import Haystack, Question, evenly, main, measure, read_haystacks
 
+from stitch.bench.embedders import Haystack, Question, evenly, main, measure, read_haystacks
 from stitch.embed import HashingEmbedder
 from stitch.embed.static import TABLE
 from stitch.errors import InputError

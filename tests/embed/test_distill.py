@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model2vec import StaticModel
-from stitch.pipelines.distill import CHARACTER_RANK, NOT_A_WORD, distill_table, main, token_weights
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
 from stitch.embed import StaticEmbedder
 from stitch.errors import EmbedderError, SettingsError
+from stitch.pipelines.distill import CHARACTER_RANK, NOT_A_WORD, distill_table, main, token_weights
 
 TOKENS = ["[PAD]", "[UNK]", "1", "2", "the", "of", "room", "##s"]
 

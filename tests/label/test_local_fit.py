@@ -7,10 +7,9 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from stitch.pipelines import fit_local
-
 from stitch.label.local.replies import replies_from
 from stitch.label.local.scopes import ScopeTracker
+from stitch.pipelines import fit_local
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stitch.pipelines.fit_replies import Talk, fit_replies
 
 from stitch.embed import StaticEmbedder
 from stitch.label.local.replies import MAX_CHARS, as_data, blend, fit, replies_from, shipped_replies, vector, vectors
+from stitch.pipelines.fit_replies import Talk, fit_replies
 
 ANSWERED = [
     ("When do you want to leave?", "Next Tuesday in the morning.", "The one with the pool."),

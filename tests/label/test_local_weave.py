@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from stitch.pipelines.weave import KINDS, chain, room, stretches, weave
 
 from stitch.core import Step
 from stitch.label.local.reading import read_step
+from stitch.pipelines.weave import KINDS, chain, room, stretches, weave
 
 
 def talk(number):

@@ -6,7 +6,6 @@ import json
 
 import dspy
 import pytest
-from stitch.signatures.programs import AnswerProgram, FilterProgram, StepProgram, WindowProgram
 
 from stitch.errors import InputError
 from stitch.label.model.compiled import (
@@ -21,6 +20,7 @@ from stitch.label.model.compiled import (
     state_of,
     write_compiled,
 )
+from stitch.signatures.programs import AnswerProgram, FilterProgram, StepProgram, WindowProgram
 
 PROGRAMS = {"windowed": WindowProgram, "stepwise": StepProgram, "filter": FilterProgram, "answerer": AnswerProgram}
 

@@ -6,16 +6,16 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 
 import pytest
-from stitch.bench.training.sources import open_task
-from stitch.pipelines.optimize import compile_program, estimate, take
-from stitch.signatures.programs import WindowProgram
 
 from stitch import Step, open_memory
+from stitch.bench.training.sources import open_task
 from stitch.errors import BudgetSpentError, InputError, ModelUnavailableError
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.label.model.compiled import load_compiled, write_compiled
 from stitch.lm import LanguageModel, Limits
+from stitch.pipelines.optimize import compile_program, estimate, take
+from stitch.signatures.programs import WindowProgram
 from stitch.testing.lessons import (
     LESSON,
     answering_pupil,

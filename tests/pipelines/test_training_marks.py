@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from stitch import ContextualIntent, IntentFilter, Step, Trajectory
 from stitch.bench.data.types import DataSet, GoldLabels, Question
 from stitch.bench.metrics.bcubed import bcubed
 from stitch.bench.metrics.scores import Unscored
@@ -14,11 +16,9 @@ from stitch.bench.training.answers import AnswerTask, Posed
 from stitch.bench.training.asked import asked_memory, question_keys
 from stitch.bench.training.filters import FilterTask, filter_lessons
 from stitch.bench.training.labels import LabelTask, Made, Right, lessons_of
-from stitch.pipelines.optimize import Lesson, hold_back, take
-
-from stitch import ContextualIntent, IntentFilter, Step, Trajectory
 from stitch.core import Selection
 from stitch.errors import InputError
+from stitch.pipelines.optimize import Lesson, hold_back, take
 
 NO_MEMORY: Any = None
 

@@ -11,9 +11,9 @@ from typing import Any, get_origin
 
 import dspy
 import pytest
-from stitch.signatures.rendering import PromptAdapter
 
 from stitch import signatures
+from stitch.signatures.rendering import PromptAdapter
 
 GOLDEN = Path(__file__).parent / "golden"
 PROMPTS = [name for name in signatures.__all__ if issubclass(getattr(signatures, name), dspy.Signature)]

@@ -10,9 +10,9 @@ import pytest
 from dspy.utils.exceptions import AdapterParseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stitch.signatures.rendering import PromptAdapter
 
 from stitch import signatures
+from stitch.signatures.rendering import PromptAdapter
 
 PROMPTS = [name for name in signatures.__all__ if issubclass(getattr(signatures, name), dspy.Signature)]
 OURS, THEIRS = PromptAdapter(), dspy.JSONAdapter()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
+from stitch.core.text_cache import text_cache
 from stitch.text.names import RELATIONAL_NOUN, name_key
 from stitch.text.numbers import fold_words
 from stitch.text.words import FUNCTION_WORDS
@@ -77,7 +77,7 @@ def told_kinds(name: str, sentence: str) -> list[str]:
     return [word for match in found if match is not None for word in fold_words(match.group(1))]
 
 
-@lru_cache(maxsize=4_096)
+@text_cache(maxsize=4_096)
 def nouns_for(name: str, told: tuple[str, ...]) -> frozenset[str]:
     """The nouns that may stand for a thing.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from stitch.core.intent import clean_label
+from stitch.core.text_cache import text_cache
 from stitch.label.local.reading import Reading
 from stitch.text.forms import SentenceForm
 from stitch.text.phrases import NounPhrase
@@ -102,7 +102,7 @@ def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
     return best[1] if best else None
 
 
-@lru_cache(maxsize=_REMEMBERED_NAMES)
+@text_cache(maxsize=_REMEMBERED_NAMES)
 def _stems_of(name: str) -> frozenset[str]:
     return frozenset(content_stems(name))
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from stitch.core.text_cache import text_cache
 from stitch.embed import StaticEmbedder
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def blend(mean: Sequence[float], numbers: Sequence[float], *, steps: int) -> lis
     return [round(a + share * (b - a), 4) for a, b in zip(mean or [0.0] * len(numbers), numbers, strict=True)]
 
 
-@lru_cache(maxsize=8)
+@text_cache(maxsize=8)
 def vector(text: str) -> NDArray[np.float32]:
     """The vector of the beginning of a text, from the table that comes with the package."""
     row: NDArray[np.float32] = vectors([text])[0]

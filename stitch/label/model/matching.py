@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
 
 from stitch.core import ReferenceRewrite, clean_label
+from stitch.core.text_cache import text_cache
 from stitch.label.curation import word_key
 
 MAX_NAME_WORDS = 6
@@ -46,7 +46,7 @@ def match_name(value: str, names: Collection[str]) -> str | None:
     return best[1] if best else None
 
 
-@lru_cache(maxsize=4096)
+@text_cache(maxsize=4096)
 def _key(name: str) -> tuple[str, ...]:
     return word_key(name)
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import groupby
 
 from stitch.core import RankingRule, ScoredSnippet
+from stitch.core.text_cache import text_cache
 from stitch.retrieve.question.reading import NAMES, Question
 from stitch.text.sentences import sentence_spans
 from stitch.text.values import find_mentions
@@ -72,7 +72,7 @@ def _wanted(question: Question) -> frozenset[str]:
     return NAMES if question.asks_for_names else frozenset()
 
 
-@lru_cache(maxsize=512)  # who asks for one list asks for another
+@text_cache(maxsize=512)  # who asks for one list asks for another
 def _bearing(text: str, wanted: frozenset[str]) -> tuple[tuple[str, frozenset[str]], ...]:
     """The sentences that have a value of a wanted class, each with these values, folded."""
     bearing = []

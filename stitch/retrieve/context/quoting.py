@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import datetime, timezone
-from functools import lru_cache
 from html import escape
+
+from stitch.core.text_cache import text_cache
 
 _INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
                         "\U000e0000-\U000e01ef]")  # fmt: skip
@@ -36,13 +37,13 @@ def quote(text: str) -> str:
     return _OPENER.sub(lambda found: "&lt;" + found[1] if _names_element(found[1]) else found[0], text)
 
 
-@lru_cache(maxsize=4096)
+@text_cache(maxsize=4096)
 def quote_attribute(value: str) -> str:
     """Return a value for an attribute in double quotes, on one line."""
     return escape(" ".join(_INVISIBLE.sub("", value).split()))
 
 
-@lru_cache(maxsize=4096)
+@text_cache(maxsize=4096)
 def clock(moment: float | str) -> str:
     """A moment as a person reads it, in UTC to the minute; a text as it is."""
     if isinstance(moment, str) or not _EARLIEST_S <= moment < _LATEST_S:

@@ -7,11 +7,11 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from operator import is_
 from typing import NamedTuple
 
 from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelVocabulary, ScopeSummary
+from stitch.core.text_cache import text_cache
 from stitch.text.dates import find_moments
 from stitch.text.words import content_stems, stem, words
 
@@ -165,7 +165,7 @@ def _read(name: str, summaries: Sequence[ScopeSummary]) -> _Said:
     )
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(maxsize=16_384)
 def _read_value(value: str) -> tuple[str, tuple[str, ...]]:
     """A value as questions are compared with it: folded to words, and the moments it is or holds."""
     return " ".join(words(value)), tuple(find_moments(value))

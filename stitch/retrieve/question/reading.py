@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from stitch.core.text_cache import text_cache
 from stitch.text.dates import find_moments
 from stitch.text.phrases import NounPhrase, noun_phrases
 from stitch.text.values import find_mentions
@@ -184,7 +184,7 @@ class Question:
     """What it asks a fact of, known by its form or not: names, folded, words joined by one blank."""
 
 
-@lru_cache(maxsize=256)
+@text_cache(maxsize=256)
 def read_question(text: str) -> Question:
     """Take a question apart; of a very long one, its beginning."""
     text = text[:_MAX_READ_CHARS]

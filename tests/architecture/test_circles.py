@@ -1,0 +1,99 @@
+"""No module imports itself round a circle, at any depth: imports inside functions count, those for types do not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("stitch", "signatures", "pipelines", "bench", "configs")
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its installed name."""
+    found = {}
+    for folder in FOLDERS:
+        for file in (ROOT / folder).rglob("*.py"):
+            parts = file.relative_to(ROOT).with_suffix("").parts
+            parts = parts if folder == "stitch" else ("stitch", *parts)
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+class Imports(ast.NodeVisitor):
+    """Collects what a module imports while it runs: (module, name) pairs."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, str]] = []
+
+    def visit_If(self, node: ast.If) -> None:
+        for child in node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else ast.iter_child_nodes(node):
+            self.visit(child)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.found += [(alias.name, "") for alias in node.names]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        assert node.level == 0, "imports are absolute"
+        self.found += [(node.module or "", alias.name) for alias in node.names]
+
+
+def imports_of(name: str, text: str, known: Mapping[str, object]) -> set[str]:
+    visitor = Imports()
+    visitor.visit(ast.parse(text))
+    wanted = {f"{module}.{member}" if f"{module}.{member}" in known else module for module, member in visitor.found}
+    return wanted & known.keys() - {name}
+
+
+def circles(graph: Mapping[str, set[str]]) -> Iterator[set[str]]:
+    """The sets of modules of which each can be reached from each other one."""
+
+    def reached_from(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            waiting += graph[waiting.pop()] - seen
+            seen.update(waiting)
+        return seen
+
+    reached = {name: reached_from(name) for name in graph}
+    done: set[str] = set()
+    for name in graph:
+        if name in reached[name] and name not in done:
+            circle = {other for other in reached[name] if name in reached[other]}
+            done |= circle
+            yield circle
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    known = modules()
+    return {name: imports_of(name, file.read_text(encoding="utf-8"), known) for name, file in known.items()}
+
+
+def test_no_modules_import_each_other_in_a_circle(graph):
+    assert list(circles(graph)) == []
+
+
+def test_no_rooms_import_each_other_in_a_circle(graph):
+    def room(name: str) -> str:
+        return ".".join(name.split(".")[:2])
+
+    rooms: dict[str, set[str]] = {room(name): set() for name in graph}
+    for name, wanted in graph.items():
+        rooms[room(name)] |= {room(other) for other in wanted} - {room(name)}
+    assert list(circles(rooms)) == []
+
+
+def test_a_circle_is_found_that_is_closed_inside_a_function():
+    texts = {
+        "stitch.a": "from stitch import b",
+        "stitch.b": "def f():\n    if True:\n        from stitch.c import g",
+        "stitch.c": "import stitch.a",
+        "stitch.d": "from stitch.a import x\nif TYPE_CHECKING:\n    from stitch import d",
+    }
+    graph = {name: imports_of(name, text, texts) for name, text in texts.items()}
+    assert list(circles(graph)) == [{"stitch.a", "stitch.b", "stitch.c"}]

@@ -1,0 +1,73 @@
+"""What holds for every function: it is simple or says why it is not, and no cache of the process keeps users' words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("stitch", "signatures", "pipelines", "bench", "configs")
+MOST = 15
+REASON = f"Complexity over {MOST} because"
+"""Begins a comment inside a function that is better left whole."""
+ALLOWED = Path(__file__).with_name("complex_functions.txt")
+"""Functions that were over it when this was first checked; a line goes when its function is taken apart."""
+
+
+def complexity(function: ast.AST) -> int:
+    """The cyclomatic complexity: 1, and 1 more a branch, loop, `and`, `or`, handler or part of a comprehension."""
+    count = 1
+    for node in ast.walk(function):
+        if isinstance(node, ast.If | ast.IfExp | ast.For | ast.AsyncFor | ast.While | ast.ExceptHandler | ast.Assert):
+            count += 1
+        elif isinstance(node, ast.BoolOp):
+            count += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            count += 1 + len(node.ifs)
+        elif isinstance(node, ast.match_case):
+            count += 1
+    return count
+
+
+def functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions of a module and the methods of its classes; what is defined inside one counts as part of it."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from functions(node.body, f"{prefix}{node.name}.")
+
+
+def test_a_complex_function_says_why_it_is() -> None:
+    found = set()
+    for folder in FOLDERS:
+        for file in (ROOT / folder).rglob("*.py"):
+            text = file.read_text(encoding="utf-8")
+            for name, node in functions(ast.parse(text).body):
+                said = REASON in "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+                if complexity(node) > MOST and not said:
+                    found.add(f"{file.relative_to(ROOT)} {name}")
+    allowed = set(ALLOWED.read_text(encoding="utf-8").splitlines())
+    assert found - allowed == set(), "take these apart, or say why not in a comment inside"
+    assert allowed - found == set(), f"these are simple now: take their lines out of {ALLOWED.name}"
+
+
+def test_complexity_is_counted() -> None:
+    text = "def f(a):\n    if a and b or c:\n        return [x for x in a if x if not x]\n    return 1 if a else 2"
+    [(name, node)] = functions(ast.parse(text).body)
+    assert (name, complexity(node)) == ("f", 1 + 1 + 2 + 3 + 1)
+
+
+def test_no_cache_of_the_process_keeps_words_that_an_erasure_does_not_clear() -> None:
+    found = []
+    for file in (ROOT / "stitch").rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                cached = any("cache" in ast.unparse(each) for each in node.decorator_list)
+                cleared = any(ast.unparse(each).startswith("text_cache(") for each in node.decorator_list)
+                of_object = any(ast.unparse(each) == "cached_property" for each in node.decorator_list)
+                if cached and node.args.args and not cleared and not of_object:
+                    found.append(f"{file.relative_to(ROOT)} {node.name}")
+    assert found == [], "use stitch.core.text_cache.text_cache"
