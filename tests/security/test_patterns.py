@@ -50,7 +50,7 @@ MADE_WHEN_USED = {
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.text.names._read_name",  # an escaped name
     "stitch.label.model.matching.locate_references",  # an escaped phrase
-    "stitch.retrieve.rank.hints.named_speakers",  # an escaped name; of a question
+    "stitch.retrieve.question.hints.named_speakers",  # an escaped name; of a question
 }
 """Functions that put patterns together, and why none of these can be made slow by a text."""
 _USES = frozenset({"compile", "match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"})
