@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
+from functools import lru_cache
 
 from stitch.core.text_cache import text_cache
 
@@ -100,8 +101,6 @@ _VERBS = word_set(
     think throw transfer travel trigger trust try turn understand update upgrade use verify visit wait walk want
     warn watch wear wish wonder work worry write"""
 )
-VERB_STEMS = frozenset(map(stem, _VERBS))
-"""Stems of frequent verbs, so that what they act on can be told from them."""
 _IRREGULAR = word_set(
     """ate became began bought brought built came chose did done drove fell felt flew forgot found gave given gone gone
     got gotten grew heard held kept knew known left lost made meant met paid ran said sat saw seen sent set shown
@@ -109,12 +108,17 @@ _IRREGULAR = word_set(
 )
 
 
+@lru_cache(maxsize=1)
+def _verb_stems() -> frozenset[str]:
+    return frozenset(map(stem, _VERBS))  # not when the module is loaded: the stemmer loads on first use
+
+
 @text_cache(maxsize=16_384)
 def is_verb(word: str, *, base: bool = False) -> bool:
     """Whether a lower-case word is a frequent verb; `base` asks for its plain form ("find", not "found")."""
     if base:
         return word in _VERBS
-    return word in _IRREGULAR or stem(word) in VERB_STEMS
+    return word in _IRREGULAR or stem(word) in _verb_stems()
 
 
 def content_words(text: str) -> list[str]:

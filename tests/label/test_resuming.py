@@ -126,11 +126,11 @@ def read_first(name: str) -> list[Step]:
 
 
 def windowed(model: LanguageModel) -> Labeler:
-    return WindowedLabeler(model, window_steps=5)
+    return WindowedLabeler(model, fallback=LocalLabeler(), window_steps=5)
 
 
 def stepwise(model: LanguageModel) -> Labeler:
-    return StepwiseLabeler(model, embedder=HashingEmbedder())
+    return StepwiseLabeler(model, fallback=LocalLabeler(), embedder=HashingEmbedder())
 
 
 def scripted() -> LanguageModel:
