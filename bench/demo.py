@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from stitch.bench.samples import Sample, SampleQuestion, coding_sample, travel_sample, write_jsonl
-from stitch.cli.show import draw_lanes
-from stitch.pipelines.query import one_line
+from stitch.console.printing import draw_lanes, one_line
 
 if TYPE_CHECKING:
     from stitch.core import RetrievalResult, ScoredSnippet

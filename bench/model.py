@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stitch.bench.generate.generation import SIZES, generate
-from stitch.console.options import json_option, print_json
+from stitch.console.options import json_option
+from stitch.console.printing import print_json
 from stitch.core import Labeler, SourcedStep, Step
 
 if TYPE_CHECKING:

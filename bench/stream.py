@@ -13,7 +13,8 @@ import click
 
 from stitch.bench.figures import plain
 from stitch.bench.perf import _in_a_process, _ms, _percentile, _resident_mb, sample_question, sample_steps
-from stitch.console.options import json_option, print_json
+from stitch.console.options import json_option
+from stitch.console.printing import print_json
 from stitch.core import Step
 
 BATCH_STEPS = 100

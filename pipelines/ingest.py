@@ -14,9 +14,10 @@ import orjson
 from pydantic import BaseModel
 
 from stitch.console.ending import Terminated
-from stitch.console.options import json_option, labeling_options, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
+from stitch.console.printing import print_json
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
-from stitch.errors import InputError, StepRejectedError
+from stitch.errors import InputError, ModelError, StepRejectedError, StitchError
 from stitch.ingest.secrets import redact_text
 from stitch.ingest.streaming import batches
 from stitch.pipelines.follow import OFFSETS_FILE, Offsets
@@ -26,7 +27,6 @@ from stitch.sources import FileSource, expand_paths, left_out
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
-SOME_REJECTED = StepRejectedError.exit_code
 BATCH_STEPS = 256
 _ADDERS = 3
 """How many trajectories are added side by side where labels follow: with more, the first would be ready later."""
@@ -44,6 +44,8 @@ class IngestReport(BaseModel):
     """Steps that are now in the store by their labels, those known already included."""
     failed: int = 0
     rejected: int = 0
+    repeated: int = 0
+    """Steps that were in the memory already; they are as they were."""
     model_calls: int = 0
     model_tokens: int = 0
     """Of prompts and replies."""
@@ -51,11 +53,23 @@ class IngestReport(BaseModel):
     """None if the price of the model is not known."""
     fallback_steps: int = 0
     """Steps that a model should have labeled and that have local labels instead."""
+    repeated_with_other_labels: int = 0
+    """Steps known already whose labels are not those of the model that is to label."""
     redacted: dict[str, int] = {}  # pydantic copies it
     """How many secrets of each kind were taken out before anything was written."""
     seconds: float = 0.0
     labels: dict[str, int] = {}  # pydantic copies it
     """How many labels of each kind the trajectories of the input have."""
+
+    @property
+    def exit_status(self) -> int:
+        """With which the command ends: 1 if steps failed, 6 if the model labeled nothing, 3 if some were rejected."""
+        new = self.steps - self.repeated
+        if self.failed:
+            return StitchError.exit_code
+        if self.fallback_steps and self.fallback_steps >= new:
+            return ModelError.exit_code
+        return StepRejectedError.exit_code if self.rejected else 0
 
 
 @click.command()
@@ -86,7 +100,8 @@ def command(
     The logs of many agents, chats and traces are recognized by their content, and text of the form `Speaker: text`; a
     file that is not is told which are known, and how to write it anew.
     What cannot be read is written to the rejects file and counted; everything else is stored, and the exit status is
-    3. The same file twice changes nothing.
+    3. It is 1 if steps failed, and 6 if a model should have labeled and labeled nothing; all steps are kept.
+    The same file twice changes nothing: what is known keeps its labels, and `stitch relabel` makes others.
 
     \b
     Example:
@@ -131,8 +146,7 @@ def command(
                     _print_report(report, as_json=as_json, files=len(paths), rejects_path=rejects_path)
                 raise
     _print_report(report, as_json=as_json, files=len(paths), rejects_path=rejects_path)
-    if report.rejected:
-        context.exit(SOME_REJECTED)
+    context.exit(report.exit_status)
 
 
 def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_path: Path) -> None:
@@ -155,6 +169,12 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         click.echo(
             f"stitch: {report.fallback_steps} steps have local labels, for the model did not label them;"
             " `stitch relabel` with the same options does it later",
+            err=True,
+        )
+    if report.repeated_with_other_labels:
+        click.echo(
+            f"stitch: {report.repeated_with_other_labels} steps were in the memory already and keep the labels they"
+            " have; `stitch relabel` with the same options labels them with the model",
             err=True,
         )
     if report.redacted:
@@ -220,6 +240,7 @@ def ingest(
     waiting: dict[str, list[SourcedStep]] = {}
     seen: set[str] = set()
     new: dict[str, int] = {}
+    known: dict[str, set[int]] = {}
     at_once = workers == 1 or batch_steps == 1
     buffered_steps = _BUFFERED_STEPS if at_once else workers * 2 * BATCH_STEPS
 
@@ -237,6 +258,9 @@ def ingest(
                                        text=item.step.content[:200]))  # fmt: skip
                 continue
             report.steps += 1
+            if result.repeated:
+                report.repeated += 1
+                known.setdefault(trajectory, set()).add(result.position)
             for taken in () if result.repeated else result.redacted:
                 report.redacted[taken.kind] = report.redacted.get(taken.kind, 0) + taken.count
             if not result.repeated and memory.uses_model:
@@ -276,7 +300,9 @@ def ingest(
                 empty()
         empty()
         list(pool.map(memory.finish, new))
-    _count_new(memory, new, report)
+    if memory.uses_model:
+        _count_new(memory, new, report)
+        report.repeated_with_other_labels = _count_other_labels(memory, known)
     report.labels = _count_labels(memory, seen)
     report.seconds = round(time.perf_counter() - started, 3)
     return report
@@ -290,9 +316,17 @@ def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> Non
                 report.stored += entry.state is StepState.STORED
                 report.failed += entry.state is StepState.FAILED
                 report.fallback_steps += entry.labels is not None and entry.labels.made_by != memory.labeler
-    if memory.uses_model:
-        spent = memory.ledger.total()
-        report.model_calls, report.model_tokens, report.model_cost_usd = spent.calls, spent.tokens, spent.cost_usd
+    spent = memory.ledger.total()
+    report.model_calls, report.model_tokens, report.model_cost_usd = spent.calls, spent.tokens, spent.cost_usd
+
+
+def _count_other_labels(memory: Memory, known: dict[str, set[int]]) -> int:
+    """Of steps that were known already, by position, those whose labels the memory's labeler has not made."""
+    return sum(
+        entry.position in positions and entry.labels is not None and entry.labels.made_by != memory.labeler
+        for trajectory, positions in known.items()
+        for entry in memory.steps(trajectory)
+    )
 
 
 def _count_labels(memory: Memory, trajectories: Iterable[str]) -> dict[str, int]:

@@ -8,7 +8,8 @@ from typing import IO, Any, cast
 
 import click
 
-from stitch.console.options import json_option, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.console.printing import print_json
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.handover import NumberedLine
 

@@ -6,16 +6,11 @@ from typing import Any
 
 import click
 
-from stitch.console.options import (
-    json_option,
-    known_trajectory,
-    memory_options,
-    model_options,
-    opened_memory,
-    print_json,
-)
+from stitch.console.options import json_option, known_trajectory, memory_options, model_options, opened_memory
+from stitch.console.printing import one_line, print_json
 from stitch.core import MemorySnippet, Ranking, RetrievalResult, ScoredSnippet, matched_by_kind
 from stitch.core.ranking import DECIMALS
+from stitch.errors import ModelError
 
 
 @click.command()
@@ -23,7 +18,8 @@ from stitch.core.ranking import DECIMALS
 @memory_options
 @click.option("--trajectory", metavar="ID", help="Search this trajectory only.")
 @click.option("-k", type=click.IntRange(min=1), help="How many steps to return.  [default: 40]")
-@click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="Tokens of context.  [default: 4096]")
+@click.option("--context-tokens", "budget_tokens", type=click.IntRange(min=1), metavar="N",
+              help="How many tokens the context may have.  [default: 4096]")  # fmt: skip
 @click.option("--retriever", metavar="NAME", help="Which retriever answers.  [default: intent]")
 @click.option(
     "--ranking",
@@ -46,13 +42,18 @@ from stitch.core.ranking import DECIMALS
     help="Answer as the memory would have then: a time (2026-03-01T12:00), or a step of --trajectory. "
     "What was retired or corrected since is there as it was; what was erased is not.",
 )
-@click.option("--context", is_flag=True, help="Print the context for a prompt instead of the list of steps.")
+@click.option(
+    "--context", "as_context", is_flag=True, help="Print the context for a prompt instead of the list of steps."
+)
 @json_option
+@click.pass_context
 def command(
-    text: str, *, as_json: bool, context: bool, trajectory: str | None, asked_at: str | None, min_trust: str | None,
-    as_of: str | None, **settings: Any,
+    context: click.Context, /, *, text: str, as_json: bool, as_context: bool, trajectory: str | None,
+    asked_at: str | None, min_trust: str | None, as_of: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
+
+    If the model of --filter model does not answer, local rules choose the labels, and the exit status is 6.
 
     \b
     Example:
@@ -63,10 +64,13 @@ def command(
         result = memory.search(text, trajectory=trajectory, asked_at=asked_at, min_trust=min_trust, as_of=as_of)
     if as_json:
         print_json(result_as_json(result))
-    elif context:
+    elif as_context:
         click.echo(result.context())
     else:
         click.echo(describe(result))
+    if result.model_failure:
+        click.echo(f"stitch: the labels were chosen without the model: {result.model_failure}", err=True)
+        context.exit(ModelError.exit_code)
 
 
 def result_as_json(result: RetrievalResult) -> dict[str, Any]:
@@ -131,11 +135,11 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
     lines = [f"{'hinted at' if said and weighed else 'looking for'}  {said or 'similar text only'}"]
     for rank, hit in enumerate(result.hits[:limit], start=1):
         snippet = hit.snippet
-        matched = ", ".join(value for _, value in sorted(hit.matched)) or "no label"
+        matched = ", ".join(one_line(value) for _, value in sorted(hit.matched)) or "no label"
         lines.append(
             f"{rank:>3}. {matched}: {in_words(hit.parts)}"
-            f"  [{snippet.trajectory} step {snippet.step}, {snippet.role}, {snippet.intent.scope or 'no scope yet'},"
-            f" {_clocks(snippet)}]"
+            f"  [{snippet.trajectory} step {snippet.step}, {snippet.role},"
+            f" {one_line(snippet.intent.scope or 'no scope yet')}, {_clocks(snippet)}]"
         )
         lines.append("     " + one_line(snippet.resolved))
     return "\n".join(lines)
@@ -147,12 +151,6 @@ def _clocks(snippet: MemorySnippet) -> str:
 
     happened = "" if snippet.happened is None else f"{clock(snippet.happened)}, "
     return f"{happened}recorded {clock(snippet.recorded)}"
-
-
-def one_line(text: str, *, limit: int = 140) -> str:
-    """The beginning of a text on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _plain(density: float) -> int | float:

@@ -6,21 +6,25 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, labeling_options, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
+from stitch.console.printing import print_json
+from stitch.errors import ModelError
 
 
 @click.command()
 @memory_options
 @labeling_options
 @json_option
-def command(as_json: bool, **settings: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, *, as_json: bool, **settings: Any) -> None:
     """Let a labeler make the labels that another has made, in place: a model those that stood in for its own.
 
-    Can be interrupted, and goes on when it is called again. What the labeler cannot label keeps or gets local labels.
+    Can be interrupted, and goes on when it is called again. What the labeler cannot label keeps or gets local labels;
+    if it could label nothing, the exit status is 6.
 
     \b
     Example:
-      stitch relabel --memory trip.memory --labels model --model openai/gpt-5-mini --budget-tokens 200000
+      stitch relabel --memory trip.memory --labels model --model openai/gpt-5-mini --model-budget-tokens 200000
     """
     with opened_memory(**settings) as memory:
         done = memory.lifecycle.relabel()
@@ -37,7 +41,10 @@ def command(as_json: bool, **settings: Any) -> None:
                 "model_cost_usd": spent.cost_usd,
             }
         )
-        return
-    click.echo(f"{done.relabeled} of {done.steps} steps of {done.trajectories} trajectories labeled anew")
-    if spent.calls:
-        click.echo(f"model: {spent.calls} calls, {spent.tokens} tokens")
+    else:
+        click.echo(f"{done.relabeled} of {done.steps} steps of {done.trajectories} trajectories labeled anew")
+        if spent.calls:
+            click.echo(f"model: {spent.calls} calls, {spent.tokens} tokens")
+    if done.steps and not done.relabeled:
+        click.echo("stitch: the model labeled nothing; every step has the labels it had", err=True)
+        context.exit(ModelError.exit_code)

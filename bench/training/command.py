@@ -12,7 +12,8 @@ import click
 
 from stitch.bench.training.sources import TARGETS, open_task
 from stitch.console.ending import Terminated, status_of
-from stitch.console.options import json_option, model_options, print_json
+from stitch.console.options import json_option, model_options
+from stitch.console.printing import print_json
 from stitch.errors import BudgetSpentError, InputError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, memory_options, print_json
+from stitch.console.options import json_option, memory_options
+from stitch.console.printing import print_json
 
 
 @click.command()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.console.options import json_option, memory_options, opened_memory, print_json, trajectory_of
+from stitch.console.options import json_option, memory_options, opened_memory, trajectory_of
+from stitch.console.printing import print_json
 from stitch.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from stitch.cli.correct import command as correct
-from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory
+from stitch.console.printing import print_json
 from stitch.errors import InputError, StoreError
 
 if TYPE_CHECKING:

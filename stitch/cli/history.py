@@ -7,14 +7,8 @@ from typing import Any
 
 import click
 
-from stitch.console.options import (
-    json_option,
-    known_trajectory,
-    memory_options,
-    opened_memory,
-    print_json,
-    trajectory_of,
-)
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, trajectory_of
+from stitch.console.printing import print_json
 
 
 @click.command()

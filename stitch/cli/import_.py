@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.console.printing import print_json
 from stitch.errors import StepRejectedError
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory
+from stitch.console.printing import one_line, print_json
 
 
 @click.command()
@@ -22,7 +23,7 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
     """
     with opened_memory(**arguments) as memory:
         inventory = memory.inventory(known_trajectory(memory, trajectory))
-    scopes = [
+    scopes: list[dict[str, Any]] = [
         {"name": scope.name, "trajectory": scope.trajectory, "steps": scope.steps, "spans": scope.spans,
          "summary": scope.summary}
         for scope in inventory.scopes
@@ -38,13 +39,13 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
         return
     click.echo("thematic scopes")
     for scope in scopes:
-        click.echo(f"  {scope['steps']:>5}  {scope['name']}  ({scope['trajectory']})")
+        click.echo(f"  {scope['steps']:>5}  {one_line(scope['name'])}  ({one_line(scope['trajectory'])})")
     click.echo("event types")
     for name, count in events.items():
-        click.echo(f"  {count:>5}  {name}")
+        click.echo(f"  {count:>5}  {one_line(name)}")
     click.echo("key entity types")
     for name, entry in entities.items():
-        examples = ", ".join(entry["values"][:4])
-        click.echo(f"  {entry['steps']:>5}  {name}" + (f"  ({examples})" if examples else ""))
+        examples = ", ".join(one_line(value, limit=40) for value in entry["values"][:4])
+        click.echo(f"  {entry['steps']:>5}  {one_line(name)}" + (f"  ({examples})" if examples else ""))
     for merge in merges:
         click.echo(f"  {merge['kind']} {merge['alias']!r} reads as {merge['into']!r}")

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, memory_options, opened_memory, print_json
+from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.console.printing import print_json
 
 _ALL = 1_000_000
 

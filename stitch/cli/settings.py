@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import orjson
 
 from stitch.config import load_settings, plain_values
-from stitch.console.options import json_option, memory_options, print_json
+from stitch.console.options import json_option, memory_options
+from stitch.console.printing import print_json
 
 
 @click.command()
@@ -30,5 +32,11 @@ def command(as_json: bool, config: str | None, **arguments: Any) -> None:
         return
     width = max(map(len, rows))
     for name, row in rows.items():
-        value = "-" if row["value"] is None else row["value"]
-        click.echo(f"{name:<{width}}  {value!s:<24}  {row['from']}")
+        click.echo(f"{name:<{width}}  {_as_written(row['value']):<24}  {row['from']}")
+
+
+def _as_written(value: Any) -> str:
+    """A value as a file of settings has it; `-` where there is none."""
+    if value is None or value == []:
+        return "-"
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, print_json
-from stitch.core import ScopeSummary
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory
+from stitch.console.printing import draw_lanes, one_line, print_json
+from stitch.core import LabelKind, ScopeSummary
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
-
-_COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
-_NAME_WIDTH = 28
 
 
 @click.command()
@@ -44,17 +42,23 @@ def command(as_json: bool, trajectory: str | None, steps: bool, **arguments: Any
             name = "" if step["step"] == str(step["position"]) else f"  (step {step['step']})"
             apart = f"  {step['state']}" if step["state"] in ("failed", "retired") else ""
             click.echo(f"  {step['position']:>4} {step['role']:<12.12} {step['scope'] or '-'}: {labels}{name}{apart}")
-            click.echo(f"       {_one_line(step['text'])}")
+            click.echo(f"       {one_line(step['text'], limit=100)}")
             for read in step["references"]:
                 since = f", from step {read['antecedent']}" if read["antecedent"] is not None else ""
                 read_as = f"{read['said']!r} reads {read['replacement']!r}"
-                click.echo(f"       {read['number']}. {_one_line(read_as)} ({read['confidence']:.2f}{since})")
+                click.echo(f"       {read['number']}. {one_line(read_as, limit=100)} ({read['confidence']:.2f}{since})")
         click.echo()
 
 
 def _timeline(memory: Memory, trajectory: str, *, with_steps: bool) -> dict[str, Any]:
     inventory = memory.inventory(trajectory)
+    vocabulary = inventory.vocabulary()
     rows = []
+
+    def read(kind: LabelKind, values: Iterable[str]) -> tuple[str, ...]:
+        """Labels as lanes and questions read them: through the merges."""
+        return tuple(dict.fromkeys(vocabulary.canonical(kind, value) for value in values))
+
     for step in memory.steps(trajectory) if with_steps else ():
         intent = step.labels.intent if step.labels else None
         rows.append(
@@ -63,9 +67,9 @@ def _timeline(memory: Memory, trajectory: str, *, with_steps: bool) -> dict[str,
                 "position": step.position,
                 "role": step.step.role,
                 "state": step.state.value,
-                "scope": intent.scope if intent else None,
-                "event_types": intent.event_types if intent else (),
-                "entity_types": intent.entity_types if intent else (),
+                "scope": vocabulary.canonical(LabelKind.SCOPE, intent.scope) if intent and intent.scope else None,
+                "event_types": read(LabelKind.EVENT_TYPE, intent.event_types) if intent else (),
+                "entity_types": read(LabelKind.ENTITY_TYPE, intent.entity_types) if intent else (),
                 "text": step.step.content,
                 "references": [
                     {"number": number, "said": step.step.content[read.start : read.end], **read.model_dump()}
@@ -83,31 +87,3 @@ def _timeline(memory: Memory, trajectory: str, *, with_steps: bool) -> dict[str,
 
 def _spans(scopes: Sequence[ScopeSummary]) -> list[dict[str, Any]]:
     return [{"name": scope.name, "steps": scope.steps, "spans": scope.spans} for scope in scopes]
-
-
-def draw_lanes(scopes: Sequence[ScopeSummary], *, length: int, width: int = 60) -> str:
-    """Return one line a scope: its name, `━` where it is pursued, `·` while it waits to be resumed, and its spans."""
-    width = min(width, max(length, 1))
-    lines = []
-    for number, scope in enumerate(sorted(scopes, key=lambda scope: scope.spans[0])):
-        lane = [" "] * width
-        first, last = scope.spans[0][0], scope.spans[-1][1]
-        for column in range(_column(first, length, width), _column(last, length, width) + 1):
-            lane[column] = "·"
-        for start, end in scope.spans:
-            for column in range(_column(start, length, width), _column(end, length, width) + 1):
-                lane[column] = "━"
-        name = scope.name if len(scope.name) <= _NAME_WIDTH else scope.name[: _NAME_WIDTH - 1] + "…"
-        spans = ", ".join(f"{start}-{end}" if end > start else f"{start}" for start, end in scope.spans)
-        lane_text = click.style("".join(lane), fg=_COLORS[number % len(_COLORS)])
-        lines.append(f"  {name:<{_NAME_WIDTH}} {lane_text} {spans if len(spans) <= 40 else spans[:39] + '…'}")
-    return "\n".join(lines)
-
-
-def _column(position: int, length: int, width: int) -> int:
-    return min(width - 1, position * width // max(length, 1))
-
-
-def _one_line(text: str, *, limit: int = 100) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"

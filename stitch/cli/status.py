@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, memory_options, opened_memory, print_json
-from stitch.console.spending import read_spending
+from stitch.cli.spending import read_spending
+from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.console.printing import print_json
 
 _SHOWN_TRAJECTORIES = 5
 

@@ -6,14 +6,8 @@ from typing import Any
 
 import click
 
-from stitch.console.options import (
-    json_option,
-    known_trajectory,
-    memory_options,
-    opened_memory,
-    print_json,
-    trajectory_of,
-)
+from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, trajectory_of
+from stitch.console.printing import print_json
 from stitch.core import matched_by_kind
 from stitch.retrieve import WhyNot
 

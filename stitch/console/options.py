@@ -1,4 +1,4 @@
-"""Options and output that the subcommands share."""
+"""Options that the subcommands share, and the memory that they open."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import orjson
 
 from stitch.errors import InputError, no_trajectory, some_of
 
@@ -34,9 +33,9 @@ def model_options(command: Command) -> Command:
     options = (
         click.option("--model", metavar="NAME", help="The language model, such as openai/gpt-5-mini."),
         click.option("--base-url", metavar="URL", help="A server that speaks OpenAI's chat completions."),
-        click.option("--budget-tokens", "model_budget_tokens", type=click.IntRange(min=0), metavar="N",
-                     help="Tokens that the model may spend."),
-        click.option("--budget-usd", "model_budget_usd", type=click.FloatRange(min=0), metavar="N",
+        click.option("--model-budget-tokens", type=click.IntRange(min=0), metavar="N",
+                     help="Tokens that the model may spend, prompts and replies together."),
+        click.option("--model-budget-usd", type=click.FloatRange(min=0), metavar="N",
                      help="Dollars that it may spend; needs its price in the settings."),
     )  # fmt: skip
     for option in reversed(options):
@@ -102,8 +101,3 @@ def trajectory_of(step: str, memory: Memory) -> str:
     raise InputError(
         f"{len(found)} trajectories have a step {step!r}", hint=f"name one with --trajectory: {some_of(found)}"
     )
-
-
-def print_json(value: Any) -> None:
-    """Print one JSON object to standard output."""
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())

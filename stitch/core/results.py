@@ -12,6 +12,9 @@ from stitch.core.moment import Moment
 from stitch.core.ranking import LABELS, RankingRule, ScoredSnippet
 from stitch.core.trust import Trust
 
+WITHOUT_MODEL = "chosen without the model: "
+"""How the first reason of a selection begins that a model should have made and could not."""
+
 
 class Ranking(str, Enum):
     """How the labels that were chosen for a question rank."""
@@ -116,6 +119,12 @@ class RetrievalResult(NamedTuple):
             return DecidedBy.LABEL_DENSITY
         weighed = LABELS in self.rule.summed and any(hit.parts.get(LABELS) for hit in self.hits)
         return DecidedBy.WEIGHED_LABELS if weighed else DecidedBy.NO_LABELS
+
+    @property
+    def model_failure(self) -> str:
+        """Why the labels were chosen without the model that should have chosen them; empty if nothing failed."""
+        first = self.reasons[0] if self.reasons else ""
+        return first.removeprefix(WITHOUT_MODEL) if first.startswith(WITHOUT_MODEL) else ""
 
     def context(self) -> str:
         """The hits as text for a prompt: inside the budget, in the order in which they happened.

@@ -278,14 +278,14 @@ class _Engine:
         if limits.budget_tokens is not None and spent.tokens + prompt_tokens > limits.budget_tokens:
             raise BudgetSpentError(
                 f"the budget of {limits.budget_tokens} tokens is spent: {spent.tokens} used, {prompt_tokens} asked",
-                hint="`stitch relabel --budget-tokens N` goes on",
+                hint="`stitch relabel --model-budget-tokens N` goes on",
             )
         if limits.budget_usd is not None and self._price is not None:
             asked = self._price.of(prompt_tokens, 0)
             if (spent.cost_usd or 0.0) + asked > limits.budget_usd:
                 raise BudgetSpentError(
                     f"the budget of ${limits.budget_usd:g} is spent: ${spent.cost_usd or 0.0:.4f} used",
-                    hint="`stitch relabel --budget-usd N` goes on",
+                    hint="`stitch relabel --model-budget-usd N` goes on",
                 )
 
     def _checked(self, response: lm15.Response, prompt_chars: int) -> lm15.Response:

@@ -64,7 +64,7 @@ def test_ingesting_reports_what_became_of_the_steps(run, trip):
     assert code == 0
     assert set(report) == {
         "trajectories", "steps", "stored", "failed", "rejected", "model_calls", "model_tokens", "model_cost_usd",
-        "fallback_steps", "redacted", "seconds", "labels",
+        "fallback_steps", "repeated", "repeated_with_other_labels", "redacted", "seconds", "labels",
     }  # fmt: skip
     assert (report["trajectories"], report["steps"], report["stored"], report["failed"]) == (1, 6, 6, 0)
     assert set(report["labels"]) == {"scope", "event_type", "entity_type"}
@@ -144,7 +144,7 @@ def test_a_query_for_people_shows_labels_and_text_and_context_on_request(run, me
     _, out, _ = run("query", "price on day 2", "--memory", memory, "--retriever", "hybrid")
     assert out.startswith("looking for")
     assert "trip-1 step" in out
-    _, context, _ = run("query", "price on day 2", "--memory", memory, "--context", "--budget", "60")
+    _, context, _ = run("query", "price on day 2", "--memory", memory, "--context", "--context-tokens", "60")
     assert "<memory>" in context
 
 

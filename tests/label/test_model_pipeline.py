@@ -348,7 +348,7 @@ def test_relabel_upgrades_in_place_what_the_model_could_not_label(tmp_path: Path
     file, folder = write(tmp_path / "trips.jsonl", trajectories=2, number=40), str(tmp_path / "memory")
     with LoopbackProvider(label_by_rules) as provider:
         options = ("--memory", folder, "--model", "m", "--base-url", provider.base_url, "--labels", "model")
-        first = run("ingest", file, *options, "--budget-tokens", "4000")
+        first = run("ingest", file, *options, "--model-budget-tokens", "4000")
         assert (first["stored"], first["failed"]) == (80, 0)
         assert 0 < first["fallback_steps"] < 80
         before = {hit["step"]: hit for hit in run("query", "hotel", "--memory", folder, "-k", "100")["hits"]}

@@ -157,7 +157,7 @@ def test_a_provider_that_is_down_leaves_no_file(run, labeled, monkeypatch):
 
 def test_a_budget_that_is_spent_leaves_no_file(run, labeled, provider):
     code, _, err = run("optimize", "windowed", "--train", labeled, "--model", "m", "--base-url", provider.base_url,
-                       "--budget-tokens", "50000")  # fmt: skip
+                       "--model-budget-tokens", "50000")  # fmt: skip
     assert (code, "budget of 50000 tokens is spent" in err, "--dry-run" in err) == (6, True, True)
     assert not Path("windowed.program.json").exists()
 

@@ -59,6 +59,8 @@ NOISE_S = 0.002
 """What takes less is not looked at: the clock of a busy machine says nothing there."""
 MOST_GROWTH = 9.0
 """Four times the text: 4 is linear, 16 is quadratic."""
+MOST_TRIES = 6
+"""How often the two texts are compared again, one right after the other, before a pattern is called slow."""
 
 
 def modules() -> Iterator[str]:
@@ -212,9 +214,11 @@ def growth(
         if quick < NOISE_S:
             continue
         slow = cost(pattern, begin + unit * (long // len(unit)) + "\x00", anchored=anchored)
-        if slow / quick > MOST_GROWTH:  # a busy machine may have been at something else
-            quick = min(quick, cost(pattern, begin + unit * (long // 4 // len(unit)) + "\x00", anchored=anchored))
-            slow = min(slow, cost(pattern, begin + unit * (long // len(unit)) + "\x00", anchored=anchored))
+        for _ in range(MOST_TRIES):  # a busy machine can make one look slow once, and not each time
+            if slow / quick <= MOST_GROWTH:
+                break
+            quick = cost(pattern, begin + unit * (long // 4 // len(unit)) + "\x00", anchored=anchored)
+            slow = cost(pattern, begin + unit * (long // len(unit)) + "\x00", anchored=anchored)
         worst = max(worst, (slow / quick, slow, unit))
         if worst[0] > MOST_GROWTH:
             break

@@ -8,6 +8,7 @@ from typing import Any
 import dspy
 
 from stitch.core import FilterMaker, FilterSelector, IntentFilter, LabelInventory, SearchRequest, Selection
+from stitch.core.results import WITHOUT_MODEL
 from stitch.errors import ModelError
 from stitch.label.model.matching import clean_name_of, match_name
 from stitch.label.model.quoting import quote, shorten
@@ -77,7 +78,7 @@ class ModelFilterSelector:
                 chosen.update(prediction)
         except ModelError as error:
             selection = self._fallback.select(request, inventory)
-            reason = f"chosen without the model: {error.message}"
+            reason = WITHOUT_MODEL + error.message
             return selection._replace(reasons=(reason, *selection.reasons))
         return Selection(
             IntentFilter(
