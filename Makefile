@@ -6,7 +6,7 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs tests
 
-.PHONY: demo test test-neural test-long check format mirror clean
+.PHONY: demo test test-neural test-long mutants check format mirror clean
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
@@ -28,6 +28,11 @@ test-long: $(STAMP)
 	$(BIN)/python tests/faults/erasures.py --runs 100
 	STITCH_TEST_TENANT_ROUNDS=20 $(BIN)/pytest -s -k everything_at_once tests/memory/test_tenants.py
 	$(BIN)/python tests/security/measure.py
+
+# How many small mistakes in a room its own tests find: `make mutants COUNT=40` for a sample of each, 400 by default.
+COUNT ?= 400
+mutants: $(STAMP)
+	$(BIN)/python tests/mutation/run.py --count $(COUNT)
 
 check: $(STAMP) mirror
 	$(BIN)/ruff check $(CODE)

@@ -1,7 +1,9 @@
-"""`stitch bench results`: Markdown tables of finished runs and of saved figures, with the commands that made them."""
+"""`stitch bench results`: a page of the tables a reader asks for first, and every other figure as data beside it."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,74 +13,109 @@ import click
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import shown
 from stitch.bench.goals import goal_rows
+from stitch.bench.registry import METHODS
 from stitch.bench.runs import BUDGETS, Run, read_run
+from stitch.bench.scoring import grouped
 from stitch.errors import InputError
 
 _COLUMNS = {
     "retrieval": ("recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall"),
     "came": ("answer_in_context", "evidence_recall"),
 }
-
 _SMALLER_BUDGETS = (1024, 2048)
+_COSTS = ("entity_resolution_recall", "context_tokens_p50", "search_p50_ms", "search_p95_ms")
+_OF_LABELS = (
+    ("scope", "bcubed_f1"), ("scope", "bcubed_precision"), ("scope", "bcubed_recall"), ("scope", "switch_f1"),
+    ("scope", "pk"), ("event_type", "v_measure"), ("event_type", "ari"), ("entity_type", "f1"),
+)  # fmt: skip
+
+Row = tuple[str | int | float, ...]
 
 
 def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> str:
     """The Markdown page of some runs, and of saved figures of labels and rewrites."""
     lines = ["# Results", "", _ABOUT]
-    lines += _overview(runs)
+    if rows := list(_differences(runs)):
+        lines += ["", "## Do labels help?", "", _HELP, ""]
+        head = ["set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels"]
+        lines += _table(head, rows)
     if rows := list(goal_rows(runs, saved)):
         lines += ["", "## Against the goals", "", _GOALS, ""]
         lines += _table(["set", "measure", "trivial", "goal", "`stitch`", ""], rows)
-    for suite in ("came", "retrieval"):
-        own = [run for run in runs if run.manifest.settings.suite == suite]
-        for run in own:
-            lines += ["", *_run(run)]
-    labels = [figures for figures in saved if "scope" in figures]
-    rewrites = [figures for figures in saved if "copy_bleu" in figures]
-    if labels:
-        lines += ["", *_labels(labels)]
-    if rewrites:
-        lines += ["", *_rewrites(rewrites)]
+    if runs:
+        shown_methods = [name for name in METHODS if any(name in run.records for run in runs)]
+        lines += ["", "## Every method", "", _EVERY, ""]
+        lines += _table(["set", *(f"`{name}`" for name in shown_methods)], _every_method(runs, shown_methods))
+    lines += ["", "## The other figures", "", _DATA, ""]
+    lines += _table(["file", "a row is"], [[f"`{name}.csv`", what] for name, what in _FILES.items()])
     return "\n".join(lines) + "\n"
 
 
-_ABOUT = """\
-Written by `stitch bench results` from run folders; do not edit. No language model took part: labels are local, and
-precision, recall and F1 of generated answers are not here for that reason. Every method has the same token budget;
-`full-context` alone reads 128,000 tokens. `recall@k`: share of the evidence among the first k steps. `budget_recall`:
-share among the ranked steps whose texts fit the budget; `in 1,024` and `in 2,048` the same for smaller budgets.
-`answer_in_context`: share of the gold items that stand literally in the context inside the budget; `evidence_recall`:
-share of the gold turns of which a part stands there. Brackets: 95 % bootstrap interval over questions. Times are those
-of a shared machine, with contexts made only where the suite needs them. Where a question asks for a list, the memories
-cut long steps to the sentences that name something, with labels and without; the baselines show raw steps.
-`stitch-unlabeled` is the same memory searched without labels, `stitch-gold` the same with gold labels, `oracle` the
-evidence itself."""
+def figures(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> dict[str, str]:
+    """All figures as CSV, by the name of the file; the first line of each names its columns."""
+    rows: dict[str, list[Row]] = {
+        "sets": [("set", "suite", "command", "questions", "trajectories", "steps", "budget_tokens", "tokenizer",
+                  "labels", "notes")],
+        "methods": [("set", "method", "measure", "value", "low", "high")],
+        "types": [("set", "measure", "type", "method", "value")],
+        "selections": [("set", "figure", "value")],
+        "labels": [("set", "labels", "kind", "measure", "value")],
+        "rewrites": [("set", "kind", "pairs", "bleu", "copy_bleu", "exact", "changed")],
+    }  # fmt: skip
+    for run in runs:
+        rows["sets"].append(_set(run))
+        rows["methods"] += _methods(run)
+        rows["types"] += _types(run)
+        name = run.manifest.settings.set
+        rows["selections"] += [(name, figure, _digits(v)) for figure, v in run.diagnostics().get("stitch", {}).items()]
+    for each in saved:
+        rows["labels" if "scope" in each else "rewrites"] += _labels(each) if "scope" in each else _rewrites(each)
+    return {name: _csv(table) for name, table in rows.items() if len(table) > 1}
 
+
+_ABOUT = """\
+Written by `stitch bench results` from run folders; do not edit. No language model took part. Labels are local, so
+precision, recall and F1 of generated answers are not here. Every method has the same token budget; `full-context`
+alone reads 128,000 tokens. `recall@10` is the share of the evidence among the first ten steps. `answer_in_context` is
+the share of the gold items that stand literally in the context inside the budget. Brackets are 95 % bootstrap
+intervals over questions. Where a question asks for a list, the memories cut long steps to the sentences that name
+something, with labels and without; the baselines show raw steps."""
+
+_HELP = "`stitch` minus another method, question by question, on the measure that matters most for the set."
 
 _GOALS = """\
 Local labels, no model. The weights of the scope tracker are fitted on parts of star, sgd, irc, tiage, dialseg711 and
-sgd_interleaved, so that those rows flatter; held-out figures, what was tried, and what holds back what is not reached:
-`stitch/label/local/README.md`. Names of the sets are those of their files."""
+sgd_interleaved, so those rows flatter. `stitch/label/local/README.md` says where they fail. Names of the sets are those
+of their files."""
+
+_EVERY = """\
+The measure of the first table, for every method. `stitch-no-…` leaves out one kind of label or the resolved
+references, `stitch-unlabeled` all labels. `stitch-gold` has gold labels, `oracle` is the evidence itself. A dash: it
+was not run."""
+
+_DATA = """\
+They stand as CSV in `bench/results/`. Each set's row in `sets.csv` has the command that made its figures. Times are
+those of a shared machine."""
+
+_FILES = {
+    "sets": "a set: the command, questions, trajectories, steps, budget and labels",
+    "methods": "a measure of a method on a set, with its interval where there is one",
+    "types": "the main measure of a method on one type of question",
+    "selections": "how well the labels of the questions were chosen (Appendix D of the paper)",
+    "labels": "a measure of labels against gold; `stitch bench labels --data FILE --json`; names never count",
+    "rewrites": "resolved references against a person's; `stitch bench rewrites --data FILE --json`",
+}
 
 
-def _overview(runs: Sequence[Run]) -> Iterator[str]:
+def _differences(runs: Sequence[Run]) -> Iterator[list[str]]:
     """Where labels help, and where they do not."""
-    rows = []
     for run in runs:
         found = {row["b"]: row for row in run.differences()}
         if not found:
             continue
         cells = [_difference(found.get(other)) for other in ("stitch-unlabeled", "bm25", "hybrid")]
         mine = run.interval("stitch", run.main)
-        rows.append(
-            [run.manifest.settings.set, run.main, f"{mine.value:.3f}" if mine else "-", *cells, _verdict(found)]
-        )
-    if rows:
-        yield from ("", "## Do labels help?", "")
-        yield "`stitch` minus another method, question by question, on the measure that matters most for the set."
-        yield ""
-        head = ["set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels"]
-        yield from _table(head, rows)
+        yield [run.manifest.settings.set, run.main, f"{mine.value:.3f}" if mine else "-", *cells, _verdict(found)]
 
 
 def _difference(row: Mapping[str, Any] | None) -> str:
@@ -94,97 +131,68 @@ def _verdict(found: Mapping[str, Mapping[str, Any]]) -> str:
     return "**hurt**" if row["high"] < 0 else "no difference shown"
 
 
-def _run(run: Run) -> Iterator[str]:
-    settings = run.manifest.settings
-    yield f"## {run.title}"
-    yield ""
-    yield f"`{run.manifest.command}`"
-    yield ""
-    steps = {note.trajectory: note.steps for note in run.prepared}
-    yield (
-        f"{len(run.questions):,} questions over {len(steps):,} trajectories with {sum(steps.values()):,} steps; "
-        f"{settings.budget_tokens:,} tokens by `{settings.tokenizer}`; labels `{settings.labels}`."
-    )
-    yield from (f"Note: {note}." for note in run.manifest.notes)
-    yield ""
-    columns = _COLUMNS[settings.suite]
-    more = ["entity_resolution_recall", "context_tokens_p50"] if settings.suite == "came" else []
-    more += ["search_p50_ms", "search_p95_ms"]
-    rows = []
-    smaller = _SMALLER_BUDGETS if settings.suite == "retrieval" else ()
-    for method in run.records:
-        row = run.row(method)
-        within = dict(zip(BUDGETS, run.recall_by_budget(method), strict=True)) if smaller else {}
-        rows.append(
-            [
-                f"`{method}`",
-                *(_mean(run, method, name) for name in columns),
-                *(shown(within[budget]) for budget in smaller),
-                *(shown(row[name]) for name in more),
-            ]
-        )
-    yield from _table(["method", *columns, *(f"in {budget:,}" for budget in smaller), *more], rows)
-    types = sorted({record.type for records in run.records.values() for record in records})
-    if len(types) > 1:
-        yield ""
-        yield f"{run.main} by type:"
-        yield ""
-        yield from _table(["method", *types], [[f"`{m}`", *_by_type(run, m, types)] for m in run.records])
-    found = run.diagnostics().get("stitch")
-    if found:
-        yield ""
-        figures = ", ".join(f"{name} {shown(value)}" for name, value in found.items())
-        yield f"Labels selected by `stitch` (Appendix D): {figures}."
+def _every_method(runs: Sequence[Run], methods: Sequence[str]) -> Iterator[list[str]]:
+    for run in runs:
+        intervals = [run.interval(method, run.main) if method in run.records else None for method in methods]
+        yield [run.manifest.settings.set, *(f"{each.value:.3f}" if each else "-" for each in intervals)]
 
 
-def _mean(run: Run, method: str, measure: str) -> str:
-    interval = run.interval(method, measure)
-    if interval is None:
-        return "-"
-    if measure != run.main:
-        return f"{interval.value:.3f}"
-    return f"{interval.value:.3f} [{interval.low:.2f}, {interval.high:.2f}]"
-
-
-def _by_type(run: Run, method: str, types: Sequence[str]) -> Iterator[str]:
-    from stitch.bench.scoring import grouped
-
-    groups = grouped(run.records[method], lambda record: record.type, {run.main: run.measures[run.main]})
-    for name in types:
-        yield shown(groups.get(name, {}).get(run.main))
-
-
-def _labels(saved: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "## Labels"
-    yield ""
-    yield "`stitch bench labels --data FILE --json`. Names never count; `bench/suites/labels.py` defines them."
-    yield ""
-    columns = (
-        ("scope", "bcubed_f1"), ("scope", "bcubed_precision"), ("scope", "bcubed_recall"), ("scope", "switch_f1"),
-        ("scope", "pk"), ("event_type", "v_measure"), ("event_type", "ari"), ("entity_type", "f1"),
+def _set(run: Run) -> Row:
+    settings, steps = run.manifest.settings, {note.trajectory: note.steps for note in run.prepared}
+    return (
+        settings.set, settings.suite, run.manifest.command, len(run.questions), len(steps), sum(steps.values()),
+        settings.budget_tokens, settings.tokenizer, settings.labels, "; ".join(run.manifest.notes),
     )  # fmt: skip
-    rows = []
-    for figures in saved:
-        for name, own in ((figures["labels"], figures), *figures["baselines"].items()):
-            cells = [shown((own[kind] or {}).get(measure)) for kind, measure in columns]
-            rows.append([figures["set"], f"`{name}`", *cells, shown(own.get("steps_per_s"))])
-    yield from _table(["set", "labels", *(f"{measure}" for _, measure in columns), "steps/s"], rows)
 
 
-def _rewrites(saved: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "## Rewrites"
-    yield ""
-    yield "`stitch bench rewrites --data FILE --json`. BLEU by sacrebleu; `copy_bleu` leaves every utterance as it is."
-    yield ""
-    rows = []
-    for figures in saved:
-        for name, own in (("all", figures), *figures["by_kind"].items()):
-            cells = [shown(own[column]) for column in ("pairs", "bleu", "copy_bleu", "exact", "changed")]
-            rows.append([figures["set"], name, *cells])
-    yield from _table(["set", "kind", "pairs", "bleu", "copy_bleu", "exact", "changed"], rows)
+def _methods(run: Run) -> Iterator[Row]:
+    name, suite = run.manifest.settings.set, run.manifest.settings.suite
+    for method in run.records:
+        for measure in _COLUMNS[suite]:
+            if interval := run.interval(method, measure):
+                bounds = (_digits(interval.low), _digits(interval.high)) if measure == run.main else ("", "")
+                yield (name, method, measure, _digits(interval.value), *bounds)
+        if suite == "retrieval":
+            within = dict(zip(BUDGETS, run.recall_by_budget(method), strict=True))
+            yield from ((name, method, f"recall in {b}", _digits(within[b]), "", "") for b in _SMALLER_BUDGETS)
+        row = run.row(method)
+        yield from ((name, method, cost, _digits(row[cost]), "", "") for cost in _COSTS if row.get(cost) is not None)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _types(run: Run) -> Iterator[Row]:
+    types = sorted({record.type for records in run.records.values() for record in records})
+    for method in run.records if len(types) > 1 else ():
+        groups = grouped(run.records[method], lambda record: record.type, {run.main: run.measures[run.main]})
+        for name in types:
+            if (value := groups.get(name, {}).get(run.main)) is not None:
+                yield (run.manifest.settings.set, run.main, name, method, _digits(value))
+
+
+def _labels(saved: Mapping[str, Any]) -> Iterator[Row]:
+    for name, own in ((saved["labels"], saved), *saved["baselines"].items()):
+        for kind, measure in _OF_LABELS:
+            if (value := (own[kind] or {}).get(measure)) is not None:
+                yield (saved["set"], name, kind, measure, _digits(value))
+        if own.get("steps_per_s") is not None:
+            yield (saved["set"], name, "", "steps_per_s", _digits(own["steps_per_s"]))
+
+
+def _rewrites(saved: Mapping[str, Any]) -> Iterator[Row]:
+    for name, own in (("all", saved), *saved["by_kind"].items()):
+        yield (saved["set"], name, *(own[column] for column in ("pairs", "bleu", "copy_bleu", "exact", "changed")))
+
+
+def _digits(value: float) -> str:
+    return shown(value).replace(",", "")
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def _table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[Sequence[str]]) -> Iterator[str]:
     yield "| " + " | ".join(head) + " |"
     yield "|---" + "|---:" * (len(head) - 1) + "|"
     for row in rows:
@@ -195,23 +203,29 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; else standard output.")
 def command(runs: tuple[Path, ...], out: Path | None) -> None:
-    """Write Markdown tables of run folders, and of files saved from `labels --json` and `rewrites --json`.
+    """Write a page of run folders, and of files saved from `labels --json` and `rewrites --json`.
+
+    With --out, every other figure is written as CSV into the folder `results` beside the page.
 
     \b
     Example:
       stitch bench results runs/locomo labels-star.json --out bench/RESULTS.md
     """
-    folders = [path for path in runs if path.is_dir()]
+    found = [read_run(path) for path in runs if path.is_dir()]
     saved = [_saved(path) for path in runs if not path.is_dir()]
-    text = render([read_run(folder) for folder in folders], saved)
+    text = render(found, saved)
     if out is None:
         click.echo(text, nl=False)
-    else:
-        out.write_text(text, encoding="utf-8")
+        return
+    out.write_text(text, encoding="utf-8")
+    folder = out.parent / "results"
+    folder.mkdir(exist_ok=True)
+    for name, table in figures(found, saved).items():
+        (folder / f"{name}.csv").write_text(table, encoding="utf-8")
 
 
 def _saved(path: Path) -> Mapping[str, Any]:
-    figures = read_json(path)
-    if not isinstance(figures, dict) or not ({"scope", "copy_bleu"} & set(figures)):
+    read = read_json(path)
+    if not isinstance(read, dict) or not ({"scope", "copy_bleu"} & set(read)):
         raise InputError(f"{str(path)!r} holds no figures of labels or rewrites", hint="save what --json prints")
-    return figures
+    return read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import re
@@ -127,13 +128,21 @@ def test_tables_say_where_labels_help(tmp_path: Path) -> None:
     text = call("results", str(run)).stdout
     assert "| toy <set> | recall@10 | 1.000 | +0.667 [+0.000, +1.000] | +1.000 [+1.000, +1.000] | - |" in text
     assert "no difference shown" in text
-    assert "`stitch bench retrieval --data toy`" in text
-    assert "recall@10 by type:" in text
-    assert "3 questions over 3 trajectories with 600 steps" in text
-    assert "Q_GT@MAX 1.000" in text
+    assert "| set | `stitch` | `stitch-unlabeled` | `bm25` | `oracle` |" in text
+    assert "| toy <set> | 1.000 | 0.333 | 0.000 | 1.000 |" in text
 
 
-def test_saved_figures_of_labels_and_rewrites_are_tables_too(tmp_path: Path) -> None:
+def test_every_figure_stands_as_data_beside_the_page(tmp_path: Path) -> None:
+    call("results", str(make_run(tmp_path / "r")), "--out", str(tmp_path / "R.md"))
+    files = {path.name: list(csv.reader(path.read_text().splitlines())) for path in (tmp_path / "results").iterdir()}
+    assert set(files) == {"sets.csv", "methods.csv", "types.csv", "selections.csv"}
+    assert files["sets.csv"][1][:6] == ["toy <set>", "retrieval", "stitch bench retrieval --data toy", "3", "3", "600"]
+    assert ["toy <set>", "stitch", "recall@10", "1.000", "1.000", "1.000"] in files["methods.csv"]
+    assert ["toy <set>", "Q_GT@MAX", "1.000"] in files["selections.csv"]
+    assert {row[2] for row in files["types.csv"][1:]} == {"type_1", "type_2", "type_3"}
+
+
+def test_saved_figures_of_labels_and_rewrites_are_data_too(tmp_path: Path) -> None:
     scope = {"bcubed_f1": 0.7, "bcubed_precision": 0.6, "bcubed_recall": 0.8, "switch_f1": 0.1, "pk": 0.3}
     row = {"scope": scope, "event_type": None, "entity_type": {"f1": None}}
     labels = {
@@ -149,9 +158,12 @@ def test_saved_figures_of_labels_and_rewrites_are_tables_too(tmp_path: Path) -> 
     (tmp_path / "w.json").write_text(json.dumps({"set": "gecor", **kind, "by_kind": {"ellipsis": kind}}))
     out = tmp_path / "R.md"
     call("results", str(tmp_path / "l.json"), str(tmp_path / "w.json"), "--out", str(out))
-    text = out.read_text(encoding="utf-8")
-    assert "| star | `local-1` | 0.700 | 0.600 | 0.800 | 0.100 | 0.300 | - | - | - | 1,234 |" in text
-    assert "| gecor | ellipsis | 2 | 70.000 | 57.700 | 0.500 | 1.000 |" in text
+    assert "`labels.csv`" in out.read_text(encoding="utf-8")
+    rows = list(csv.reader((tmp_path / "results" / "labels.csv").read_text().splitlines()))
+    assert ["star", "local-1", "scope", "bcubed_f1", "0.700"] in rows
+    assert ["star", "local-1", "", "steps_per_s", "1234"] in rows
+    assert ["star", "speaker", "scope", "pk", "0.300"] in rows
+    assert "gecor,ellipsis,2,70.0,57.7,0.5,1.0\n" in (tmp_path / "results" / "rewrites.csv").read_text()
     (tmp_path / "x.json").write_text("[]")
     with pytest.raises(InputError, match="holds no figures of labels or rewrites"):
         call("results", str(tmp_path / "x.json"))
