@@ -76,13 +76,19 @@ class Step(BaseModel):
     parent: Name | None = None
     """The step this one answers or continues, where the source says so."""
     origin: Origin | None = None
-    """Where the text comes from, if the role does not say it: a mail that the user pasted is a `document`."""
+    """Where the text comes from, if the role does not say it: a mail that the user pasted is a `document`.
+
+    It can lower the trust that the role has, and never raise it.
+    """
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
     """Whatever else the source knows. Kept and returned, never labeled, embedded or searched."""
 
     def whence(self) -> Origin:
-        """Where the text comes from: as it is given, or by role and tool."""
-        return self.origin or origin_of(self.role, answers_tool=self.tool_name is not None)
+        """Where the text comes from: by role and tool, or as it is given, if that is trusted less."""
+        own = origin_of(self.role, answers_tool=self.tool_name is not None)
+        if self.origin is not None and self.origin.trust <= own.trust:
+            return self.origin
+        return own
 
     @model_validator(mode="before")
     @classmethod

@@ -64,7 +64,29 @@ _TOOLS = frozenset(
 )  # fmt: skip
 _DOCUMENTS = frozenset({"document", "documents", "doc", "file", "page", "web", "webpage", "email", "attachment",
                         "retrieved", "search", "knowledge", "source"})  # fmt: skip
+_TOOL_WORDS = _TOOLS | frozenset(
+    {"bash", "zsh", "sh", "cmd", "powershell", "console", "python", "jupyter", "repl", "runtime", "docker",
+     "container", "http", "curl", "webhook", "mcp", "server", "plugin", "sql", "database", "db", "git", "grep",
+     "crawler", "scraper", "calculator", "compiler", "sensor", "exec", "execution", "result", "results",
+     "output", "outputs", "response", "observations", "log", "logs", "toolmessage", "toolresult",
+     "toolresponse", "tooloutput", "functionmessage", "functionresponse", "functions"}
+)  # fmt: skip
+"""Words that mean a tool where nothing says that somebody of that trade speaks."""
+_DOCUMENT_WORDS = _DOCUMENTS | frozenset(
+    {"docs", "files", "pages", "website", "websites", "site", "url", "html", "pdf", "mail", "inbox", "rag",
+     "retriever", "retrieval", "context", "passage", "passages", "chunk", "chunks", "snippet", "snippets",
+     "searchresult", "google", "bing", "wikipedia", "wiki", "news", "article", "articles", "kb", "corpus",
+     "sources", "citation", "citations", "feed", "rss", "ocr", "reference", "references"}
+)  # fmt: skip
+_SPEAKERS = frozenset(
+    {"agent", "assistant", "expert", "engineer", "developer", "programmer", "coder", "analyst", "scientist",
+     "specialist", "planner", "critic", "reviewer", "manager", "lead", "editor", "writer", "reporter", "worker",
+     "surfer", "navigator", "bot", "ai", "llm", "model", "user", "person", "speaker"}
+)  # fmt: skip
+"""Words of a role that mean somebody who speaks: an expert of Python is no Python."""
 _LETTERS = re.compile(r"[a-z]+")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""The words of a name in which each may begin with a capital."""
 
 
 @text_cache(maxsize=1024)
@@ -77,9 +99,32 @@ def origin_of(role: str, *, answers_tool: bool) -> Origin:
         role: As the source says it.
         answers_tool: Whether the text is the result of a tool.
     """
-    words = set(_LETTERS.findall(role.casefold()))
-    if answers_tool or words & _TOOLS:
+    parts = set(_LETTERS.findall(role.casefold()))
+    if answers_tool or parts & _TOOLS:
         return Origin.TOOL
-    if words & _DOCUMENTS:
+    if parts & _DOCUMENTS:
         return Origin.DOCUMENT
+    words = {word.lower() for word in _WORDS.findall(role)}
+    if not (words | parts) & _SPEAKERS:
+        if (words | parts) & _TOOL_WORDS:
+            return Origin.TOOL
+        if (words | parts) & _DOCUMENT_WORDS:
+            return Origin.DOCUMENT
     return Origin.USER if role.strip().casefold() in _USERS else Origin.AGENT
+
+
+def origin_of_name(name: str) -> Origin | None:
+    """`TOOL` or `DOCUMENT` if a name that stands beside a role is that of one; None for the name of a speaker.
+
+    A name of several words is a person's, unless all of them mean a tool or a document.
+    """
+    words = [word.casefold() for word in name.split()]
+    if len(words) > 1 and not set(words) <= _TOOL_WORDS | _DOCUMENT_WORDS:
+        return None
+    found = origin_of(name, answers_tool=False)
+    return found if found in (Origin.TOOL, Origin.DOCUMENT) else None
+
+
+def less_trusted(*origins: Origin | None) -> Origin:
+    """The origin among several that is believed least, the first of equals: what is claimed can lower trust alone."""
+    return min((origin for origin in origins if origin is not None), key=lambda origin: origin.trust.level)

@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stitch.core import Origin, Step, ToolCall
+from stitch.core import Origin, Step, ToolCall, origin_of
+from stitch.core.trust import less_trusted, origin_of_name
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import (
     ROLES,
@@ -60,6 +61,8 @@ _CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("tex
 _CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
 """Who calls no tools in words of their own; agents have names of any kind."""
 _REMEMBERED = 32
+_KINDS = ("type", "kind", "message_type", "event")
+_ORIGINS = frozenset(origin.value for origin in Origin)
 
 
 def make_step(row: Row) -> Step:
@@ -169,6 +172,8 @@ class MessageReader:
             written, content = calls_in(content)
         if not written and row["role"] not in _CALLED_BY_NOBODY and isinstance(content, str):
             written = spoken_calls(content)
+        if (origin := _told_origin(row, calls=bool(written))) is not None:
+            row["origin"] = origin
         telling = _Telling(self, row)
         for call in written:
             telling.call(call)
@@ -306,6 +311,31 @@ class MessageReader:
         return made
 
 
+def _told_origin(row: Row, *, calls: bool) -> Origin | None:
+    """Where a text comes from by what stands beside its role, if that is trusted less: its name, its kind, a claim."""
+    metadata = row["metadata"]
+    told: list[Origin | None] = [] if calls else [origin_of_name(name) for name in _names_in(metadata)]
+    kinds = [metadata[name] for name in _KINDS if isinstance(metadata.get(name), str)]
+    for kind in kinds:
+        means = kind_of({"type": kind})
+        if means == "result" or (means is None and not calls and "request" not in kind.lower()):
+            told.append(origin_of_name(kind))
+    if not calls and any(metadata.get(name) is not None for name in RESULT_IDS[:-1]):
+        told.append(Origin.TOOL)
+    if (claimed := metadata.get("origin")) in _ORIGINS:
+        told.append(Origin(claimed))
+    own = origin_of(row["role"], answers_tool=row.get("tool_name") is not None)
+    least = less_trusted(own, *told)
+    return least if least.trust < own.trust else None
+
+
+def _names_in(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """The names that stand beside a role: of the message, and of its author."""
+    for holder in (metadata, metadata.get("author")):
+        if isinstance(holder, Mapping) and isinstance(holder.get("name"), str):
+            yield holder["name"]
+
+
 def _content_in(metadata: dict[str, Any]) -> Any:
     """Take what a message says out of the metadata: its parts, where a text beside them only repeats these."""
     named = [name for name in TEXT_FIELDS if name in metadata]
@@ -406,7 +436,8 @@ class _Telling:
             content = "\n".join(self._texts)
             self._told.append({**self._row, "content": content, "tool_calls": tuple(self._calls)})
         self._told.append({**moment(self._first), **self._reader.result(part)})
-        self._row = {**moment(self._first), "role": self._first["role"], "metadata": {}}
+        origin = {"origin": self._first["origin"]} if "origin" in self._first else {}
+        self._row = {**moment(self._first), "role": self._first["role"], **origin, "metadata": {}}
         self._texts, self._calls = [], []
 
     def _made(self) -> list[ToolCall]:

@@ -96,6 +96,7 @@ class _Run:
 
     def take_in(self, row: Row, message: Any) -> None:
         """Make an action of a row the call of a tool, and what is said after it its result."""
+        row.pop("origin", None)  # the task is called an observation too, and the others are known by their place
         if self.about:
             row["metadata"]["trajectory"], self.about = self.about, None
         action = message.get("action") if isinstance(message, Mapping) else None
