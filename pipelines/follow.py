@@ -1,115 +1,150 @@
-"""Steps of files that grow, for as long as they grow: `stitch ingest --follow`."""
+"""The steps of files, folders and streams as a memory takes them in: committed when they are accepted."""
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
-import orjson
 
-from stitch.core import Rejection, SourcedStep
+from stitch.core import Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
-from stitch.sources import FollowedFile, expand_paths
+from stitch.ingest.streaming import batches
+from stitch.sources import (
+    FILES_FILE,
+    FOLLOWED_FILE,
+    UNFINISHED_FILE,
+    FileNames,
+    FileSource,
+    FolderSource,
+    FollowedFile,
+    Positions,
+    StandardInput,
+)
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
 
 POLL_S = 0.2
-"""How often files are looked at."""
-OFFSETS_FILE = "follow.json"
-"""Where a memory keeps how far files were read."""
+"""How often sources are looked at."""
+COMMIT_ITEMS = 4096
+"""After so many steps a position is committed, also while more come."""
 
 
-class Offsets:
-    """How far the files of a tenant were read, in a file beside the journal.
+def drain(source: StepSource) -> Iterator[SourcedStep | Rejection | None]:
+    """Yield what a source has now, and None where what came is to be stored.
 
-    It is written after what it says is accepted. If the process dies between the two, some lines are read again, and
-    are known word for word.
+    What was yielded before a None has to be accepted before the next item is asked for: then it is committed.
+    """
+    read = 0
+    for batch in source.read():
+        yield from batch
+        read += len(batch)
+        if read >= COMMIT_ITEMS:
+            yield None
+            source.commit(source.snapshot())
+            read = 0
+    yield None
+    if read:
+        source.commit(source.snapshot())
+
+
+def follow_sources(
+    sources: Sequence[StepSource], *, wait: Callable[[float], None] = time.sleep
+) -> Iterator[SourcedStep | Rejection | None]:
+    """Yield what comes from sources, as `drain` does, again and again; never ends by itself.
 
     Args:
-        path: The file; it is made when there is something to keep.
-        tenant: Whose memory the steps go to.
+        sources: They are closed in the end.
+        wait: Waits so many seconds when there is nothing more just now; whatever it raises ends the reading.
     """
-
-    def __init__(self, path: Path, *, tenant: str) -> None:
-        self._path = path
-        self._tenant = tenant
-        self._all: dict[str, dict[str, Any]] = {}
-        if path.is_file():
-            try:
-                self._all = orjson.loads(path.read_bytes())
-            except (orjson.JSONDecodeError, OSError) as error:
-                message = f"cannot read {str(path)!r}: {str(error).lower()}"
-                raise InputError(message, hint="remove it, then files are read anew") from error
-
-    def of(self, file: str) -> Mapping[str, Any] | None:
-        """What was kept of a file."""
-        return self._all.get(self._tenant, {}).get(os.path.abspath(file))
-
-    def keep(self, files: Mapping[str, FollowedFile]) -> None:
-        """Write down how far files are read, whole or not at all; nothing if it is what stands there."""
-        known = self._all.setdefault(self._tenant, {})
-        now = {os.path.abspath(name): file.save() for name, file in files.items()}
-        if all(known.get(name) == saved for name, saved in now.items()):
-            return
-        known.update(orjson.loads(orjson.dumps(now)))
-        beside = self._path.with_suffix(".new")
-        try:
-            beside.write_bytes(orjson.dumps(self._all))
-            os.replace(beside, self._path)
-        except OSError as error:
-            raise InputError(
-                f"cannot write {str(self._path)!r}: {str(error.strerror).lower()}",
-                hint="free some space or make the folder writable; the same command goes on",
-            ) from error
+    try:
+        while True:
+            for source in sources:
+                yield from drain(source)
+            wait(POLL_S)
+    finally:
+        for source in sources:
+            source.close()
 
 
-def follow(
-    paths: Sequence[str],
-    *,
-    offsets: Offsets,
-    trajectory: str | None = None,
-    wait: Callable[[float], None] = time.sleep,
-) -> Iterator[SourcedStep | Rejection | None]:
-    """Yield the steps that are appended to files, and None each time there are no more just now; never ends by itself.
+def followed_sources(
+    paths: Sequence[str], *, positions: Positions, names: FileNames, trajectory: str | None = None
+) -> list[StepSource]:
+    """The sources of files and folders that grow; says of each file that is not there yet that it is waited for.
 
     Args:
         paths: Files, which need not be there yet, and folders, in which new files may appear.
-        offsets: Says where an earlier process stopped, and is told how far this one has come. What was yielded before a
-            None has to be accepted before the next step is asked for.
-        trajectory: The trajectory of steps that name none; the file's name by default.
-        wait: Waits so many seconds; whatever it raises ends the reading.
+        positions: Say where an earlier process stopped, and are told how far this one has come.
+        names: The trajectories of files.
+        trajectory: The trajectory of steps that name none; that of the file by default.
+
+    Raises:
+        InputError: One of them cannot be followed.
     """
-    files: dict[str, FollowedFile] = {}
-    missing: set[str] = set()
-    try:
-        while True:
-            for name in _files_now(paths, missing):
-                if name not in files:
-                    files[name] = FollowedFile(name, trajectory=trajectory, saved=offsets.of(name))
-                yield from files[name].read()
-            yield None
-            offsets.keep(files)
-            wait(POLL_S)
-    finally:
-        for file in files.values():
-            file.close()
 
+    def open_file(name: str) -> FollowedFile:
+        return FollowedFile(name, trajectory=trajectory or names.of(name, grows=True), positions=positions)
 
-def _files_now(paths: Sequence[str], missing: set[str]) -> list[str]:
-    """The files that paths mean now; says once of each that is not there that it is waited for."""
-    names: list[str] = []
+    sources: list[StepSource] = []
     for path in paths:
         if path == "-":
             raise InputError("standard input cannot be followed", hint="`-` without --follow reads it as it comes")
         if Path(path).is_dir():
-            names += expand_paths([path], empty=True)
+            sources.append(FolderSource(path, open_file=open_file, positions=positions))
             continue
-        names.append(path)
-        if not Path(path).exists() and path not in missing:
-            missing.add(path)
+        if not Path(path).exists():
             if not Path(path).resolve().parent.is_dir():
                 raise InputError(f"no such folder: {str(Path(path).parent)!r}", hint="check the path")
             click.echo(f"stitch: waiting for {path}", err=True)
-    return names
+        sources.append(open_file(path))
+    return sources
+
+
+def read_input(
+    paths: Sequence[str], *, follow: bool, memory: Memory, trajectory: str | None
+) -> Iterator[SourcedStep | Rejection | None]:
+    """Yield the steps of files, folders and standard input, as `drain` does.
+
+    Args:
+        paths: Files, folders, and `-`.
+        follow: Go on with what is appended to them; never ends by itself.
+        memory: Knows how far they were read, and the trajectories of files.
+        trajectory: The trajectory of steps that name none; that of the file by default.
+
+    Raises:
+        InputError: One of them cannot be read, and it is the only one; or it cannot be followed.
+    """
+    names = FileNames(memory.folder / FILES_FILE, tenant=memory.tenant)
+    if follow:
+        positions = Positions(memory.folder / FOLLOWED_FILE, tenant=memory.tenant)
+        yield from follow_sources(followed_sources(paths, positions=positions, names=names, trajectory=trajectory))
+        return
+    positions = Positions(memory.folder / UNFINISHED_FILE, tenant=memory.tenant)
+
+    def open_file(path: str) -> FileSource:
+        return FileSource(path, trajectory=trajectory or names.of(path), positions=positions)
+
+    for path in paths:
+        if path == "-":
+            # It may be a stream that goes on for hours: no step of it waits for the next.
+            for batch in batches(StandardInput(trajectory=trajectory)):
+                yield from batch
+                yield None
+        elif Path(path).is_dir():
+            yield from drain(FolderSource(path, open_file=open_file, positions=positions))
+        else:
+            yield from _drained(open_file(path), alone=len(paths) == 1)
+    positions.forget()  # nothing is unfinished
+
+
+def _drained(source: StepSource, *, alone: bool) -> Iterator[SourcedStep | Rejection | None]:
+    """What a file holds; of several files, one that breaks off is rejected, and the others are read."""
+    try:
+        yield from drain(source)
+    except InputError as error:
+        if alone:
+            raise
+        yield Rejection(source=source.name, line=0, reason=error.message)

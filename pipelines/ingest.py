@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,11 +20,9 @@ from stitch.console.printing import print_json
 from stitch.core import Receipt, Rejection, SourcedStep, StepState
 from stitch.errors import InputError, ModelError, StepRejectedError, StitchError
 from stitch.ingest.secrets import redact_text
-from stitch.ingest.streaming import batches
 from stitch.pipelines.estimating import estimate, print_estimate
-from stitch.pipelines.follow import OFFSETS_FILE, Offsets
-from stitch.pipelines.follow import follow as follow_files
-from stitch.sources import FileSource, expand_paths, left_out
+from stitch.pipelines.follow import read_input
+from stitch.sources import FileSource, StandardInput, expand_paths, left_out
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -32,6 +31,7 @@ BATCH_STEPS = 256
 _ADDERS = 3
 """How many trajectories are added side by side where labels follow: with more, the first would be ready later."""
 _NAMES_SHOWN = 3
+_REJECTIONS_SHOWN = 10
 _BUFFERED_STEPS = 4 * BATCH_STEPS
 
 
@@ -126,8 +126,8 @@ def command(
             err=True,
         )
     if dry_run:
-        sources = (item for path in paths for item in FileSource(path, trajectory=trajectory))
-        print_estimate(estimate(sources, **settings), as_json=as_json)
+        sources = (StandardInput() if path == "-" else FileSource(path, trajectory=trajectory) for path in paths)
+        print_estimate(estimate(chain.from_iterable(sources), **settings), as_json=as_json)
         return
     with opened_memory(must_exist=False, **settings) as memory:
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
@@ -136,7 +136,7 @@ def command(
             try:
                 report = ingest(
                     memory,
-                    _sources(paths, follow=follow, memory=memory, trajectory=trajectory),
+                    read_input(files, follow=follow, memory=memory, trajectory=trajectory),
                     on_rejection=reject,
                     on_progress=advance,
                     workers=memory.workers,
@@ -185,34 +185,6 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
     if report.rejected:
         click.echo(f"stitch: {report.rejected} rejected, see {rejects_path}", err=True)
-
-
-def _sources(
-    paths: Sequence[str], *, follow: bool, memory: Memory, trajectory: str | None
-) -> Iterator[SourcedStep | Rejection | None]:
-    """The steps of files, one after the other; of what goes on, as they come, with None when there are no more now."""
-    if follow:
-        offsets = Offsets(memory.folder / OFFSETS_FILE, tenant=memory.tenant)
-        yield from follow_files(paths, offsets=offsets, trajectory=trajectory)
-        return
-    for path in paths:
-        if path != "-":
-            yield from _steps_of(path, trajectory=trajectory, alone=len(paths) == 1)
-            continue
-        # Standard input may be a stream that goes on for hours: no step of it waits for the next.
-        for batch in batches(FileSource(path, trajectory=trajectory)):
-            yield from batch
-            yield None
-
-
-def _steps_of(path: str, *, trajectory: str | None, alone: bool) -> Iterator[SourcedStep | Rejection]:
-    """The steps of a file; of several files, one that breaks off is rejected, and the others are read."""
-    try:
-        yield from FileSource(path, trajectory=trajectory)
-    except InputError as error:
-        if alone:
-            raise
-        yield Rejection(source=path, line=0, reason=error.message)
 
 
 def ingest(
@@ -344,13 +316,18 @@ def _count_labels(memory: Memory, trajectories: Iterable[str]) -> dict[str, int]
 def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], None]]:
     """Yield a function that appends a rejection of a tenant to the file; the file is made when there is one."""
     file: IO[bytes] | None = None
+    printed = 0
 
     def reject(rejection: Rejection) -> None:
-        nonlocal file
+        nonlocal file, printed
         said = {"reason": redact_text(rejection.reason)[0], "text": redact_text(rejection.text)[0]}
         rejection = rejection.model_copy(update=said)  # what is rejected may hold secrets too
         where = f"{rejection.source}, line {rejection.line}" if rejection.line else rejection.source
-        click.echo(f"stitch: {where}: {rejection.reason}", err=True)
+        printed += 1
+        if printed <= _REJECTIONS_SHOWN:
+            click.echo(f"stitch: {where}: {rejection.reason}", err=True)
+        elif printed == _REJECTIONS_SHOWN + 1:
+            click.echo(f"stitch: more is rejected, see {path}", err=True)
         try:
             if file is None:
                 file = path.open("ab")

@@ -22,6 +22,7 @@ from stitch.core.protocols import (
     LabelSession,
     Observer,
     PatientLabeler,
+    Position,
     Retriever,
     SnippetRecord,
     SnippetStore,
@@ -76,8 +77,8 @@ from stitch.core.trust import Origin, Trust, origin_of
 __all__ = [
     "Change", "ChangeKind", "ContextualIntent", "DENSITY", "DecidedBy", "DensityCount", "DensityQuery", "Embedder",
     "EntityMention", "EntityTypeSummary", "FilterMaker", "FilterSelector", "InputRejected", "IntentFilter", "LABELS",
-    "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary",
-    "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler",
+    "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler",
+    "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler", "Position",
     "Projection", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult",
     "Retriever", "SCHEMA_VERSION", "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched",
     "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core.intent import Label
 from stitch.core.moment import Moment
@@ -239,12 +239,52 @@ class SourcedStep(NamedTuple):
     """The line, from 1; for a format without lines, the number of the record."""
 
 
+Position = Mapping[str, Any]
+"""Where the reading of a source stands, as JSON; only its source knows what is in it."""
+
+
 @runtime_checkable
 class StepSource(Protocol):
-    """Reads steps from somewhere; what cannot be read is handed over as well, and reading goes on."""
+    """Reads steps from somewhere: a file, a file that grows, standard input, a broker.
 
-    def __iter__(self) -> Iterator[SourcedStep | Rejection]:
-        """Yield steps in the order in which they happened, and rejections where they stand."""
+    What is read comes in batches, and a position stands between two of them. Whoever takes them in commits a position
+    when all before it is accepted. A process that dies before that reads some steps again; they have the same
+    trajectories and ids then, by which a memory knows them, so that nothing is lost and nothing is there twice.
+    """
+
+    @property
+    def name(self) -> str:
+        """What is read: the path of a file, `-` for standard input, a topic."""
+        ...
+
+    def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
+        """Yield what stands behind what was read last, in order, and rejections where they stand.
+
+        A new source begins behind the committed position. It ends where nothing more has come; to read again later
+        goes on from there.
+
+        Raises:
+            InputError: The source is there and cannot be read.
+        """
+        ...
+
+    def snapshot(self) -> Position:
+        """Where reading stands: behind the last batch that `read` has yielded."""
+        ...
+
+    def commit(self, position: Position) -> None:
+        """Take note that everything before a position is accepted: a later process begins there.
+
+        Args:
+            position: What `snapshot` returned, now or earlier.
+
+        Raises:
+            InputError: It cannot be written down.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open; nothing is committed. Closing twice is harmless."""
         ...
 
 

@@ -1,8 +1,14 @@
 """Where steps come from: files and standard input, in the formats in which trajectories are written down."""
 
-from stitch.sources.files import FileSource, expand_paths, left_out
+from stitch.sources.files import FileSource, FolderSource, StandardInput
 from stitch.sources.following import FollowedFile
 from stitch.sources.formats import FORMATS
+from stitch.sources.naming import FILES_FILE, FileNames
+from stitch.sources.paths import expand_paths, left_out
+from stitch.sources.positions import FOLLOWED_FILE, UNFINISHED_FILE, Positions
 from stitch.sources.recognizing import Format
 
-__all__ = ["FORMATS", "FileSource", "FollowedFile", "Format", "expand_paths", "left_out"]
+__all__ = [
+    "FILES_FILE", "FOLLOWED_FILE", "FORMATS", "UNFINISHED_FILE", "FileNames", "FileSource", "FolderSource",
+    "FollowedFile", "Format", "Positions", "StandardInput", "expand_paths", "left_out",
+]  # fmt: skip

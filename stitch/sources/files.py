@@ -1,66 +1,212 @@
-"""Steps from files and standard input: JSON lines, JSON documents, tables or text with speakers, plain or gzip."""
+"""Steps from files, folders and standard input: JSON lines, JSON documents, tables or text, plain or gzip."""
 
 from __future__ import annotations
 
 import gzip
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from io import BufferedReader
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-from stitch.core import Rejection, SourcedStep
+from stitch.core import Position, Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
+from stitch.sources.naming import state_of
+from stitch.sources.paths import expand_paths, stem_of
+from stitch.sources.positions import Positions
 from stitch.sources.reading import StepReader, records
 
-SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".jsonlines", ".jl", ".traj", ".txt", ".log", ".csv", ".tsv", ".vtt",
-            ".srt")  # fmt: skip
-"""How the files of a folder end that are read."""
+Items = list["SourcedStep | Rejection"]
 
+_BATCH_ITEMS = 256
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class FileSource:
-    """The steps of one file; `-` is standard input.
+    """The steps of one file.
 
     Each line is one record (see `stitch.sources.FORMATS`); a file that is one JSON document is read as the record, or
     the list of records, that it holds. Steps without an id are numbered inside their trajectory, so that reading a
-    file twice gives the same steps. What cannot be read is yielded as a `Rejection` and reading goes on.
+    file twice gives the same steps. What cannot be read is given as a `Rejection` and reading goes on.
+
+    A position counts what was read: to go on, a file is read again and so much of it is passed over. Of a file that has
+    changed meanwhile all is read.
 
     Args:
         path: The file.
         trajectory: The trajectory of records that name none; the file's name without its endings by default.
-
-    Raises:
-        InputError: While iterating: the file cannot be opened, or breaks off.
+        positions: Where positions are committed; by default they last as long as this object.
     """
 
-    def __init__(self, path: str | Path, *, trajectory: str | None = None) -> None:
+    def __init__(self, path: str | Path, *, trajectory: str | None = None, positions: Positions | None = None) -> None:
         self.name = str(path)
         self._trajectory = trajectory or stem_of(self.name)
+        self._positions = positions or Positions()
+        self._position: dict[str, Any] = {"items": 0, "file": [], "ended": False}
+        self._rest: Iterator[Items] | None = None
 
     def __iter__(self) -> Iterator[SourcedStep | Rejection]:
-        reader = StepReader(self.name, trajectory=self._trajectory)
-        try:
-            with self._open() as file:
-                for number, raw in records(file):
-                    yield from reader.steps(number, raw)
-        except (OSError, EOFError, zlib.error) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise InputError(
-                f"cannot read {self.name!r}: {reason.lower()}", hint="check the path and the file"
-            ) from error
+        """All items of the file from its beginning, whatever was read or committed."""
+        return chain.from_iterable(self._read(StepReader(self.name, trajectory=self._trajectory)))
 
-    @contextmanager
-    def _open(self) -> Iterator[IO[bytes]]:
-        with ExitStack() as stack:
-            file = _standard_input() if self.name == "-" else stack.enter_context(Path(self.name).open("rb"))
-            if cast("BufferedReader", file).peek(2)[:2] == _GZIP_MAGIC:
-                yield cast("IO[bytes]", stack.enter_context(gzip.open(file)))
-            else:
-                yield file
+    def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
+        """Yield what stands behind what was read last; see `StepSource`."""
+        if self._rest is None:
+            self._rest = self._behind_committed()
+        for batch in self._rest:
+            self._position = {**self._position, "items": self._position["items"] + len(batch)}
+            yield batch
+
+    def snapshot(self) -> Position:
+        """Where reading stands."""
+        return self._position if self._position["file"] else self._positions.of(self.name) or self._position
+
+    def commit(self, position: Position) -> None:
+        """Take note that everything before a position is accepted."""
+        self._positions.keep({self.name: position})
+
+    def close(self) -> None:
+        """Let go of the file; what was not read of it is not read any more."""
+        self._rest = iter(())
+
+    def _behind_committed(self) -> Iterator[Items]:
+        known = self._positions.of(self.name)
+        now = state_of(self.name)
+        if known is not None and known["file"] == now:
+            self._position = dict(known)
+        else:
+            self._position = {"items": 0, "file": now, "ended": False}
+        if self._position["ended"]:
+            return
+        to_pass = int(self._position["items"])
+        for batch in self._read(StepReader(self.name, trajectory=self._trajectory)):
+            behind, to_pass = batch[to_pass:], max(0, to_pass - len(batch))
+            if behind:
+                yield behind
+        self._position = {**self._position, "ended": True}
+
+    def _read(self, reader: StepReader) -> Iterator[Items]:
+        with _naming_errors(self.name), Path(self.name).open("rb") as file:
+            yield from _batches(file, reader)
+
+
+class StandardInput:
+    """The steps that come on standard input, in the form of a file, as they come.
+
+    A stream has no name and cannot be read again from its middle. So steps without an id have one that is made of their
+    number and of all that came before them in their trajectory: what is piped twice, or again after a process died, is
+    known as far as it is the same, and two streams are two, also into one trajectory.
+
+    Args:
+        trajectory: The trajectory of records that name none.
+    """
+
+    name = "-"
+
+    def __init__(self, *, trajectory: str | None = None) -> None:
+        self._reader = StepReader(self.name, trajectory=trajectory or stem_of(self.name), nameless=True)
+        self._batches: Iterator[Items] | None = None
+        self._count = 0
+
+    def __iter__(self) -> Iterator[SourcedStep | Rejection]:
+        """All items that come."""
+        return chain.from_iterable(self.read())
+
+    def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
+        """Yield what comes, record by record, until the stream ends."""
+        if self._batches is None:
+            self._batches = self._read()
+        for batch in self._batches:
+            self._count += len(batch)
+            yield batch
+
+    def snapshot(self) -> Position:
+        """How many items were read."""
+        return {"items": self._count}
+
+    def commit(self, position: Position) -> None:
+        """Nothing: what is sent again is known by its ids."""
+
+    def close(self) -> None:
+        """Read no more."""
+        self._batches = iter(())
+
+    def _read(self) -> Iterator[Items]:
+        with _naming_errors(self.name):
+            yield from _batches(_standard_input(), self._reader)
+
+
+class FolderSource:
+    """The steps of the files below a folder, file after file in the order of their names; new files may appear.
+
+    A file that cannot be read, or breaks off, is rejected once, and the others are read.
+
+    Args:
+        path: The folder.
+        open_file: Makes the source of a file of it, such as `FileSource` or `FollowedFile`.
+        positions: Where positions are committed; the sources of the files begin there too.
+    """
+
+    def __init__(
+        self, path: str | Path, *, open_file: Callable[[str], StepSource], positions: Positions | None = None
+    ) -> None:
+        self.name = str(path)
+        self._open_file = open_file
+        self._positions = positions or Positions()
+        self._files: dict[str, StepSource] = {}
+        self._broken: set[str] = set()
+
+    def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
+        """Yield what stands in the files behind what was read last; see `StepSource`."""
+        names = expand_paths([self.name], empty=True)
+        for name in names:
+            if name not in self._files:
+                self._files[name] = self._open_file(name)
+            try:
+                yield from self._files[name].read()
+            except InputError as error:
+                if len(names) == 1:
+                    raise
+                if name not in self._broken:
+                    self._broken.add(name)
+                    yield [Rejection(source=name, line=0, reason=error.message)]
+
+    def snapshot(self) -> Position:
+        """Where reading stands in each file."""
+        return {name: file.snapshot() for name, file in self._files.items()}
+
+    def commit(self, position: Position) -> None:
+        """Take note that everything before a position is accepted."""
+        self._positions.keep(position)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._files.values():
+            file.close()
+
+
+def _batches(file: IO[bytes], reader: StepReader) -> Iterator[Items]:
+    """What stands in a file that is open, record by record."""
+    with ExitStack() as stack:
+        if cast("BufferedReader", file).peek(2)[:2] == _GZIP_MAGIC:
+            file = cast("IO[bytes]", stack.enter_context(gzip.open(file)))
+        for number, raw in records(file):
+            items = reader.steps(number, raw)
+            while batch := list(islice(items, _BATCH_ITEMS)):
+                yield batch
+
+
+@contextmanager
+def _naming_errors(name: str) -> Iterator[None]:
+    """Say in one line which file cannot be read, and why."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"cannot read {name!r}: {reason.lower()}", hint="check the path and the file") from error
 
 
 def _standard_input() -> IO[bytes]:
@@ -69,42 +215,3 @@ def _standard_input() -> IO[bytes]:
         return open(sys.stdin.fileno(), "rb", closefd=False)
     except OSError:  # something else stands in its place
         return sys.stdin.buffer
-
-
-def expand_paths(paths: Iterable[str], *, empty: bool = False) -> list[str]:
-    """Return the files that `paths` name: of a folder, the files below it with a known ending, by name.
-
-    Args:
-        paths: Files, folders, and `-`.
-        empty: A folder may hold no such file.
-
-    Raises:
-        InputError: A path does not exist, or a folder holds no such file.
-    """
-    files: list[str] = []
-    for path in paths:
-        if path == "-" or Path(path).is_file():
-            files.append(path)
-        elif Path(path).is_dir():
-            found = sorted(str(f) for f in Path(path).rglob("*") if f.is_file() and f.name.endswith(SUFFIXES))
-            if not found and not empty:
-                raise InputError(f"folder {path!r} holds no file ending in {', '.join(SUFFIXES)}")
-            files.extend(found)
-        else:
-            raise InputError(f"no such file: {path!r}", hint="check the path; `-` reads standard input")
-    return files
-
-
-def left_out(paths: Iterable[str]) -> list[str]:
-    """The files in folders that `expand_paths` does not take, for their endings are not known."""
-    folders = [Path(path) for path in paths if Path(path).is_dir()]
-    found = (file for folder in folders for file in folder.rglob("*") if file.is_file())
-    return sorted(str(file) for file in found if not file.name.endswith(SUFFIXES))
-
-
-def stem_of(name: str) -> str:
-    """The name of a file without its endings."""
-    stem = Path(name).name if name != "-" else "stdin"
-    while stem.endswith(SUFFIXES):
-        stem = stem.rsplit(".", 1)[0]
-    return stem or "trajectory"

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
 
-from stitch.core import Rejection, SourcedStep
+from stitch.core import Position, Rejection, SourcedStep
 from stitch.errors import InputError
-from stitch.sources.files import stem_of
+from stitch.sources.paths import stem_of
+from stitch.sources.positions import Positions
 from stitch.sources.reading import StepReader
 
 _MARK_BYTES = 256
 """By so many bytes at the beginning, and before where reading stopped, a file is known again."""
 _READ_BYTES = 1 << 20
+
+Items = list["SourcedStep | Rejection"]
 
 
 class FollowedFile:
@@ -30,12 +32,10 @@ class FollowedFile:
     Args:
         path: The file. It need not be there yet.
         trajectory: The trajectory of records that name none; the file's name without its endings by default.
-        saved: What `save` returned in an earlier process.
+        positions: Where positions are committed.
     """
 
-    def __init__(
-        self, path: str | Path, *, trajectory: str | None = None, saved: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, path: str | Path, *, trajectory: str | None = None, positions: Positions | None = None) -> None:
         self.name = str(path)
         self._path = Path(path)
         self._reader = StepReader(self.name, trajectory=trajectory or stem_of(self.name))
@@ -44,12 +44,13 @@ class FollowedFile:
         self._line = 0
         self._begin, self._end = b"", b""
         """The first bytes of what was read of the file, and the last ones."""
-        self._saved: Mapping[str, Any] | None = saved
-        if saved is not None:
-            self._reader.restore(saved)
+        self._positions = positions or Positions()
+        self._saved = self._positions.of(self.name)
+        if self._saved is not None:
+            self._reader.restore(self._saved)
 
-    def read(self) -> Iterator[SourcedStep | Rejection]:
-        """Yield what was appended since the last time, as far as its lines have ended.
+    def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
+        """Yield what was appended since the last time, line by line, as far as lines have ended.
 
         Raises:
             InputError: The file is there and cannot be read.
@@ -70,8 +71,8 @@ class FollowedFile:
                 hint="check the path and the file",
             ) from error
 
-    def save(self) -> dict[str, Any]:
-        """Where reading stands, as JSON."""
+    def snapshot(self) -> Position:
+        """Where reading stands: in the file, and what is remembered of all before."""
         if self._saved is not None:  # nothing was there yet to go on with
             return dict(self._saved)
         return {
@@ -83,6 +84,10 @@ class FollowedFile:
             "end_bytes": len(self._end),
             **self._reader.save(),
         }
+
+    def commit(self, position: Position) -> None:
+        """Take note that everything before a position is accepted."""
+        self._positions.keep({self.name: position})
 
     def close(self) -> None:
         """Let go of the file; `read` takes it up again where it was."""
@@ -104,7 +109,7 @@ class FollowedFile:
         self._file = self._path.open("rb")
         return True
 
-    def _find(self, saved: Mapping[str, Any]) -> Path | None:
+    def _find(self, saved: Position) -> Path | None:
         """The file that was read, if it is still there: under its name, or renamed beside it."""
         # Of a file of which nothing was read, nothing tells it from the others beside it.
         looked = self._path.parent.is_dir() and saved["offset"] > 0
@@ -119,7 +124,7 @@ class FollowedFile:
                     return path
         return None
 
-    def _appended(self, *, whole: bool) -> Iterator[SourcedStep | Rejection]:
+    def _appended(self, *, whole: bool) -> Iterator[Items]:
         """The steps of what stands behind the offset; with `whole`, of its last line too if it has not ended."""
         file = self._file
         assert file is not None
@@ -131,20 +136,19 @@ class FollowedFile:
             first, *lines = chunk.split(b"\n")
             torn.append(first)
             for line in lines:
-                yield from self._take(b"".join(torn) + b"\n")
+                yield self._take(b"".join(torn) + b"\n")
                 torn = [line]
         if whole and any(torn):
-            yield from self._take(b"".join(torn))
+            yield self._take(b"".join(torn))
 
-    def _take(self, line: bytes) -> Iterator[SourcedStep | Rejection]:
+    def _take(self, line: bytes) -> Items:
         text = line.removeprefix(b"\xef\xbb\xbf") if self._offset == 0 else line
         self._offset += len(line)
         self._line += 1
         if len(self._begin) < _MARK_BYTES:
             self._begin = (self._begin + line)[:_MARK_BYTES]
         self._end = (self._end + line)[-_MARK_BYTES:]
-        if text.strip():
-            yield from self._reader.line(self._line, text)
+        return list(self._reader.line(self._line, text)) if text.strip() else []
 
     def _is_known(self) -> bool:
         """Whether what was read still stands in the file; not if it was emptied and has grown again."""

@@ -65,7 +65,10 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         if reading.recognized and _is_event(record):
             # Between records that are known: nothing of a log is dropped.
             for row in sessions.session_event(record):
-                yield reading.name(None, whole=False), row if isinstance(row, StepRejectedError) else make_step(row)
+                yield (
+                    reading.name(None, record, whole=False),
+                    row if isinstance(row, StepRejectedError) else make_step(row),
+                )
             return
         names = ", ".join(known.name for known in FORMATS)
         raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
@@ -74,7 +77,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     kept: dict[str, Any] = {}
     for trajectory, row in read_safely(known, record, reading):
         if trajectory not in named:
-            named[trajectory] = reading.name(trajectory, whole=known.whole)
+            named[trajectory] = reading.name(trajectory, record, whole=known.whole)
         try:
             if kept and not isinstance(row, StepRejectedError):
                 row, kept = {**row, "metadata": {**kept, **row.get("metadata", {})}}, {}
@@ -274,7 +277,7 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
             if part is None:
                 # Whole trajectories keep their names; parts of one are of the one that the record names.
                 whole = known.whole and (trajectory is not None or named is None or len(entries) > 1)
-                part = reading.name(trajectory, whole=True) if whole else (trajectory or named or "")
+                part = reading.name(trajectory, entry, whole=True) if whole else (trajectory or named or "")
             if about and not isinstance(row, StepRejectedError):
                 metadata = row.get("metadata", {})
                 row["metadata"] = {**metadata, "within" if "trajectory" in metadata else "trajectory": about}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple, cast
 
 import orjson
 
-from stitch.core import Rejection, SourcedStep
+from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
 from stitch.sources.formats import GENERIC_FORM, steps_of
 from stitch.sources.recognizing import FileReading
@@ -24,6 +25,7 @@ _HEAD_LINES = 20
 _PYTHON_BYTES, _PYTHON_DEPTH = 1_000_000, 50
 """What Python prints is read as far as this; a parser of Python can be made to break by what is nested deeper."""
 
+_SAID_BYTES = 6
 _NO_JSON = object()
 _OPENING = (b"{", b"[")
 _BINARY = ((b"PAR1", "a Parquet file"), (b"PK\x03\x04", "a zip archive"), (b"SQLite format 3", "an SQLite database"),
@@ -46,14 +48,18 @@ class StepReader:
     Args:
         source: The name of the file.
         trajectory: The trajectory of records that name none.
+        nameless: The source has no name by which it is known again. What is not named is then named by its number and
+            by what it and all before it say.
     """
 
-    def __init__(self, source: str, *, trajectory: str) -> None:
+    def __init__(self, source: str, *, trajectory: str, nameless: bool = False) -> None:
         self.source = source
+        self._said: dict[str, bytes] | None = {} if nameless else None
+        """A digest of all that was said in a trajectory, where steps are named by it."""
         self._numbers: dict[str, int] = {}
         self._given: dict[str, tuple[str, int]] = {}
         """The last number that a trajectory gave a step itself, and how many steps without one came after it."""
-        self._reading = FileReading(trajectory, source=source)
+        self._reading = FileReading(trajectory, source=source, nameless=nameless)
         self._explained = False
 
     def steps(self, number: int, raw: bytes | Any) -> Iterator[SourcedStep | Rejection]:
@@ -76,8 +82,9 @@ class StepReader:
                 if isinstance(step, StepRejectedError):
                     yield self._rejection(number, f"step {count} of {name!r}: {step.message}", raw)
                     continue
+                after = self._after(name, step)
                 if step.id is None:
-                    step = step.model_copy(update={"id": self._numbered(name, count)})
+                    step = step.model_copy(update={"id": self._numbered(name, count) + after})
                 elif step.id.isdecimal():
                     self._given[name] = step.id, 0
                 yield SourcedStep(name, step, self.source, number)
@@ -95,6 +102,15 @@ class StepReader:
         last, after = self._given[trajectory]
         self._given[trajectory] = last, after + 1
         return f"{last}-{after + 1}"
+
+    def _after(self, trajectory: str, step: Step) -> str:
+        """What the id of a step ends in where all that was said so far is part of it."""
+        if self._said is None:
+            return ""
+        before = self._said.get(trajectory, b"")
+        digest = blake2b(before + step.model_dump_json().encode(), digest_size=_SAID_BYTES).digest()
+        self._said[trajectory] = digest
+        return f"-{digest.hex()}"
 
     def line(self, number: int, raw: bytes) -> Iterator[SourcedStep | Rejection]:
         """As `steps`, for a line that stands alone: one that begins with a speaker is what this speaker says."""

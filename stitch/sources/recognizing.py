@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any, NamedTuple
+
+import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading
@@ -21,9 +24,10 @@ class FileReading:
     Args:
         default: The trajectory of records that name none.
         source: The name of the file.
+        nameless: The file has no name: whole trajectories without one are named by what they say.
     """
 
-    def __init__(self, default: str, *, source: str = "") -> None:
+    def __init__(self, default: str, *, source: str = "", nameless: bool = False) -> None:
         path = PurePath(source)
         self.number = path.stem
         """The name of the file without its ending; in a folder with a file an event, the number of the event."""
@@ -34,6 +38,7 @@ class FileReading:
         self.recognized = False
         """Whether a record of the file was of a known format; what stands between such records is then an event."""
         self._default = default
+        self._nameless = nameless
         self._whole: dict[str, int] = {}
 
     def save(self) -> dict[str, Any]:
@@ -55,9 +60,11 @@ class FileReading:
         self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
         self.traces.conversations = dict(saved.get("conversations", {}))
 
-    def name(self, trajectory: str | None, *, whole: bool) -> str:
+    def name(self, trajectory: str | None, record: Any, *, whole: bool) -> str:
         """The name of the trajectory of a record; of two `whole` records of one name, the second is numbered."""
         name = self._default if trajectory is None else trajectory
+        if whole and trajectory is None and self._nameless:
+            name = f"{name}-{blake2b(orjson.dumps(record), digest_size=4).hexdigest()}"
         if not whole:
             return name
         count = self._whole[name] = self._whole.get(name, 0) + 1

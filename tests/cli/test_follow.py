@@ -12,8 +12,9 @@ from stitch import open_memory
 from stitch.console.ending import Terminated, status_of, termination_heeded
 from stitch.core import Rejection
 from stitch.errors import InputError
-from stitch.pipelines.follow import OFFSETS_FILE, Offsets, follow
+from stitch.pipelines.follow import follow_sources, followed_sources
 from stitch.pipelines.ingest import ingest
+from stitch.sources import FILES_FILE, FOLLOWED_FILE, FileNames, FollowedFile, Positions
 
 
 class Enough(Exception):  # noqa: N818 - it ends what has no end
@@ -35,10 +36,14 @@ def run(memory, paths, doings=()):
         except StopIteration:
             raise Enough from None
 
-    offsets = Offsets(memory.folder / OFFSETS_FILE, tenant=memory.tenant)
     with pytest.raises(Enough):
-        ingest(memory, follow([str(p) for p in paths], offsets=offsets, wait=wait), on_rejection=rejected.append)
+        ingest(memory, follow_sources(sources_of(memory.folder, paths), wait=wait), on_rejection=rejected.append)
     return rejected
+
+
+def sources_of(folder, paths):
+    positions, names = Positions(folder / FOLLOWED_FILE), FileNames(folder / FILES_FILE, tenant="default")
+    return followed_sources([str(path) for path in paths], positions=positions, names=names)
 
 
 def contents(memory):
@@ -70,7 +75,7 @@ def test_what_was_stored_and_not_noted_is_read_again_and_known(tmp_path):
     file.write_text(line(0) + line(1))
     with open_memory(tmp_path / "m") as memory:
         run(memory, [file])
-        (memory.folder / OFFSETS_FILE).unlink()
+        (memory.folder / FOLLOWED_FILE).unlink()
         assert run(memory, [file]) == []
         assert len(contents(memory)) == 2
 
@@ -78,15 +83,17 @@ def test_what_was_stored_and_not_noted_is_read_again_and_known(tmp_path):
 def test_what_cannot_be_followed_is_said(tmp_path):
     (tmp_path / "broken").write_text("no json")
     with pytest.raises(InputError, match="cannot read"):
-        Offsets(tmp_path / "broken", tenant="a")
-    offsets = Offsets(tmp_path / "none" / "offsets", tenant="a")
+        Positions(tmp_path / "broken")
     with pytest.raises(InputError, match="standard input"):
-        next(follow(["-"], offsets=offsets))
+        sources_of(tmp_path, ["-"])
     with pytest.raises(InputError, match="no such folder"):
-        next(follow([str(tmp_path / "no" / "file")], offsets=offsets))
+        sources_of(tmp_path, [tmp_path / "no" / "file"])
     (tmp_path / "file").write_text(line(0))
+    positions = Positions(tmp_path / "none" / "positions")
     with pytest.raises(InputError, match="cannot write"):
-        list(follow([str(tmp_path / "file")], offsets=offsets))
+        list(follow_sources([FollowedFile(tmp_path / "file", positions=positions)]))
+    with pytest.raises(InputError, match="cannot write"):
+        FileNames(tmp_path / "none" / "files", tenant="a").of(str(tmp_path / "file"))
 
 
 @pytest.mark.parametrize(("ending", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -96,7 +103,7 @@ def test_ctrl_c_and_sigterm_end_with_a_report_and_a_status_and_the_same_command_
     file = tmp_path / "one.jsonl"
     file.write_text(line(0) + line(1)[:7])
     process = begin("ingest", "--follow", file, "--memory", tmp_path / "m", "--json")
-    while not (tmp_path / "m" / OFFSETS_FILE).exists() and process.poll() is None:
+    while not (tmp_path / "m" / FOLLOWED_FILE).exists() and process.poll() is None:
         time.sleep(0.05)  # it is made when what stands in the file is stored
     process.send_signal(ending)
     out, err = process.communicate(timeout=300)

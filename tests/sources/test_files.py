@@ -11,7 +11,7 @@ import pytest
 
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError
-from stitch.sources import FORMATS, FileSource, expand_paths, left_out
+from stitch.sources import FORMATS, FileSource, StandardInput, expand_paths, left_out
 
 STEP = {"role": "user", "content": "hi"}
 
@@ -124,9 +124,9 @@ def test_a_byte_order_mark_and_blank_lines_are_no_records(tmp_path):
     assert steps(write(tmp_path / "empty.jsonl")) == []
 
 
-def test_standard_input_is_a_file_named_dash(monkeypatch):
+def test_standard_input_is_a_source_named_dash(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(orjson.dumps(STEP)))))
-    [item] = FileSource("-")
+    [item] = StandardInput()
     assert isinstance(item, SourcedStep)
     assert (item.trajectory, item.source) == ("stdin", "-")
 

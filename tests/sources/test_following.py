@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError
-from stitch.sources import FollowedFile
+from stitch.sources import FollowedFile, Positions
 
 
 def line(number):
@@ -26,8 +26,8 @@ def append(path, data):
 OPENED: list[FollowedFile] = []
 
 
-def follow(path, **saved):
-    OPENED.append(FollowedFile(path, **saved))
+def follow(path, positions=None):
+    OPENED.append(FollowedFile(path, positions=positions))
     return OPENED[-1]
 
 
@@ -39,17 +39,22 @@ def _closed():
     OPENED.clear()
 
 
+def items_of(file):
+    return [item for batch in file.read() for item in batch]
+
+
 def read(file):
-    items = list(file.read())
+    items = items_of(file)
     assert all(isinstance(item, SourcedStep) for item in items)
     return [(item.step.id, item.step.content) for item in items]
 
 
 def again(path, file):
     """As another process would take it up."""
-    saved = json.loads(json.dumps(file.save()))
+    positions = Positions()
+    positions.keep({str(path): json.loads(json.dumps(file.snapshot()))})
     file.close()
-    return follow(path, saved=saved)
+    return follow(path, positions)
 
 
 @pytest.fixture
@@ -66,7 +71,7 @@ def test_what_is_appended_is_read_once_and_a_line_counts_when_it_ends(path):
     append(path, line(1)[9:] + b"\n")
     assert read(file) == [("1", "say 1")]
     append(path, b"Ann: hello\nno json\n")
-    spoken, rejected = file.read()
+    spoken, rejected = items_of(file)
     assert isinstance(spoken, SourcedStep)
     assert (spoken.step.role, spoken.step.content, spoken.line) == ("Ann", "hello", 4)
     assert isinstance(rejected, Rejection)
@@ -135,9 +140,9 @@ def test_what_was_remembered_of_the_file_is_remembered_by_the_next_process(path)
     call = {"role": "assistant", "tool_calls": [{"id": "c", "name": "find", "arguments": {}}]}
     append(path, json.dumps(call).encode() + b"\n")
     first = follow(path)
-    list(first.read())
+    items_of(first)
     append(path, json.dumps({"role": "tool", "tool_call_id": "c", "content": "none"}).encode() + b"\n")
-    [answer] = again(path, first).read()
+    [answer] = items_of(again(path, first))
     assert isinstance(answer, SourcedStep)
     assert (answer.step.tool_name, answer.step.id) == ("find", "1")
 
@@ -161,7 +166,7 @@ def test_a_byte_order_mark_and_blank_lines_are_no_steps(path):
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(InputError, match="cannot read"):
-        list(follow(tmp_path).read())
+        items_of(follow(tmp_path))
 
 
 def test_after_an_emptied_file_was_rotated_an_older_one_is_not_read_again(path):
@@ -226,6 +231,6 @@ def test_another_process_knows_the_conversation_that_a_trace_is_of(path):
     asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Weather?"}]}])
     append(path, span(1, gen_ai__conversation__id="talk").encode())
     first = follow(path)
-    assert {item.trajectory for item in first.read()} == {"talk"}
+    assert {item.trajectory for item in items_of(first)} == {"talk"}
     append(path, span(2, gen_ai__input__messages=asked).encode())
-    assert [item.trajectory for item in again(path, first).read()] == ["talk"]
+    assert [item.trajectory for item in items_of(again(path, first))] == ["talk"]

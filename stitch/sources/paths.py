@@ -1,0 +1,71 @@
+"""Which files a path stands for, and what the name of a file says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from stitch.errors import InputError
+
+SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".jsonlines", ".jl", ".traj", ".txt", ".log", ".csv", ".tsv", ".vtt",
+            ".srt")  # fmt: skip
+"""How the files of a folder end that are read."""
+_MEMORY = "journal.sqlite"
+"""The file by which a folder is seen to be a memory, or the backup of one: none of its files is input."""
+
+
+def expand_paths(paths: Iterable[str], *, empty: bool = False) -> list[str]:
+    """Return the files that `paths` name: of a folder, the files below it with a known ending, by name.
+
+    Memories and backups below a folder are left out.
+
+    Args:
+        paths: Files, folders, and `-`.
+        empty: A folder may hold no such file.
+
+    Raises:
+        InputError: A path does not exist or is a memory, or a folder holds no such file.
+    """
+    files: list[str] = []
+    for path in paths:
+        if path == "-" or Path(path).is_file():
+            files.append(path)
+        elif Path(path).is_dir():
+            found = sorted(file for file in _files_below(path) if file.endswith(SUFFIXES))
+            if not found and not empty:
+                raise InputError(f"folder {path!r} holds no file ending in {', '.join(SUFFIXES)}")
+            files.extend(found)
+        else:
+            raise InputError(f"no such file: {path!r}", hint="check the path; `-` reads standard input")
+    return files
+
+
+def left_out(paths: Iterable[str]) -> list[str]:
+    """The files in folders that `expand_paths` does not take, for their endings are not known."""
+    found = (file for path in paths if Path(path).is_dir() for file in _files_below(path))
+    return sorted(file for file in found if not file.endswith(SUFFIXES))
+
+
+def stem_of(name: str) -> str:
+    """The name of a file without its endings."""
+    stem = Path(name).name if name != "-" else "stdin"
+    while stem.endswith(SUFFIXES):
+        stem = stem.rsplit(".", 1)[0]
+    return stem or "trajectory"
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    """The files below a folder that is no memory, those of memories below it left out.
+
+    Raises:
+        InputError: It is a memory itself.
+    """
+    if (Path(folder) / _MEMORY).exists():
+        raise InputError(
+            f"folder {folder!r} is a memory, and no input",
+            hint="`stitch export` writes its steps, which `stitch import` reads",
+        )
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not (Path(parent) / name / _MEMORY).exists()]
+        yield from (str(path) for name in files if (path := Path(parent) / name).is_file())

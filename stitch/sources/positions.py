@@ -1,0 +1,91 @@
+"""How far sources were read: kept in a file beside the journal, so that the next process goes on there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from stitch.core import Position
+from stitch.errors import InputError
+
+FOLLOWED_FILE = "follow.json"
+"""Where a memory keeps how far files that are followed were read."""
+UNFINISHED_FILE = "unfinished.json"
+"""Where it keeps how far files were read whose reading was interrupted."""
+
+
+class Positions:
+    """The committed positions of the sources of a tenant, by the names of the sources.
+
+    Args:
+        path: The file; it is made when there is something to keep. None keeps them as long as this object lives.
+        tenant: Whose memory the steps go to.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+
+    def __init__(self, path: Path | None = None, *, tenant: str = "default") -> None:
+        self._path = path
+        self._tenant = tenant
+        self._all: dict[str, dict[str, Position]] = {}
+        if path is not None and path.is_file():
+            self._all = _read(path)
+
+    def of(self, source: str) -> Position | None:
+        """The position that was committed of a source; None if there is none."""
+        return self._all.get(self._tenant, {}).get(_key(source))
+
+    def keep(self, positions: Mapping[str, Position]) -> None:
+        """Write down positions by source, whole or not at all; nothing if they are what stands there.
+
+        Raises:
+            InputError: They cannot be written.
+        """
+        known = self._all.setdefault(self._tenant, {})
+        changed = {_key(name): at for name, at in positions.items() if known.get(_key(name)) != at}
+        if changed:
+            known.update(orjson.loads(orjson.dumps(changed)))
+            self._write()
+
+    def forget(self) -> None:
+        """Forget all positions of the tenant: its sources are read from their beginnings again.
+
+        Raises:
+            InputError: This cannot be written down.
+        """
+        if self._all.pop(self._tenant, None):
+            self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        beside = self._path.with_suffix(".new")
+        try:
+            beside.write_bytes(orjson.dumps(self._all))
+            os.replace(beside, self._path)
+        except OSError as error:
+            raise InputError(
+                f"cannot write {str(self._path)!r}: {str(error.strerror).lower()}",
+                hint="free some space or make the folder writable; the same command goes on",
+            ) from error
+
+
+def _key(source: str) -> str:
+    """Files are known by their whole path: the next process may be started in another folder."""
+    return os.path.abspath(source)
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        found = orjson.loads(path.read_bytes())
+        if not isinstance(found, dict) or not all(isinstance(positions, dict) for positions in found.values()):
+            raise ValueError("it holds no positions")
+    except (ValueError, OSError) as error:
+        message = f"cannot read {str(path)!r}: {str(error).lower()}"
+        raise InputError(message, hint="remove it, then files are read anew") from error
+    return found

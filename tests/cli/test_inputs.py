@@ -1,0 +1,182 @@
+"""What is given to `stitch ingest`: streams, files of one name, folders with memories, and much that is rejected."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from stitch import open_memory
+from stitch.sources import FileNames
+
+
+def lines(*said, **fields):
+    return "".join(json.dumps({"role": "user", "content": content, **fields}) + "\n" for content in said)
+
+
+@pytest.fixture
+def pipe(monkeypatch, run):
+    """Pipes a text into `stitch ingest -`; gives the report."""
+
+    def call(text, *options):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode()))))
+        code, out, err = run("ingest", "-", "--memory", "m", "--json", *options)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return call
+
+
+def stored(folder="m"):
+    with open_memory(folder) as memory:
+        return {name: [entry.step.content for entry in memory.steps(name)] for name in memory.trajectories()}
+
+
+def test_two_streams_are_both_stored_and_the_same_stream_twice_changes_nothing(pipe):
+    first, second = lines("Behave.", "Book Rome", "ok"), lines("Behave.", "Book Oslo", "ok")
+    assert (pipe(first)["stored"], pipe(second)["stored"]) == (3, 3)
+    both = {"stdin": ["Behave.", "Book Rome", "ok", "Book Oslo", "ok"]}
+    assert stored() == both
+    pipe(first)
+    pipe(second)
+    assert stored() == both
+
+
+def test_a_stream_that_is_sent_again_after_it_broke_off_goes_on(pipe):
+    whole = lines("one", "two", "three")
+    pipe(lines("one", "two"))
+    pipe(whole)
+    assert stored() == {"stdin": ["one", "two", "three"]}
+
+
+def test_streams_into_a_trajectory_that_is_named_are_both_stored(pipe):
+    pipe(lines("one"), "--trajectory", "t")
+    pipe(lines("two", "one"), "--trajectory", "t")
+    assert stored() == {"t": ["one", "two", "one"]}
+
+
+def test_conversations_of_two_streams_are_trajectories_of_their_own(pipe):
+    talks = [json.dumps({"messages": [{"role": "user", "content": said}]}) for said in ("one", "two", "three")]
+    pipe("\n".join(talks[:2]))
+    pipe("\n".join(talks[1:]))
+    assert sorted(stored().values()) == [["one"], ["three"], ["two"]]
+    assert all(name.startswith("stdin-") for name in stored())
+
+
+def test_files_of_one_name_in_two_folders_are_two_trajectories(run):
+    for folder in ("a", "b"):
+        Path("logs", folder).mkdir(parents=True)
+        Path("logs", folder, "log.jsonl").write_text(lines(f"said in {folder}", "ok"))
+    for _ in range(2):
+        code, out, err = run("ingest", "logs", "--memory", "m", "--json")
+        assert (code, err, json.loads(out)["stored"]) == (0, "", 4)
+        assert stored() == {"log": ["said in a", "ok"], "b/log": ["said in b", "ok"]}
+    assert run("ingest", "logs/b/log.jsonl", "--memory", "m")[0] == 0
+    assert set(stored()) == {"log", "b/log"}
+
+
+def test_files_of_one_name_that_are_ingested_one_after_the_other_are_two_trajectories(run):
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        Path(folder, "log.jsonl").write_text(lines(f"said in {folder}"))
+        assert run("ingest", f"{folder}/log.jsonl", "--memory", "m")[0] == 0
+    assert stored() == {"log": ["said in a"], "b/log": ["said in b"]}
+
+
+def test_a_file_that_was_moved_or_copied_is_known(run):
+    Path("a").mkdir()
+    Path("a/log.jsonl").write_text(lines("one", "two"))
+    run("ingest", "a/log.jsonl", "--memory", "m")
+    Path("a/log.jsonl").rename("log.jsonl")
+    run("ingest", "log.jsonl", "--memory", "m")
+    Path("a/log.jsonl").write_text(lines("one", "two"))
+    run("ingest", "a", "--memory", "m")
+    assert stored() == {"log": ["one", "two"]}
+
+
+def test_a_file_of_the_name_of_one_that_is_gone_is_another_trajectory(run):
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        Path(folder, "log.jsonl").write_text(lines(f"said in {folder}"))
+        assert run("ingest", f"{folder}/log.jsonl", "--memory", "m")[0] == 0
+        Path(folder, "log.jsonl").unlink()
+    assert stored() == {"log": ["said in a"], "b/log": ["said in b"]}
+
+
+def test_files_that_grow_and_begin_alike_are_two_trajectories(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "log.jsonl").write_text(lines("Behave."))
+    names = FileNames(tmp_path / "files", tenant="t")
+    assert [names.of(str(tmp_path / folder / "log.jsonl"), grows=True) for folder in "ab"] == ["log", "b/log"]
+
+
+def test_names_of_files_end_with_a_number_where_nothing_else_tells_them_apart(tmp_path):
+    for name in ("a.json", "a.jsonl", "a.txt"):
+        (tmp_path / name).write_text(f"{name} holds this")
+    names = FileNames(tmp_path / "files", tenant="t")
+    given = [names.of(str(tmp_path / name)) for name in ("a.json", "a.jsonl", "a.txt")]
+    assert given[0] == "a"
+    assert len(set(given)) == 3
+    assert given == [FileNames(tmp_path / "files", tenant="t").of(str(tmp_path / name)) for name in
+                     ("a.json", "a.jsonl", "a.txt")]  # fmt: skip
+    assert FileNames(tmp_path / "files", tenant="other").of(str(tmp_path / "a.txt")) == "a"
+
+
+def test_a_line_of_the_names_that_was_cut_off_says_nothing(tmp_path):
+    (tmp_path / "files").write_text('{"tenant": "t", "file": "/x", "traj')
+    assert FileNames(tmp_path / "files", tenant="t").of("/x/y.jsonl") == "y"
+
+
+def test_memories_and_backups_below_a_folder_are_no_input(run):
+    Path("logs").mkdir()
+    Path("logs/log.jsonl").write_text(lines("one") + "nonsense\n")
+    assert run("ingest", "logs", "--memory", "logs/m")[0] == 3
+    assert run("backup", "--memory", "logs/m", "--to", "logs/copy")[0] == 0
+    code, out, err = run("ingest", "logs", "--memory", "logs/m", "--json")
+    report = json.loads(out)
+    assert (code, report["steps"], report["rejected"], report["trajectories"]) == (3, 1, 1, 1)
+    assert "left out" not in err
+    code, _, err = run("ingest", "logs/m", "--memory", "other")
+    assert code == 2
+    assert "is a memory, and no input" in err
+    assert "stitch export" in err
+
+
+def test_much_that_is_rejected_prints_little_and_all_of_it_is_written_down(run):
+    Path("log.jsonl").write_text(lines(*[""] * 527) + lines("one"))
+    code, out, err = run("ingest", "log.jsonl", "--memory", "m")
+    assert code == 3
+    assert len((out + err).splitlines()) < 16
+    assert "line 1: " in err
+    assert "527 rejected" in out
+    assert "see m/rejects.jsonl" in err
+    assert len(Path("m/rejects.jsonl").read_text().splitlines()) == 527
+
+
+def test_an_interrupted_reading_of_a_folder_goes_on_and_leaves_no_note_in_the_end(run, monkeypatch):
+    monkeypatch.setattr("stitch.pipelines.follow.COMMIT_ITEMS", 2)
+    Path("logs").mkdir()
+    for name in "abc":
+        Path(f"logs/{name}.jsonl").write_text(lines(*(f"{name} {number}" for number in range(4))))
+
+    def die(memory, steps, *, trajectory):
+        if trajectory == "b":
+            raise KeyboardInterrupt
+        return taken(memory, steps, trajectory=trajectory)
+
+    from stitch.memory import Memory
+
+    taken = Memory.add_each
+    with monkeypatch.context() as patched:
+        patched.setattr(Memory, "add_each", die)
+        assert run("ingest", "logs", "--memory", "m")[0] == 130
+    assert json.loads(Path("m/unfinished.json").read_text())["default"]
+    code, out, _ = run("ingest", "logs", "--memory", "m", "--json")
+    assert (code, json.loads(out)["steps"]) == (0, 8)
+    assert {name: len(steps) for name, steps in stored().items()} == {"a": 4, "b": 4, "c": 4}
+    assert json.loads(Path("m/unfinished.json").read_text()) == {}
+    assert json.loads(run("ingest", "logs", "--memory", "m", "--json")[1])["steps"] == 12

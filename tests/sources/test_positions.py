@@ -1,0 +1,233 @@
+"""Every source has a position and commits it; a process that dies at any point loses and doubles nothing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from stitch import open_memory
+from stitch.core import SourcedStep
+from stitch.pipelines.follow import drain, follow_sources
+from stitch.pipelines.ingest import ingest
+from stitch.sources import FileSource, FolderSource, FollowedFile, Positions, StandardInput
+from stitch.testing.contracts.source import RECORDS, MakeSource, StepSourceContract
+from stitch.testing.sourcing import Topic, TopicSource
+
+LOG = b"\n".join(RECORDS) + b"\n"
+
+
+class TestFileSource(StepSourceContract):
+    @pytest.fixture
+    def make_source(self, tmp_path: Path) -> MakeSource:
+        (tmp_path / "log.jsonl").write_bytes(LOG)
+        return lambda: FileSource(tmp_path / "log.jsonl", positions=Positions(tmp_path / "positions.json"))
+
+
+class TestPackedFileSource(StepSourceContract):
+    @pytest.fixture
+    def make_source(self, tmp_path: Path) -> MakeSource:
+        (tmp_path / "log.jsonl.gz").write_bytes(gzip.compress(LOG))
+        return lambda: FileSource(tmp_path / "log.jsonl.gz", positions=Positions(tmp_path / "positions.json"))
+
+
+def folder_with_the_records(folder: Path) -> Path:
+    """Three files, of which the second is in a folder of its own."""
+    (folder / "logs" / "b").mkdir(parents=True)
+    for name, lines in (("a.jsonl", RECORDS[:2]), ("b/b.jsonl", RECORDS[2:6]), ("c.jsonl", RECORDS[6:])):
+        (folder / "logs" / name).write_bytes(b"\n".join(lines) + b"\n")
+    return folder / "logs"
+
+
+class TestFolderSource(StepSourceContract):
+    @pytest.fixture
+    def make_source(self, tmp_path: Path) -> MakeSource:
+        folder = folder_with_the_records(tmp_path)
+
+        def make() -> FolderSource:
+            positions = Positions(tmp_path / "positions.json")
+            return FolderSource(
+                folder, open_file=lambda name: FileSource(name, positions=positions), positions=positions
+            )
+
+        return make
+
+
+class TestFollowedFolder(StepSourceContract):
+    @pytest.fixture
+    def make_source(self, tmp_path: Path) -> MakeSource:
+        folder = folder_with_the_records(tmp_path)
+
+        def make() -> FolderSource:
+            positions = Positions(tmp_path / "positions.json")
+            return FolderSource(
+                folder, open_file=lambda name: FollowedFile(name, positions=positions), positions=positions
+            )
+
+        return make
+
+
+class TestFollowedFile(StepSourceContract):
+    @pytest.fixture
+    def make_source(self, tmp_path: Path) -> MakeSource:
+        (tmp_path / "log.jsonl").write_bytes(LOG)
+        return lambda: FollowedFile(tmp_path / "log.jsonl", positions=Positions(tmp_path / "positions.json"))
+
+
+class TestStandardInput(StepSourceContract):
+    goes_back = False
+
+    @pytest.fixture
+    def make_source(self, monkeypatch: pytest.MonkeyPatch) -> MakeSource:
+        def make() -> StandardInput:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(LOG))))
+            return StandardInput()
+
+        return make
+
+
+class TestTopic(StepSourceContract):
+    """A broker fits behind the protocol."""
+
+    @pytest.fixture
+    def make_source(self) -> MakeSource:
+        topic = Topic()
+        topic.messages = list(RECORDS)
+        return lambda: TopicSource(topic)
+
+
+class Enough(Exception):  # noqa: N818 - it ends what has no end
+    """Nobody waits any more."""
+
+
+def enough(seconds):
+    raise Enough
+
+
+def line(number):
+    return json.dumps({"role": "user", "content": f"Book the hotel for day {number}"}).encode() + b"\n"
+
+
+def contents(folder):
+    with open_memory(folder) as memory:
+        assert memory.lifecycle.verify().disagreements == ()
+        return [(name, entry.id, entry.step.content) for name in memory.trajectories() for entry in memory.steps(name)]
+
+
+def killed_after(stored, work):
+    """Do some work in a process of its own that dies when so many steps are stored; return whether it died."""
+    pid = os.fork()
+    if pid == 0:
+        steps = 0
+
+        def count(more):
+            nonlocal steps
+            steps += more
+            if steps >= stored:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            work(count)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "followed", "topic"])
+def test_a_process_that_is_killed_at_any_point_loses_and_doubles_nothing(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("stitch.pipelines.follow.COMMIT_ITEMS", 3)
+    log = tmp_path / "logs" / "log.jsonl"
+    log.parent.mkdir()
+    log.write_bytes(b"".join(map(line, range(20))))
+
+    def source():
+        positions = Positions(tmp_path / "positions.json")
+        if kind == "file":
+            return FileSource(log, positions=positions)
+        if kind == "folder":
+            return FolderSource(
+                log.parent, open_file=lambda name: FileSource(name, positions=positions), positions=positions
+            )
+        if kind == "followed":
+            return FollowedFile(log, positions=positions)
+        topic = Topic("log")
+        topic.messages = log.read_bytes().splitlines()
+        topic.committed = {"memory": known} if (known := positions.of("log")) else {}
+        made = TopicSource(topic)
+        made.commit = lambda position: positions.keep({"log": position})  # type: ignore[method-assign]
+        return made
+
+    def work(count):
+        with open_memory(tmp_path / "m") as memory, closing(source()) as reading:
+            ingest(memory, drain(reading), on_rejection=lambda each: None, on_progress=count, batch_steps=1)
+
+    deaths = 0
+    for stored in (1, 2, 3, 4, 5, 7, 100):
+        deaths += killed_after(stored, work)
+    assert deaths == 6
+    whole = [("log", str(number), f"Book the hotel for day {number}") for number in range(20)]
+    assert contents(tmp_path / "m") == whole
+    with log.open("ab") as file:
+        file.write(line(20))
+    work(lambda more: None)
+    assert contents(tmp_path / "m") == [*whole, ("log", "20", "Book the hotel for day 20")]
+
+
+def test_what_was_committed_is_not_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("stitch.pipelines.follow.COMMIT_ITEMS", 4)
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b"".join(map(line, range(10))))
+    topic = Topic()
+    topic.messages = log.read_bytes().splitlines()
+    for make in (lambda: FileSource(log, positions=Positions(tmp_path / "a")), lambda: TopicSource(topic)):
+        read: list[int] = []
+        for item in drain(make()):
+            if len(read) == 6:
+                break  # the process dies
+            if item is not None:
+                read.append(item.line)
+        read += [item.line for item in drain(make()) if item is not None]
+        assert read == [1, 2, 3, 4, 5, 6, *range(5, 11)]
+
+
+def test_a_broker_is_followed_as_files_are(tmp_path):
+    topic = Topic()
+    topic.messages = [line(0), line(1)]
+    with open_memory(tmp_path / "m") as memory:
+        for number in (2, 3):
+            with pytest.raises(Enough):
+                ingest(memory, follow_sources([TopicSource(topic)], wait=enough), on_rejection=lambda each: None)
+            assert topic.committed["memory"]["offset"] == number
+            topic.messages.append(line(number))
+    assert [step for _, step, _ in contents(tmp_path / "m")] == ["0", "1", "2"]
+
+
+def test_a_file_that_has_changed_since_is_read_from_its_beginning(tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(line(0) + line(1))
+    positions = Positions(tmp_path / "positions")
+    first = FileSource(log, positions=positions)
+    list(first.read())
+    first.commit(first.snapshot())
+    log.write_bytes(line(7) + line(8) + line(9))
+    items = [item for batch in FileSource(log, positions=positions).read() for item in batch]
+    told = [item.step.content for item in items if isinstance(item, SourcedStep)]
+    assert told == [f"Book the hotel for day {number}" for number in (7, 8, 9)]
+
+
+def test_positions_of_tenants_are_apart_and_can_be_forgotten(tmp_path):
+    one, other = Positions(tmp_path / "p", tenant="a"), Positions(tmp_path / "p", tenant="b")
+    one.keep({"x": {"items": 1}})
+    assert other.of("x") is None
+    assert Positions(tmp_path / "p", tenant="a").of("x") == {"items": 1}
+    Positions(tmp_path / "p", tenant="b").forget()
+    assert Positions(tmp_path / "p", tenant="a").of("x") == {"items": 1}
+    one.forget()
+    assert Positions(tmp_path / "p", tenant="a").of("x") is None
