@@ -142,6 +142,7 @@ def _open(
             observer=observer,
             only=only,
             label_threads=threads,
+            interrupt=None if model is None else model.interrupt,
             redact=settings.redact_secrets,
         )
         resources.callback(ingestor.close)

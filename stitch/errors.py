@@ -13,6 +13,7 @@ One tree, so that `except StitchError` is enough for a caller who only wants to 
     │   ├── StoreMismatchError  it was written with another embedder or schema
     │   └── StoreUnavailableError  the server does not answer
     ├── EmbedderError           texts could not be turned into vectors
+    ├── CallInterruptedError    a call of a model was given up, for the memory is about to be closed
     └── ModelError              a language model could not be used
         ├── ModelUnavailableError  provider down, refused, or not configured
         ├── ReplyError          the reply cannot be used (cut, unparsable, wrong labels)
@@ -103,6 +104,10 @@ class StoreUnavailableError(StoreError):
 
 class EmbedderError(StitchError):
     """Texts could not be turned into vectors."""
+
+
+class CallInterruptedError(StitchError):
+    """A call of a model was given up, for the memory is about to be closed; steps that wait for labels still wait."""
 
 
 class ModelError(StitchError):

@@ -192,14 +192,17 @@ class PatientLabeler(Labeler, Protocol):
     """A labeler that does better, or is cheaper, when it is given several steps at once, as one that asks a model is.
 
     Steps that it does not want yet stay accepted, and can be found without labels. They are labeled when there are
-    enough of them, and by `flush`, `close`, `retry` and `recover` in any case.
+    enough of them, and by `flush`, `close` and `retry` in any case.
     """
 
     def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
-        """How many of these consecutive steps, all that wait, should be labeled now.
+        """How many of these consecutive steps should be labeled now.
+
+        Unless the first has waited too long, that depends on the steps alone, and `label` makes the same of the steps
+        after the first `ready` ones whether it is given them with these or later.
 
         Args:
-            steps: In order; the newest was just accepted.
+            steps: In order; none before the first waits.
             waited_s: How long the first of them has waited.
         """
         ...

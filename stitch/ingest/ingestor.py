@@ -1,12 +1,12 @@
 """From a step to a snippet that can be found: journal, label, resolve, embed, put, receipt.
 
-More than 400 lines because the order of these is one thought: it is what receipts promise.
+More than 400 lines because the order of these is one thought: it is what receipts promise. How labels are made is in
+`labeling`, how snippets are put in `writing`.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,9 +19,7 @@ from stitch.core import (
     Labeler,
     LabelInventory,
     MemoryEvent,
-    MemorySnippet,
     Observer,
-    PatientLabeler,
     Receipt,
     Redaction,
     SnippetStore,
@@ -37,23 +35,20 @@ from stitch.errors import (
     EmbedderError,
     InputError,
     ModelError,
-    ReplyError,
     ScopeError,
     StepRejectedError,
     StitchError,
     StoreError,
 )
 from stitch.ingest.label_threads import LabelThreads
-from stitch.ingest.priorities import InTurns, RightOfWay
+from stitch.ingest.labeling import Labeling
+from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.records import make_records
 from stitch.ingest.secrets import redact_steps, redact_text
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
+from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
-from stitch.journal.entries import differences, encode_labels
-from stitch.lm import charged_to
-
-_PUT_STEPS = 16
-"""How many steps are put at a time while somebody searches: a search waits for no more than these."""
+from stitch.journal.entries import differences
 
 LOOK_AGAIN_S = 1.0
 """After how long a window that is not full is looked at again, whether it has waited long enough."""
@@ -85,6 +80,8 @@ class Ingestor:
         lexical: Makes their lexical weights.
         observer: Is told what happens; it must not raise (see `stitch.observe.Observers`).
         clock: Gives Unix seconds.
+        timer: Gives seconds that no change of the clock moves.
+        interrupt: Gives up the calls of a model that labels wait for, at once and for good.
         only: Label the steps of this tenant alone when taking up what was left (`recover`, `flush`): the text of others
             is not shown to a labeler that they did not choose. None if the labeler is everybody's.
         redact: Whether secrets are taken out of steps before anything of them is written.
@@ -104,6 +101,8 @@ class Ingestor:
         lexical: LexicalEncoder | None = None,
         observer: Observer | None = None,
         clock: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.monotonic,
+        interrupt: Callable[[], None] | None = None,
         only: str | None = None,
         redact: bool = True,
         label_threads: int = 0,
@@ -115,7 +114,6 @@ class Ingestor:
         self.store = store
         self.embedder = embedder
         self.labeler = labeler
-        self._patient = labeler if isinstance(labeler, PatientLabeler) else None
         self.lexical = lexical or LexicalEncoder()
         self._observer = observer
         self._clock = clock
@@ -125,7 +123,14 @@ class Ingestor:
         self.searches = RightOfWay()
         """Whoever searches goes before whoever adds."""
         self._accepting = RightOfWay()
-        self._flush_steps = flush_steps
+        self._writer = SnippetWriter(
+            journal=journal,
+            store=store,
+            embedder=embedder,
+            lexical=self.lexical,
+            searches=self.searches,
+            flush_steps=flush_steps,
+        )
         self._states = LiveStates(
             journal=journal,
             labeler=labeler,
@@ -133,11 +138,12 @@ class Ingestor:
             limit=live_sessions,
             checkpoint_steps=checkpoint_steps,
         )
-        self._follows = self._patient is not None and label_threads > 0
+        self._labeling = Labeling(
+            journal=journal, labeler=labeler, states=self._states, stand_back=self._stand_back, timer=timer
+        )
+        self._follows = self._labeling.lets_wait and label_threads > 0
         self._threads = LabelThreads(self._bring_on, count=max(1, label_threads))
-        self._lock = threading.Lock()
-        self._flushing = threading.Lock()
-        self._puts = 0
+        self._interrupt = interrupt
         self._closed = False
 
     def add(self, step: Step, *, tenant: str, trajectory: str, wait: bool = True) -> Receipt:
@@ -174,7 +180,8 @@ class Ingestor:
         """Finish what was interrupted; return how many snippets were put. To be called before anything is added.
 
         Puts again what the store may have lost with the power, and brings accepted steps to where they would be
-        without the interruption: same ids, labels and payloads. Running it again changes nothing.
+        without the interruption: same ids, labels and payloads. Running it again changes nothing. Steps that waited
+        for a window go on waiting for it.
 
         Raises:
             StoreError: What the store may have lost cannot be put again; nothing is lost by trying later.
@@ -182,21 +189,25 @@ class Ingestor:
         count, last = 0, 0
         while page := self.journal.unflushed(after=last):
             last = page[-1][0]
-            self._put_all([entry.snippet() for _, entry in page], self._stand_back)
+            self._writer.put([entry.snippet() for _, entry in page], stand_back=self._stand_back)
             count += len(page)
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
             if self._only not in (None, tenant):
                 continue
+            if not self._labeling.lets_wait:
+                count += self.finish(tenant, trajectory)
+                continue
+            with self._states.held(tenant, trajectory) as state:
+                count += self._work_off(state, self._accepted(state, states=(StepState.LABELED,)))
+            count += self._show_again(tenant, trajectory)
             if self._follows:
-                with self._states.held(tenant, trajectory) as state:
-                    count += self._work_off(state, self._accepted(state, states=(StepState.LABELED,)))
-                count += self._show_again(tenant, trajectory)
                 self._threads.announce(tenant, trajectory)
             else:
-                count += self.finish(tenant, trajectory)
+                while self._bring_on(tenant, trajectory) == 0:
+                    pass
         if count:
             self._states.save()
-            self._flush_store()
+            self._writer.flush()
         return count
 
     def retry(self, tenant: str | None = None) -> int:
@@ -221,7 +232,7 @@ class Ingestor:
             change()
             state = forget()
             self._work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
-        self._flush_when_due()
+        self._writer.flush_when_due()
 
     def reindex(self, store: SnippetStore, *, embedder: Embedder | None = None, tenant: str | None = None) -> int:
         """Put every step of the journal into `store`; return how many snippets it did not hold already.
@@ -290,27 +301,38 @@ class Ingestor:
         """
         self._finish_waiting()
         self.save()
-        self._flush_store()
+        self._writer.flush()
 
     def save(self) -> None:
         """Write down what the labeling of each trajectory remembers, merges of labels included."""
         self._states.save()
 
+    def interrupt(self) -> None:
+        """Give up the calls of a model that labels wait for, at once and for good; steps without labels go on waiting.
+
+        For who is about to close; whoever is labeling gets a `CallInterruptedError`.
+        """
+        if self._interrupt is not None:
+            self._interrupt()
+
     def close(self, *, finish: bool = True) -> None:
         """Flush, and close journal and store; closing twice is harmless.
 
         Args:
-            finish: Label what waits for labels first. If not, it stays accepted, and `recover` goes on with it.
+            finish: Label what waits for labels first. If not, it stays accepted, and `recover` goes on with it; a call
+                of a model that is under way is given up.
         """
         if self._closed:
             return
         self._closed = True
+        if not finish:
+            self.interrupt()
         self._threads.close()
         try:
             if finish:
                 self._finish_waiting()
             self._states.save()
-            self._flush_store()
+            self._writer.flush()
         finally:
             try:
                 self.store.close()
@@ -344,14 +366,16 @@ class Ingestor:
                 self._notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
                 if follow:
                     self._threads.announce(tenant, trajectory)
-                elif self._patient is not None:
-                    waiting, ready = self._ready(self._patient, state)
-                    outcomes = {entry.seq: entry for entry in self._advance(state, waiting[:ready])}
+                elif self._labeling.lets_wait:
+                    waiting = list(self._accepted(state, start=state.position))
+                    while ready := self._labeling.ready(state, waiting):
+                        outcomes |= {entry.seq: entry for entry in self._advance(state, waiting[:ready])}
+                        del waiting[:ready]
                     self._show([entry for entry in accepted if entry.seq not in outcomes])
                 else:
                     blocked = self._catch_up(state, accepted[0].position)
                     outcomes = {entry.seq: entry for entry in self._advance(state, accepted, blocked)}
-        self._flush_when_due()
+        self._writer.flush_when_due()
         return [
             result
             if isinstance(result, StepRejectedError)
@@ -369,12 +393,6 @@ class Ingestor:
             with self._states.held(tenant, trajectory) as state:
                 yield state
 
-    def _ready(self, labeler: PatientLabeler, state: IngestState) -> tuple[list[Entry], int]:
-        """The steps that wait for labels, and how many of them are to be labeled now."""
-        waiting = list(self._accepted(state, start=state.position))
-        waited_s = self._clock() - waiting[0].recorded if waiting else 0.0
-        return waiting, labeler.ready([entry.step for entry in waiting], waited_s=waited_s) if waiting else 0
-
     def _accepted(
         self, state: IngestState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
     ) -> Iterator[Entry]:
@@ -386,16 +404,16 @@ class Ingestor:
     def _bring_on(self, tenant: str, trajectory: str) -> float | None:
         """Label what is ready of a trajectory; return after how many seconds to look again, None if nothing waits."""
         with self._states.held(tenant, trajectory) as state:
-            if self._patient is not None:
-                waiting, ready = self._ready(self._patient, state)
-                again_s = LOOK_AGAIN_S if ready < len(waiting) else None
-            else:
-                waiting = list(islice(self._accepted(state, start=state.position), BATCH_STEPS))
-                ready, again_s = len(waiting), 0.0 if len(waiting) == BATCH_STEPS else None
+            waiting = list(islice(self._accepted(state, start=state.position), BATCH_STEPS))
+            ready = self._labeling.ready(state, waiting)
             self._work_off(state, waiting[:ready])
             if ready and state.position <= waiting[0].position:
                 again_s = None  # labels cannot be made now; they are when the trajectory goes on, or by `retry`
-        self._flush_when_due()
+            elif ready:
+                again_s = None if ready == len(waiting) < BATCH_STEPS else 0.0
+            else:
+                again_s = LOOK_AGAIN_S if waiting else None
+        self._writer.flush_when_due()
         return again_s
 
     def _work_off(self, state: IngestState, entries: Iterable[Entry]) -> int:
@@ -416,7 +434,7 @@ class Ingestor:
         if not entries:
             return
         try:
-            self._put_all([entry.snippet() for entry in entries], self.searches.stand_back)
+            self._writer.put([entry.snippet() for entry in entries], stand_back=self.searches.stand_back)
         except (EmbedderError, StoreError) as error:
             _log.warning("steps that wait for labels cannot be found yet: %s", error)
 
@@ -436,9 +454,9 @@ class Ingestor:
     def _catch_up(self, state: IngestState, position: int) -> str:
         """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
         waiting = self.journal.entries(state.tenant, state.trajectory, start=state.position, stop=position)
-        for chunk in chunks(waiting, BATCH_STEPS) if state.position < position else ():
+        for batch in self._labeling.batches(state, waiting) if state.position < position else ():
             try:
-                labeled = self._label(state, chunk)
+                labeled = self._labeling.label(state, batch)
             except ModelError as error:
                 return _reason(error)
             self._put(state, labeled, "")
@@ -451,7 +469,7 @@ class Ingestor:
         """
         with self._states.held(tenant, trajectory) as state:
             count = self._work_off(state, self._accepted(state, states=UNFINISHED))
-        self._flush_when_due()
+        self._writer.flush_when_due()
         return count
 
     def _advance(self, state: IngestState, entries: Iterable[Entry], blocked: str = "") -> Iterator[Entry]:
@@ -462,47 +480,24 @@ class Ingestor:
             entries: In order.
             blocked: Why labels cannot be made now. Once they cannot, no later step is labeled: order is kept.
         """
-        for chunk in chunks(entries, BATCH_STEPS):
-            ready = [entry for entry in chunk if entry.labels is not None]
-            waiting = chunk[len(ready) :]
+        for batch in self._labeling.batches(state, entries):
+            ready = [entry for entry in batch if entry.labels is not None]
+            waiting = batch[len(ready) :]
             if waiting and not blocked:
                 try:
-                    ready += self._label(state, waiting)
+                    ready += self._labeling.label(state, waiting)
                     waiting = []
                 except ModelError as error:
                     blocked = _reason(error)
             yield from self._put(state, ready + waiting, blocked)
 
-    def _label(self, state: IngestState, entries: Sequence[Entry]) -> list[Entry]:
-        steps = [entry.step for entry in entries]
-        try:
-            with charged_to(state.tenant):
-                labels = self._states.session(state).label(InTurns(steps, self._stand_back))
-        except ModelError:
-            raise
-        except Exception as error:  # a bug in a labeler must neither lose a step nor lock the memory
-            state.session = None
-            raise ReplyError(f"labeler {self.labeler.name!r} broke: {type(error).__name__}: {error}") from error
-        try:
-            if len(labels) != len(steps):
-                raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
-            pairs = list(zip(entries, labels, strict=True))
-            encoded = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in pairs]
-        except ReplyError:
-            state.session = None  # it has taken in what nobody else knows of
-            raise
-        self.journal.record_labels(encoded)
-        state.position = entries[-1].position + 1
-        return [entry._replace(state=StepState.LABELED, reason="", labels=made) for entry, made in pairs]
-
     def _put(self, state: IngestState, entries: Sequence[Entry], blocked: str) -> list[Entry]:
         """Put entries, those without labels as failed because of `blocked`; return them as they are then."""
         try:
-            self._put_all([entry.snippet() for entry in entries], self._stand_back)
+            self._writer.put([entry.snippet() for entry in entries], stand_back=self._stand_back)
         except (EmbedderError, StoreError) as error:
             return self._failed(state, entries, _reason(error), put=False)
-        with self._lock:
-            self._puts += len(entries)
+        self._writer.count(len(entries))
         labeled = [entry for entry in entries if entry.labels is not None]
         self.journal.record_stored([entry.seq for entry in labeled])
         for maker, group in groupby(labeled, key=lambda entry: entry.labels.made_by if entry.labels else ""):
@@ -519,31 +514,10 @@ class Ingestor:
         self._notice(StepsFailed(tenant=state.tenant, trajectory=state.trajectory, steps=ids, reason=reason))
         return [entry._replace(state=StepState.FAILED, reason=reason) for entry in entries]
 
-    def _put_all(self, snippets: Sequence[MemorySnippet], give_way: Callable[[], None]) -> None:
-        for part in chunks(snippets, _PUT_STEPS if self.searches.wanted else max(1, len(snippets))):
-            give_way()
-            self.store.put(make_records(part, embedder=self.embedder, lexical=self.lexical))
-
     def _stand_back(self) -> None:
         """Let who searches, or adds and does not wait for labels, go first."""
         self.searches.stand_back()
         self._accepting.stand_back()
-
-    def _flush_when_due(self) -> None:
-        if self._puts >= self._flush_steps:
-            try:
-                self._flush_store()
-            except StoreError as error:  # what was put is in the store; the next flush has another go
-                _log.warning("the store could not be flushed: %s", error)
-
-    def _flush_store(self) -> None:
-        with self._flushing:
-            ordinal = self.journal.last_put()
-            with self._lock:
-                self._puts = 0
-            self.journal.sync()
-            self.store.flush()
-            self.journal.record_flushed(ordinal)
 
     def _notice(self, event: MemoryEvent) -> None:
         if self._observer is not None:

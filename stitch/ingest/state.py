@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -58,6 +58,8 @@ class IngestState:
     """How many steps `inventory` knows."""
     merges: int = 0
     """How many merges were announced."""
+    seen: deque[tuple[int, float]] = field(default_factory=deque)
+    """When this process first saw steps wait for their window: up to which (`Entry.seq`), the earliest first."""
 
 
 def _counted(state: IngestState) -> int:
@@ -233,6 +235,10 @@ class LiveStates:
                 self._notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
             state.merges = len(state.inventory.merges)
         return state.inventory
+
+    def checkpoint(self, session: LabelSession, *, position: int) -> Checkpoint:
+        """What a labeling remembers after so many steps, to be written down by whoever asks."""
+        return Checkpoint(self._labeler.name, position, session.save(), session.inventory())
 
     def _save(self, state: IngestState) -> None:
         if state.session is not None and state.position > state.saved:

@@ -1,4 +1,7 @@
-"""What a journal does, whatever keeps it: the seam between the truth and all that is derived from it."""
+"""What a journal does, whatever keeps it: the seam between the truth and all that is derived from it.
+
+More than 400 lines because a protocol is read as one page.
+"""
 
 from __future__ import annotations
 
@@ -104,8 +107,41 @@ class Journal(Protocol):
 
     # They are labeled, put into a store, and sometimes fail.
 
-    def record_labels(self, labels: Sequence[tuple[int, bytes]]) -> None:
-        """Keep the labels of steps that have none, as `encode_labels` gave them; they are labeled now."""
+    def record_labels(self, labels: Sequence[tuple[int, bytes]], *, checkpoint: Checkpoint | None = None) -> None:
+        """Keep the labels of steps that have none; they are labeled now.
+
+        Args:
+            labels: As `encode_labels` gave them.
+            checkpoint: Of the one trajectory that they are of, after them. It is kept with them, and the replies that
+                were kept for them go.
+        """
+        ...
+
+    def record_cut(self, tenant: str, trajectory: str, position: int) -> None:
+        """Note that the steps of a trajectory before a position are labeled without those behind it."""
+        ...
+
+    def cut(self, tenant: str, trajectory: str) -> int:
+        """The position that `record_cut` noted last; 0 if there is none."""
+        ...
+
+    def keep_reply(self, tenant: str, trajectory: str, *, request: bytes, reply: bytes) -> None:
+        """Keep what a model replied about steps, until their labels are kept.
+
+        Args:
+            tenant: Whose trajectory it is.
+            trajectory: Its name.
+            request: The digest of what was asked; one reply is kept of each.
+            reply: What was replied.
+        """
+        ...
+
+    def replies(self, tenant: str, trajectory: str) -> dict[bytes, bytes]:
+        """The replies about a trajectory whose labels are not kept yet, by the digest of what was asked."""
+        ...
+
+    def drop_replies(self, tenant: str, trajectory: str) -> None:
+        """Forget the replies about a trajectory."""
         ...
 
     def replace_labels(self, labels: Sequence[tuple[int, bytes]], *, tenant: str, trajectory: str) -> None:
@@ -151,7 +187,10 @@ class Journal(Protocol):
         ...
 
     def forget_checkpoint(self, tenant: str, trajectory: str) -> None:
-        """Forget what the labeling of a trajectory remembered: it is learnt again from the steps and their labels."""
+        """Forget what the labeling of a trajectory remembered: it is learnt again from the steps and their labels.
+
+        So are its replies and its last cut. Whatever else forgets a checkpoint forgets them too.
+        """
         ...
 
     # They are read.

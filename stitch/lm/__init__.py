@@ -2,8 +2,9 @@
 
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, Totals, charged_to, read_ledger, sum_up
 from stitch.lm.model import CHARS_PER_TOKEN, Completion, LanguageModel, Limits
+from stitch.lm.replies import ReplyKeeper, keeping_replies
 
 __all__ = [
-    "CHARS_PER_TOKEN", "Charge", "Completion", "LanguageModel", "Ledger", "Limits", "Price", "Purpose", "Totals",
-    "charged_to", "read_ledger", "sum_up",
+    "CHARS_PER_TOKEN", "Charge", "Completion", "LanguageModel", "Ledger", "Limits", "Price", "Purpose",
+    "ReplyKeeper", "Totals", "charged_to", "keeping_replies", "read_ledger", "sum_up",
 ]  # fmt: skip

@@ -1,12 +1,92 @@
-"""Who goes next where only so many calls may be under way at once."""
+"""Who goes next where only so many calls may be under way at once, and how calls are given up."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+from stitch.errors import CallInterruptedError
+
+T = TypeVar("T")
+
+
+class _Call(Generic[T]):
+    """A call in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.results: list[T] = []
+        self.error: BaseException | None = None
+
+    def run(self, call: Callable[[], T]) -> None:
+        try:
+            self.results.append(call())
+        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+            self.error = error
+        finally:
+            self.over.set()
+
+
+class PendingCalls:
+    """Calls that wait for somebody else, a provider: who waits for one can be told to give it up.
+
+    A call runs in a thread of its own, because nothing ends a thread that waits for a socket. What is given up goes on
+    there until it is answered or the process ends, and nobody hears of it.
+
+    Args:
+        name: Of the model, for what is raised.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._waits: set[threading.Event] = set()
+        self._interrupted = threading.Event()
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Return or raise what a call returns or raises.
+
+        Raises:
+            CallInterruptedError: `interrupt` was called before it was over.
+        """
+        pending = _Call[T]()
+        with self._lock:
+            self._waits.add(pending.over)
+        try:
+            self._check()
+            threading.Thread(target=pending.run, args=(call,), name="stitch-model-call", daemon=True).start()
+            pending.over.wait()
+        finally:
+            with self._lock:
+                self._waits.discard(pending.over)
+        if pending.error is not None:
+            raise pending.error
+        if not pending.results:
+            self._check()
+        return pending.results[0]
+
+    def pause(self, seconds: float) -> None:
+        """Wait so long, or until an interruption, which is raised."""
+        self._interrupted.wait(seconds)
+        self._check()
+
+    def interrupt(self) -> None:
+        """Give up all calls, and let no more begin."""
+        self._interrupted.set()
+        with self._lock:
+            for over in self._waits:
+                over.set()
+
+    def _check(self) -> None:
+        if self._interrupted.is_set():
+            raise CallInterruptedError(
+                f"the call of model {self._name!r} was given up",
+                hint="opening the memory again goes on with its labels",
+            )
 
 
 class Places:

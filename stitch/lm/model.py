@@ -2,8 +2,6 @@
 
 Every call goes through one engine of our own around DSPy's HTTP client, so retries, limits, the ledger and the checks
 of a reply are in one place; DSPy formats prompts and parses replies. Nothing is kept by DSPy between two calls.
-
-More than 400 lines because no call may pass by its limits, its ledger or its checks: they are read together.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import json
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,9 +17,17 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError, ReplyError, SettingsError
+from stitch.errors import (
+    BudgetSpentError,
+    ModelError,
+    ModelUnavailableError,
+    ReplyError,
+    SettingsError,
+    StitchError,
+)
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_tenant, current_purpose, purposed
-from stitch.lm.limits import Places
+from stitch.lm.limits import PendingCalls, Places
+from stitch.lm.replies import decode_reply, digest_of, encode_reply, reply_keeper
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -78,7 +83,7 @@ class LanguageModel:
         offline: Refuse to leave this machine.
         ledger: Where calls are counted.
         completion: Answers in the place of a provider.
-        pause: Waits between two tries.
+        pause: Waits between two tries; an interruption ends the default one.
     """
 
     def __init__(
@@ -92,7 +97,7 @@ class LanguageModel:
         offline: bool = False,
         ledger: Ledger | None = None,
         completion: Completion | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float], None] | None = None,
     ) -> None:
         limits = limits or Limits()
         if limits.budget_usd is not None and price is None:
@@ -123,6 +128,7 @@ class LanguageModel:
             ModelUnavailableError: The provider is down after all retries, refuses, or is not configured.
             ReplyError: The reply is cut, empty, no JSON, or lacks a field; asking for less may help.
             BudgetSpentError: The budget is spent; nothing was sent.
+            CallInterruptedError: `interrupt` was called.
         """
         from dspy import context
         from dspy.utils.exceptions import AdapterParseError, LMError
@@ -135,7 +141,7 @@ class LanguageModel:
             except AdapterParseError as error:
                 raise ReplyError(f"the reply of {self.name!r} lacks a field or has one of the wrong kind") from error
             except LMError as error:
-                if isinstance(error.__cause__, ModelError):
+                if isinstance(error.__cause__, StitchError):
                     raise error.__cause__ from None
                 raise ModelUnavailableError(f"model {self.name!r} cannot be called: {_first_line(error)}") from error
 
@@ -162,6 +168,10 @@ class LanguageModel:
             self._held = False
         if self._failure is not None:
             raise self._failure
+
+    def interrupt(self) -> None:
+        """Give up the calls that are under way, at once, and make no more; may be called from any thread."""
+        self._engine.calls.interrupt()
 
     def close(self) -> None:
         """Let go of connections; closing twice is harmless."""
@@ -198,13 +208,14 @@ class _Engine:
         completion: Completion | None,
         *,
         price: Price | None,
-        pause: Callable[[float], None],
+        pause: Callable[[float], None] | None,
     ) -> None:
         self._model = model
         self._completion = completion
         self._target = model.name
         self._price = price
-        self._pause = pause
+        self.calls = PendingCalls(model.name)
+        self._pause = pause or self.calls.pause
         self._places = Places(model.limits.concurrency)
 
     def open(self, base_url: str | None, api_key: str | None) -> None:
@@ -254,19 +265,26 @@ class _Engine:
         )
         sent = replace(request, model=self._target, config=config)
         assert self._completion is not None
-        tries = 0
+        keeper = reply_keeper.get()
+        digest = digest_of(sent) if keeper is not None else b""
+        if keeper is not None and (kept := keeper.get(digest)) is not None:
+            return self._whole(decode_reply(kept, model=sent.model))
+        complete, tries = self._completion.complete, 0
         while True:
             self._check_budget(prompt_chars // CHARS_PER_TOKEN)
             try:
                 with self._places.taken(current_purpose.get().position):
-                    response = self._completion.complete(sent)
+                    response = self.calls.run(lambda: complete(sent))
             except lm15.LM15Error as error:
                 if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= limits.retries:
                     raise self._mapped(error) from error
                 self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
                 tries += 1
             else:
-                return self._checked(response, prompt_chars)
+                if keeper is not None:
+                    keeper.keep(digest, encode_reply(response))
+                self._charge(response, prompt_chars)
+                return self._whole(response)
 
     def close(self) -> None:
         close = getattr(self._completion, "close", None)
@@ -288,12 +306,8 @@ class _Engine:
                     hint="`stitch relabel --model-budget-usd N` goes on",
                 )
 
-    def _checked(self, response: lm15.Response, prompt_chars: int) -> lm15.Response:
-        from dspy import lm15
-
-        text = "".join(part.text for part in response.message.parts if isinstance(part, lm15.TextPart))
-        found = _json_object(text) if response.finish_reason == "stop" else None
-        purpose, usage = current_purpose.get(), response.usage
+    def _charge(self, response: lm15.Response, prompt_chars: int) -> None:
+        text, purpose, usage = _text(response), current_purpose.get(), response.usage
         prompt_tokens = prompt_chars // CHARS_PER_TOKEN if usage.input_tokens is None else usage.input_tokens
         reply_tokens = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
         self._model.ledger.charge(
@@ -304,11 +318,18 @@ class _Engine:
                 prompt_tokens=prompt_tokens,
                 reply_tokens=reply_tokens,
                 cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
-                used=found is not None,
+                used=response.finish_reason == "stop" and _json_object(text) is not None,
             )
         )
+
+    def _whole(self, response: lm15.Response) -> lm15.Response:
+        """The reply, if it is a whole JSON object."""
+        from dspy import lm15
+
+        text = _text(response)
         if response.finish_reason == "length":
-            raise ReplyError(f"the reply of {self._model.name!r} was cut after {reply_tokens} tokens")
+            raise ReplyError(f"the reply of {self._model.name!r} was cut after {len(text)} characters")
+        found = _json_object(text) if response.finish_reason == "stop" else None
         if found is None:
             what = "is empty" if not text.strip() else "is no whole JSON object"
             raise ReplyError(f"the reply of {self._model.name!r} {what}")
@@ -323,6 +344,12 @@ class _Engine:
         if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
             return ModelUnavailableError(f"model {name!r} refuses: {reason}", hint="set STITCH_MODEL_KEY")
         return ModelUnavailableError(f"model {name!r} does not answer: {reason}")
+
+
+def _text(response: lm15.Response) -> str:
+    from dspy import lm15
+
+    return "".join(part.text for part in response.message.parts if isinstance(part, lm15.TextPart))
 
 
 def _json_object(text: str) -> str | None:

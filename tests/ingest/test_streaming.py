@@ -198,7 +198,7 @@ def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Pa
 
 def test_a_window_closes_by_size_by_waiting_and_by_flushing(worlds: Make, steps: Make) -> None:
     now = [0.0]
-    world = worlds(labeler=Patient(), label_threads=2, clock=lambda: now[0])
+    world = worlds(labeler=Patient(), label_threads=2, timer=lambda: now[0])
     receipts = world.add(*steps(6))
     assert {receipt.state for receipt in receipts} == {StepState.ACCEPTED}
     assert len(world.store.records) == 6

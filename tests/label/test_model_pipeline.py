@@ -294,17 +294,17 @@ def test_a_kill_leaves_waiting_steps_to_the_next_start(tmp_path: Path) -> None:
     assert len(provider.requests) == 1
 
 
-def ingestor_with(path: Path, labeler: Any, clock: Callable[[], float] = lambda: 0.0) -> Ingestor:
+def ingestor_with(path: Path, labeler: Any, timer: Callable[[], float] = lambda: 0.0) -> Ingestor:
     embedder = HashingEmbedder()
     store = ListStore()
-    return Ingestor(journal=SqliteJournal(path), store=store, embedder=embedder, labeler=labeler, clock=clock)
+    return Ingestor(journal=SqliteJournal(path), store=store, embedder=embedder, labeler=labeler, timer=timer)
 
 
 def test_a_step_that_has_waited_long_enough_is_labeled_with_the_next(tmp_path: Path) -> None:
     now = [0.0]
     model = LanguageModel("m", completion=ScriptedCompletion(label_by_rules))
     ingestor = ingestor_with(
-        tmp_path / "journal", WindowedLabeler(model, fallback=LocalLabeler(), patience_s=60), clock=lambda: now[0]
+        tmp_path / "journal", WindowedLabeler(model, fallback=LocalLabeler(), patience_s=60), timer=lambda: now[0]
     )
     first, second, third = steps(3)
     assert ingestor.add(first, tenant="x", trajectory="t").state is StepState.ACCEPTED

@@ -14,6 +14,8 @@ _ATTEMPTS = 50
 _WAL_HEADER_BYTES = 32
 _OF_NOBODY = (
     "DELETE FROM checkpoints WHERE trajectory NOT IN (SELECT number FROM trajectories)",
+    "DELETE FROM cuts WHERE trajectory NOT IN (SELECT number FROM trajectories)",
+    "DELETE FROM replies WHERE trajectory NOT IN (SELECT number FROM trajectories)",
     "DELETE FROM steps WHERE trajectory NOT IN (SELECT number FROM trajectories)",
     "DELETE FROM labels WHERE seq NOT IN (SELECT seq FROM steps)",
     "DELETE FROM states WHERE seq NOT IN (SELECT seq FROM steps)",

@@ -164,13 +164,41 @@ class SqliteJournal(CopyableJournal):
     # They are labeled, put into a store, and sometimes fail.
 
     @override
-    def record_labels(self, labels: Sequence[tuple[int, bytes]]) -> None:
+    def record_labels(self, labels: Sequence[tuple[int, bytes]], *, checkpoint: Checkpoint | None = None) -> None:
         seqs = [seq for seq, _ in labels]
         with self._file.transaction() as db:
             rows = [(seq, made, checksum(made)) for seq, made in labels]
             db.executemany("INSERT INTO labels VALUES (?, ?, ?)", rows)
             writing.record_state(db, seqs, StepState.LABELED, "")
             writing.note_changes_of(db, ChangeKind.LABELED, seqs)
+            if checkpoint is not None:
+                writing.save_checkpoint_of(db, seqs[0], checkpoint)
+
+    @override
+    def record_cut(self, tenant: str, trajectory: str, position: int) -> None:
+        with self._file.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO cuts VALUES (?, ?)", (number_of(db, tenant, trajectory), position))
+
+    @override
+    def cut(self, tenant: str, trajectory: str) -> int:
+        query = "SELECT coalesce(max(position), 0) FROM cuts c JOIN trajectories t ON t.number = c.trajectory"
+        return int(self._file.rows(f"{query} WHERE t.tenant = ? AND t.name = ?", tenant, trajectory)[0][0])
+
+    @override
+    def keep_reply(self, tenant: str, trajectory: str, *, request: bytes, reply: bytes) -> None:
+        with self._file.transaction() as db:
+            row = (number_of(db, tenant, trajectory), request, reply)
+            db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", row)
+
+    @override
+    def replies(self, tenant: str, trajectory: str) -> dict[bytes, bytes]:
+        query = "SELECT request, reply FROM replies r JOIN trajectories t ON t.number = r.trajectory"
+        return dict(self._file.rows(f"{query} WHERE t.tenant = ? AND t.name = ?", tenant, trajectory))
+
+    @override
+    def drop_replies(self, tenant: str, trajectory: str) -> None:
+        with self._file.transaction() as db:
+            db.execute("DELETE FROM replies WHERE trajectory = ?", (number_of(db, tenant, trajectory),))
 
     @override
     def replace_labels(self, labels: Sequence[tuple[int, bytes]], *, tenant: str, trajectory: str) -> None:
@@ -231,15 +259,8 @@ class SqliteJournal(CopyableJournal):
 
     @override
     def save_checkpoint(self, tenant: str, trajectory: str, checkpoint: Checkpoint) -> None:
-        inventory = checkpoint.inventory.model_dump_json(exclude_defaults=True).encode()
-        merges = len(checkpoint.inventory.merges)
         with self._file.transaction() as db:
-            number = number_of(db, tenant, trajectory)
-            before = db.execute("SELECT merges FROM checkpoints WHERE trajectory = ?", (number,)).fetchone()
-            row = (number, *checkpoint[:3], inventory, merges)
-            db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)", row)
-            if merges != (before[0] if before else 0):
-                writing.note_merge(db, tenant=tenant, number=number)
+            writing.save_checkpoint(db, number_of(db, tenant, trajectory), checkpoint, tenant=tenant)
 
     @override
     def forget_checkpoint(self, tenant: str, trajectory: str) -> None:

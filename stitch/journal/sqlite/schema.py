@@ -57,13 +57,16 @@ CREATE TABLE records (
     number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
     payload BLOB NOT NULL);
 CREATE INDEX records_of ON records (tenant, kind, key);
+CREATE TABLE cuts (trajectory INTEGER PRIMARY KEY, position INTEGER NOT NULL);
+CREATE TABLE replies (
+    trajectory INTEGER NOT NULL, request BLOB NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (trajectory, request));
 CREATE TABLE next_seq (seq INTEGER NOT NULL);
 INSERT INTO next_seq SELECT coalesce(max(seq), 0) + 1 FROM steps;
 """
 
 TABLES = (
     "trajectories", "steps", "labels", "states", "unflushed", "checkpoints", "history", "redactions", "purges",
-    "changes", "projections", "records", "next_seq",
+    "changes", "projections", "records", "cuts", "replies", "next_seq",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from stitch.core import ChangeKind, Redaction, Step, StepLabels, StepState
 from stitch.errors import StepRejectedError
-from stitch.journal.entries import Entry, KeptStep, encode_step
+from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_step
 from stitch.journal.sqlite.schema import checksum, step_checksum
 
 ENTRIES = """
@@ -235,8 +235,28 @@ def replace_labels(db: sqlite3.Connection, labels: Sequence[tuple[int, bytes]]) 
 
 
 def forget_checkpoint(db: sqlite3.Connection, number: int | None) -> None:
-    """Forget what the labeling of a trajectory remembered."""
-    db.execute("DELETE FROM checkpoints WHERE trajectory = ?", (number,))
+    """Forget what the labeling of a trajectory remembered, and what it was about to write down."""
+    for table in ("checkpoints", "cuts", "replies"):
+        db.execute(f"DELETE FROM {table} WHERE trajectory = ?", (number,))
+
+
+def save_checkpoint(db: sqlite3.Connection, number: int | None, checkpoint: Checkpoint, *, tenant: str) -> None:
+    """Keep a checkpoint in place of the last one; merges that this one brings are a change."""
+    inventory = checkpoint.inventory.model_dump_json(exclude_defaults=True).encode()
+    merges = len(checkpoint.inventory.merges)
+    before = db.execute("SELECT merges FROM checkpoints WHERE trajectory = ?", (number,)).fetchone()
+    row = (number, *checkpoint[:3], inventory, merges)
+    db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)", row)
+    if merges != (before[0] if before else 0):
+        note_merge(db, tenant=tenant, number=number)
+
+
+def save_checkpoint_of(db: sqlite3.Connection, seq: int, checkpoint: Checkpoint) -> None:
+    """As `save_checkpoint`, of the trajectory of a step; the replies that were kept for it go."""
+    query = "SELECT t.tenant, t.number FROM steps s JOIN trajectories t ON t.number = s.trajectory WHERE s.seq = ?"
+    tenant, number = db.execute(query, (seq,)).fetchone()
+    save_checkpoint(db, number, checkpoint, tenant=tenant)
+    db.execute("DELETE FROM replies WHERE trajectory = ?", (number,))
 
 
 def correct(db: sqlite3.Connection, seq: int, *, payload: bytes, labels: bytes | None, at: float, by: str) -> None:

@@ -1,0 +1,170 @@
+"""The labels of accepted steps: made in order, in windows, and in the journal before anybody sees them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from stitch.core import Labeler, PatientLabeler, StepState
+from stitch.errors import CallInterruptedError, ModelError, ModelUnavailableError, ReplyError
+from stitch.ingest.priorities import InTurns
+from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates
+from stitch.journal import Entry, Journal
+from stitch.journal.entries import encode_labels
+from stitch.lm import charged_to, keeping_replies
+
+
+class JournaledReplies:
+    """The replies of a model about a trajectory, in the journal for as long as their labels are not.
+
+    Args:
+        journal: Where they are kept.
+        tenant: Whose trajectory it is.
+        trajectory: Its name.
+    """
+
+    def __init__(self, journal: Journal, *, tenant: str, trajectory: str) -> None:
+        self._journal = journal
+        self._names = (tenant, trajectory)
+        self._known: dict[bytes, bytes] | None = None
+        self.asked = False
+        """Whether a model was asked, now or by an earlier process."""
+
+    def get(self, request: bytes) -> bytes | None:
+        """The reply to a request; None if there is none."""
+        self.asked = True
+        if self._known is None:
+            self._known = self._journal.replies(*self._names)
+        return self._known.get(request)
+
+    def keep(self, request: bytes, reply: bytes) -> None:
+        """Keep a reply."""
+        self._journal.keep_reply(*self._names, request=request, reply=reply)
+        if self._known is not None:
+            self._known[request] = reply
+
+    def drop(self) -> None:
+        """Keep none of them: what they led to cannot be used."""
+        self._journal.drop_replies(*self._names)
+
+
+class Labeling:
+    """Labels the steps of trajectories, each after those before it.
+
+    With a `PatientLabeler` steps are labeled in windows. Full windows depend on the steps alone. Where a window is cut
+    early, because it waited long enough or because labels are wanted now, the cut is in the journal before the model is
+    asked, and so is each reply before anything is made of it. So labels after an interruption are those that would have
+    been made without it, and nothing is paid for twice.
+
+    Args:
+        journal: Where steps wait and labels are kept.
+        labeler: Makes the labels.
+        states: Holds the sessions.
+        stand_back: Is called before each step, so that others can go first.
+        timer: Gives seconds, from any start; for how long steps have waited.
+    """
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        labeler: Labeler,
+        states: LiveStates,
+        stand_back: Callable[[], None],
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._journal = journal
+        self._labeler = labeler
+        self._patient = labeler if isinstance(labeler, PatientLabeler) else None
+        self._states = states
+        self._stand_back = stand_back
+        self._timer = timer
+
+    @property
+    def lets_wait(self) -> bool:
+        """Whether steps may wait for others to be labeled with."""
+        return self._patient is not None
+
+    def ready(self, state: IngestState, waiting: Sequence[Entry]) -> int:
+        """How many of the steps that wait, in order, are to be labeled now.
+
+        How long a step has waited is measured from when this process saw it: a memory that was closed for a day, or a
+        clock that jumps, closes no window.
+        """
+        if self._patient is None or not waiting:
+            return len(waiting)
+        if cut := self._cut(state, waiting):
+            return cut
+        now, seen = self._timer(), state.seen
+        while seen and seen[0][0] < waiting[0].seq:
+            seen.popleft()
+        if not seen or seen[-1][0] < waiting[-1].seq:
+            seen.append((waiting[-1].seq, now))
+        return self._patient.ready([entry.step for entry in waiting], waited_s=now - seen[0][1])
+
+    def batches(self, state: IngestState, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+        """Cut entries that are all to be labeled now, in order: those that have labels first, the others by windows."""
+        iterator, held = iter(entries), list[Entry]()
+        while True:
+            held += islice(iterator, BATCH_STEPS - len(held))
+            if not held:
+                return
+            size = len(held)
+            if self._patient is not None:
+                labeled = sum(entry.labels is not None for entry in held)
+                full = self._whole_windows(self._patient, held) if size == BATCH_STEPS and not labeled else size
+                size = labeled or self._cut(state, held) or full
+            yield held[:size]
+            del held[:size]
+
+    def label(self, state: IngestState, entries: Sequence[Entry]) -> list[Entry]:
+        """Label the next steps of a trajectory, and write that down.
+
+        Raises:
+            ModelError: None of them is labeled; asking again is safe.
+            CallInterruptedError: The same, because the memory is about to be closed.
+        """
+        steps = [entry.step for entry in entries]
+        replies = JournaledReplies(self._journal, tenant=state.tenant, trajectory=state.trajectory)
+        if self._patient is not None:
+            self._journal.record_cut(state.tenant, state.trajectory, entries[-1].position + 1)
+        session = self._states.session(state)
+        try:
+            with charged_to(state.tenant), keeping_replies(replies):
+                labels = session.label(InTurns(steps, self._stand_back))
+        except (ModelUnavailableError, CallInterruptedError):
+            raise
+        except ModelError:
+            replies.drop()
+            raise
+        except Exception as error:  # a bug in a labeler must neither lose a step nor lock the memory
+            state.session = None
+            replies.drop()
+            raise ReplyError(f"labeler {self._labeler.name!r} broke: {type(error).__name__}: {error}") from error
+        try:
+            if len(labels) != len(steps):
+                raise ReplyError(f"labeler {self._labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
+            pairs = list(zip(entries, labels, strict=True))
+            encoded = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in pairs]
+        except ReplyError:
+            state.session = None  # it has taken in what nobody else knows of
+            replies.drop()
+            raise
+        position = entries[-1].position + 1
+        # What a model made of more than these steps, such as merges, is in no label: it is kept together with them.
+        checkpoint = self._states.checkpoint(session, position=position) if replies.asked else None
+        self._journal.record_labels(encoded, checkpoint=checkpoint)
+        state.position = position
+        if checkpoint is not None:
+            state.saved, state.saved_bytes = position, len(checkpoint.session)
+        return [entry._replace(state=StepState.LABELED, reason="", labels=made) for entry, made in pairs]
+
+    def _cut(self, state: IngestState, entries: Sequence[Entry]) -> int:
+        """How many of these entries stand before the last cut; none if it is behind them."""
+        cut = self._journal.cut(state.tenant, state.trajectory)
+        return sum(entry.position < cut for entry in entries)
+
+    def _whole_windows(self, labeler: PatientLabeler, entries: Sequence[Entry]) -> int:
+        """How many of these entries fill windows; all if they do not fill one."""
+        return labeler.ready([entry.step for entry in entries], waited_s=0.0) or len(entries)

@@ -1,0 +1,191 @@
+"""Where windows are cut, and what was paid for them, outlives the process: a model is asked nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch.core import Step, StepLabels
+from stitch.embed import HashingEmbedder
+from stitch.errors import CallInterruptedError
+from stitch.ingest import Ingestor
+from stitch.journal import SqliteJournal
+from stitch.label.local import LocalLabeler
+from stitch.label.model import StepwiseLabeler, WindowedLabeler
+from stitch.lm import LanguageModel
+from stitch.testing.model import ScriptedCompletion, label_by_rules
+from stitch.testing.storing import ListStore
+
+SAID = (
+    "Let us plan day {day}. What does the Zephyr Mill cost?",
+    "It is priced at $41.80 for the evening of day {day}.",
+    "Then take it, please, and tell me about parking.",
+    "Parking costs $12 and is right behind the house.",
+)
+
+
+def talk(count: int) -> list[Step]:
+    return [
+        Step(id=str(n), role="user" if n % 2 == 0 else "assistant", content=SAID[n % 4].format(day=1 + n // 9))
+        for n in range(count)
+    ]
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Provider(ScriptedCompletion):
+    """Answers by rules; ends the process before or after some of its answers."""
+
+    def __init__(self) -> None:
+        super().__init__(label_by_rules)
+        self.dies_before: int | None = None
+
+    def complete(self, request: Any) -> Any:
+        if self.dies_before is not None and len(self.prompts) >= self.dies_before:
+            raise Killed
+        return super().complete(request)
+
+
+Make = Callable[[LanguageModel], Any]
+
+
+def windowed(model: LanguageModel) -> Any:
+    return WindowedLabeler(model, fallback=LocalLabeler(), window_steps=4, patience_s=60)
+
+
+def stepwise(model: LanguageModel) -> Any:
+    return StepwiseLabeler(model, embedder=HashingEmbedder(16), fallback=LocalLabeler())
+
+
+class Life:
+    """One process after the other on the same journal, with the same provider."""
+
+    def __init__(self, path: Path, make: Make) -> None:
+        self.provider, self.now = Provider(), [0.0]
+        self._path, self._make = path, make
+        self.ingestor = self.begin()
+
+    def begin(self) -> Ingestor:
+        model = LanguageModel("scripted", completion=self.provider)
+        self.ingestor = Ingestor(
+            journal=SqliteJournal(self._path),
+            store=ListStore(),
+            embedder=HashingEmbedder(16),
+            labeler=self._make(model),
+            clock=lambda: 7.0,
+            timer=lambda: self.now[0],
+        )
+        return self.ingestor
+
+    def kill_and_begin(self) -> None:
+        self.ingestor.journal.close()
+        self.provider.dies_before = None
+        self.begin().recover()
+
+    def add(self, *steps: Step) -> None:
+        self.ingestor.add_many(steps, tenant="a", trajectory="t")
+
+    def labels(self) -> list[StepLabels | None]:
+        return [entry.labels for entry in self.ingestor.journal.entries("a", "t")]
+
+    def outcome(self) -> tuple[list[StepLabels | None], bytes, list[tuple[str, str]]]:
+        self.ingestor.flush()
+        checkpoint = self.ingestor.journal.checkpoint("a", "t")
+        assert checkpoint is not None
+        return self.labels(), checkpoint.session, self.provider.prompts
+
+
+@pytest.mark.parametrize("make", [windowed, stepwise])
+def test_a_process_that_dies_at_any_call_leaves_the_next_one_to_go_on_as_if_it_had_not(
+    make: Make, tmp_path: Path
+) -> None:
+    steps = talk(14)
+    calm = Life(tmp_path / "calm", make)
+    calm.add(*steps[:9])
+    calm.add(*steps[9:])
+    expected = calm.outcome()
+    for call in range(len(expected[2])):
+        life = Life(tmp_path / f"killed-{call}", make)
+        life.provider.dies_before = call
+        for part in (steps[:9], steps[9:]):
+            try:
+                life.add(*part)
+            except Killed:
+                life.kill_and_begin()
+                life.add(*part)
+        with suppress(Killed):
+            life.ingestor.flush()
+        if life.provider.dies_before is not None:
+            life.kill_and_begin()
+        assert life.outcome() == expected, f"killed before call {call}"
+
+
+def test_a_window_that_was_cut_because_it_had_waited_is_cut_there_again(tmp_path: Path) -> None:
+    steps = talk(8)
+    calm = Life(tmp_path / "calm", windowed)
+    calm.add(*steps[:2])
+    calm.now[0] = 61.0
+    calm.add(steps[2])
+    calm.add(*steps[3:])
+    life = Life(tmp_path / "killed", windowed)
+    life.add(*steps[:2])
+    life.now[0], life.provider.dies_before = 61.0, 0
+    with pytest.raises(Killed):
+        life.add(steps[2])
+    life.now[0] = 0.0
+    life.kill_and_begin()
+    life.add(*steps[3:])
+    assert life.outcome() == calm.outcome()
+
+
+def test_what_a_model_replied_is_not_asked_again_when_its_labels_were_not_written(tmp_path: Path) -> None:
+    steps = talk(4)
+    life = Life(tmp_path / "j", windowed)
+    journal, record_labels = life.ingestor.journal, life.ingestor.journal.record_labels
+
+    def die(*arguments: Any, **options: Any) -> None:
+        raise Killed
+
+    journal.record_labels = die  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        life.add(*steps)
+    journal.record_labels = record_labels  # type: ignore[method-assign]
+    assert len(life.provider.prompts) == 1
+    life.kill_and_begin()
+    assert len(life.provider.prompts) == 1
+    assert {labels.made_by for labels in life.labels() if labels} == {life.ingestor.labeler.name}
+    assert life.ingestor.journal.replies("a", "t") == {}
+
+
+def test_a_memory_that_was_closed_for_long_cuts_no_window(tmp_path: Path) -> None:
+    life = Life(tmp_path / "j", windowed)
+    life.add(*talk(3))
+    life.now[0] = 1e6
+    life.kill_and_begin()
+    assert life.labels() == [None] * 3
+    life.add(*talk(4)[3:])
+    assert len(life.provider.prompts) == 1
+
+
+def test_an_interruption_gives_up_and_what_waits_goes_on_waiting(tmp_path: Path) -> None:
+    life = Life(tmp_path / "j", windowed)
+
+    class Interrupting(Provider):
+        def complete(self, request: Any) -> Any:
+            raise CallInterruptedError("given up")
+
+    calm, life.provider = life.provider, Interrupting()
+    life.ingestor.journal.close()
+    life.begin()
+    with pytest.raises(CallInterruptedError):
+        life.add(*talk(4))
+    assert life.labels() == [None] * 4
+    life.provider = calm
+    life.kill_and_begin()
+    assert None not in life.labels()
