@@ -244,7 +244,11 @@ def ingest(
         report.trajectories, report.seconds = len(seen), round(time.perf_counter() - started, 3)
         on_progress(len(items))
 
-    with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(min(workers, _ADDERS)) as adders:
+    with (
+        ThreadPoolExecutor(workers) as pool,
+        ThreadPoolExecutor(min(workers, _ADDERS)) as adders,
+        _interruptible(memory),  # inside: the threads end when the calls that they wait for do
+    ):
 
         def empty() -> None:
             batches = list(waiting.items())
@@ -279,6 +283,16 @@ def ingest(
     report.labels = _count_labels(memory, seen)
     report.seconds = round(time.perf_counter() - started, 3)
     return report
+
+
+@contextmanager
+def _interruptible(memory: Memory) -> Iterator[None]:
+    """Give up the calls of a model at once when Ctrl-C or SIGTERM ends this."""
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated):
+        memory.interrupt()
+        raise
 
 
 def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> None:

@@ -396,6 +396,13 @@ class Memory:
         """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
         self._ingestor.flush()
 
+    def interrupt(self) -> None:
+        """Give up the calls of a model that labels wait for, at once and for good, before this is closed by an error.
+
+        Steps without labels go on waiting, and whoever opens the memory next goes on with them.
+        """
+        self._ingestor.interrupt()
+
     def close(self) -> None:
         """Flush and let go of the memory; closing twice is harmless.
 

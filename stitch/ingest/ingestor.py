@@ -449,7 +449,12 @@ class Ingestor:
                 self.finish(tenant, trajectory)
             return
         with ThreadPoolExecutor(self._threads.count) as pool:
-            deque(pool.map(self.finish, *zip(*waiting, strict=True)), maxlen=0)
+            try:
+                deque(pool.map(self.finish, *zip(*waiting, strict=True)), maxlen=0)
+            except BaseException as error:
+                if not isinstance(error, Exception):  # Ctrl-C: the threads end when the calls that they wait for do
+                    self.interrupt()
+                raise
 
     def _catch_up(self, state: IngestState, position: int) -> str:
         """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
