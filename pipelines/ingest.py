@@ -1,4 +1,7 @@
-"""Store steps from files or standard input: `stitch ingest`."""
+"""Store steps from files or standard input: `stitch ingest`.
+
+More than 400 lines because what is read, what is stored and what is said of it are one command.
+"""
 
 from __future__ import annotations
 
@@ -247,7 +250,7 @@ def ingest(
     with (
         ThreadPoolExecutor(workers) as pool,
         ThreadPoolExecutor(min(workers, _ADDERS)) as adders,
-        _interruptible(memory),  # inside: the threads end when the calls that they wait for do
+        _interruptible(memory),  # left first: threads end when the calls that they wait for do
     ):
 
         def empty() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -28,21 +29,24 @@ class JournaledReplies:
         self._journal = journal
         self._names = (tenant, trajectory)
         self._known: dict[bytes, bytes] | None = None
+        self._times: Counter[bytes] = Counter()
         self.asked = False
         """Whether a model was asked, now or by an earlier process."""
 
     def get(self, request: bytes) -> bytes | None:
-        """The reply to a request; None if there is none."""
+        """The reply to a request; None if there is none. What is asked twice has two replies."""
         self.asked = True
         if self._known is None:
             self._known = self._journal.replies(*self._names)
-        return self._known.get(request)
+        self._times[request] += 1
+        return self._known.get(self._numbered(request))
 
     def keep(self, request: bytes, reply: bytes) -> None:
-        """Keep a reply."""
-        self._journal.keep_reply(*self._names, request=request, reply=reply)
-        if self._known is not None:
-            self._known[request] = reply
+        """Keep the reply to a request that was asked for and not known."""
+        self._journal.keep_reply(*self._names, request=self._numbered(request), reply=reply)
+
+    def _numbered(self, request: bytes) -> bytes:
+        return b"%b %d" % (request, self._times[request])
 
     def drop(self) -> None:
         """Keep none of them: what they led to cannot be used."""
