@@ -73,6 +73,7 @@ def _open(
     settings: Settings, location: str, *, must_exist: bool, observers: Sequence[Observer], only: str | None
 ) -> MemoryParts:
     """The parts of a memory, ready; `only` is the tenant to which it is confined."""
+    from stitch.core.process import OwnProcess
     from stitch.core.text_cache import clear_text_caches
     from stitch.embed import LexicalEncoder
     from stitch.ingest import Ingestor
@@ -177,4 +178,5 @@ def _open(
             retention=settings.retention,
             recalls=recalls if settings.recall_log else None,
             model_workers=threads,
+            process=OwnProcess(f"the memory {location!r}"),
         )

@@ -92,6 +92,12 @@ class StoreLockedError(StoreError):
     exit_code = 4
 
 
+class ForkedProcessError(StitchError):
+    """A fork uses what its parent process has open."""
+
+    exit_code = 4
+
+
 class StoreMismatchError(StoreError):
     """The memory was written with another embedder or another schema."""
 

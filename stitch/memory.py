@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +31,7 @@ from stitch.core import (
     Trust,
     clean_name,
 )
+from stitch.core.process import OwnProcess
 from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError, no_trajectory
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
@@ -98,13 +99,21 @@ class MemoryParts:
     """Keeps what is asked; None if nothing does."""
     model_workers: int = 0
     """How many trajectories a language model labels side by side; 0 if none labels."""
+    process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))
+    """The process that may use them."""
+
+    def close(self) -> None:
+        """Close all parts; in a fork of the process that opened them, touch nothing."""
+        if not self.process.is_another:
+            self.resources.close()
 
 
 class Memory:
     """The memory of one tenant, open for adding and searching. Make one with `stitch.open_memory`.
 
     The tenant is fixed when the memory is opened; no call can name another. All methods may be called from several
-    threads. The `a...` methods are the same for asyncio: they run in a thread and do not block the loop.
+    threads, but only from the process that opened it: a fork of it is refused, and closes nothing. The `a...` methods
+    are the same for asyncio: they run in a thread and do not block the loop.
 
     Args:
         parts: What it is made of.
@@ -127,6 +136,7 @@ class Memory:
             folder=parts.folder,
             retention=parts.retention,
             ledger=parts.ledger,
+            process=parts.process,
         )
         """What can be done with the steps that are there: correct, retire, erase, copy, verify, build anew."""
         self.labeler = parts.ingestor.labeler.name
@@ -136,7 +146,17 @@ class Memory:
         self.workers = max(1, parts.model_workers)
         """How many trajectories are best worked on side by side."""
         self._parts, self._owns_parts = parts, owns_parts
-        self._ingestor, self._defaults = parts.ingestor, parts.defaults
+        self._defaults = parts.defaults
+
+    @property
+    def _ingestor(self) -> Ingestor:
+        """What every call goes through.
+
+        Raises:
+            ForkedProcessError: This is a fork of the process that opened the memory.
+        """
+        self._parts.process.check()
+        return self._parts.ingestor
 
     def add(self, step: Step, *, trajectory: str, wait: bool = True) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
@@ -299,6 +319,7 @@ class Memory:
 
     def recalls(self) -> list[Recall]:
         """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
+        self._parts.process.check()
         return [] if self._parts.recalls is None else self._parts.recalls.read(self.tenant)
 
     def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:
@@ -409,7 +430,7 @@ class Memory:
         Used as a context that an error ends, it does not wait for labels: who opens it next goes on with them.
         """
         if self._owns_parts:
-            self._parts.resources.close()
+            self._parts.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -418,7 +439,7 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            if kind is not None and self._owns_parts:
+            if kind is not None and self._owns_parts and not self._parts.process.is_another:
                 self._ingestor.close(finish=False)
         finally:
             self.close()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from stitch.core.process import ProcessLock
 from stitch.memory import Memory, MemoryParts
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Tenants:
     def __init__(self, parts: MemoryParts) -> None:
         self._parts = parts
         self._memories: dict[str, Memory] = {}
-        self._lock = threading.Lock()
+        self._lock = ProcessLock("the memories of all tenants")
 
     def memory(self, tenant: str) -> Memory:
         """The memory of a tenant, new or known; closing it closes nothing for others.
@@ -41,6 +41,7 @@ class Tenants:
 
     def names(self) -> list[str]:
         """The tenants that have steps, the oldest first."""
+        self._parts.process.check()
         return self._parts.ingestor.journal.tenants()
 
     def backup(self, to: str | os.PathLike[str]) -> BackedUp:
@@ -51,12 +52,13 @@ class Tenants:
         """
         from stitch.lifecycle.backup import back_up
 
+        self._parts.process.check()
         self._parts.ingestor.save()
         return back_up(self._parts.ingestor.journal, to=to, beside=self._parts.folder, at=time.time())
 
     def close(self) -> None:
         """Flush and let go of all memories; closing twice is harmless."""
-        self._parts.resources.close()
+        self._parts.close()
 
     def __enter__(self) -> Tenants:
         return self

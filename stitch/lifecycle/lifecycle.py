@@ -12,6 +12,7 @@ from stitch.lm import charged_to
 
 if TYPE_CHECKING:
     from stitch.core import ReferenceRewrite
+    from stitch.core.process import OwnProcess
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
     from stitch.journal import Revision
@@ -37,6 +38,7 @@ class Lifecycle:
         folder: Where the journal is, and the snippets too unless they are on a server.
         retention: What `expire` does if it is given no rules.
         ledger: Where replies are counted that were made elsewhere.
+        process: The process that may call it; all others get a `ForkedProcessError`.
     """
 
     def __init__(
@@ -47,9 +49,17 @@ class Lifecycle:
         folder: Path,
         retention: Sequence[RetentionRule] = (),
         ledger: Ledger,
+        process: OwnProcess,
     ) -> None:
-        self._ingestor, self._tenant, self._folder = ingestor, tenant, folder
+        self._opened, self._tenant, self._folder = ingestor, tenant, folder
         self.retention, self._ledger = tuple(retention), ledger
+        self._process = process
+
+    @property
+    def _ingestor(self) -> Ingestor:
+        """What every call goes through."""
+        self._process.check()
+        return self._opened
 
     def count(self, selector: Selector) -> int:
         """How many steps a selector means: what `retire` and `erase` would concern."""

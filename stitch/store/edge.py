@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stitch.core.process import ProcessLock, close_files_in, in_each_fork, never_free
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreLockedError
@@ -106,13 +106,14 @@ class EdgeStore:
         self._facts: Facts = {
             "schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension, "layout": _LAYOUT,
         }  # fmt: skip
-        self._calls = threading.RLock()
-        self._writes = threading.RLock()
+        self._calls = ProcessLock(self._what)
+        self._writes = ProcessLock(self._what)
         """Held by whoever writes, and taken before `_calls`: while it is held, searches go on."""
         self._labels: LabelIndex | None = None
         self._saved = self._folder / "index.bin"
         self._shard: Any = None
         self._open(create=create)
+        in_each_fork(self._leave_to_parent)
 
     # Reading and writing
 
@@ -454,6 +455,12 @@ class EdgeStore:
             if release:
                 self._owner.release()
         return self._owner
+
+    def _leave_to_parent(self) -> None:
+        """In a fork: the engine must not tidy up the parent's files when this process ends."""
+        if self._shard is not None:
+            never_free(self._shard)
+            close_files_in(self._folder / "shard")
 
     def _packed_words(self, rows: dict[str, int]) -> dict[str, str]:
         """The words of these rows, which are given by id, by id."""

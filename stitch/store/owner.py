@@ -9,7 +9,11 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+from stitch.core.process import OwnProcess, in_each_fork
 from stitch.errors import StoreError, StoreLockedError
+
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+"""Refuses to open a symbolic link, where the system can."""
 
 _LOCK_AT = 1 << 30
 """Where Windows locks a byte: beyond the note, so that others can read it."""
@@ -31,8 +35,9 @@ class Ownership:
     """
 
     def __init__(self, note: Path, *, what: str) -> None:
+        self._process = OwnProcess(what)
         try:
-            self._file = os.open(note, os.O_RDWR | os.O_CREAT, 0o644)
+            self._file = os.open(note, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
         except OSError as error:
             raise StoreError(
                 f"{what} cannot be opened for writing: {(error.strerror or str(error)).lower()}"
@@ -55,11 +60,24 @@ class Ownership:
                 f"{what} cannot be opened for writing: {(error.strerror or str(error)).lower()}",
                 hint="free some disk space and run the command again",
             ) from error
+        in_each_fork(self._leave_to_parent)
 
     def release(self) -> None:
-        """Let go of the folder. The file stays: removing it would let two newcomers lock two files of one name."""
+        """Let go of the folder. The file stays: removing it would let two newcomers lock two files of one name.
+
+        Raises:
+            ForkedProcessError: Another process made the claim; it stays.
+        """
+        self._process.check()
         os.ftruncate(self._file, 0)
         os.close(self._file)
+        self._file = -1
+
+    def _leave_to_parent(self) -> None:
+        """In a fork: the lock is the parent's, and must end with it, whatever becomes of this process."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def _holder(note: Path) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from stitch.errors import JournalError
+from stitch.core.process import ProcessLock, in_each_fork, never_free
+from stitch.errors import ForkedProcessError, JournalError
 
 _CAUSES = (
     ("disk is full", "the disk is full", "free some space and repeat the command; nothing accepted is lost"),
@@ -22,19 +22,39 @@ _CAUSES = (
     ("closed database", "it is closed", ""),
 )
 
+_INHERITED = set[Path]()
+"""Files that were open when this process was forked: SQLite goes on to count the parent's locks as its own."""
+
 
 class Connection:
-    """A connection to a SQLite file. Safe to use from several threads.
+    """A connection to a SQLite file. Safe to use from several threads, refused in a fork.
 
     Args:
         path: The file; it is made if it is not there.
+
+    Raises:
+        ForkedProcessError: The process of which this is a fork had it open.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lock = threading.RLock()
+        self.lock = ProcessLock(f"the journal {str(path)!r}")
+        if path.absolute() in _INHERITED:
+            raise ForkedProcessError(
+                f"the journal {str(path)!r} was open in the process of which this one is a fork",
+                hint="open it in a process that was forked before, or started anew (spawn)",
+            )
         with self.errors():
             self.db = sqlite3.connect(path, timeout=0.25, isolation_level=None, check_same_thread=False)
+        self._is_open = True
+        in_each_fork(self._leave_to_parent)
+
+    def _leave_to_parent(self) -> None:
+        """In a fork: to close the file there, even by ending, would delete the parent's log."""
+        if not self._is_open:
+            return
+        never_free(self.db)
+        _INHERITED.add(self.path.absolute())
 
     def rows(self, query: str, *arguments: Any) -> list[tuple[Any, ...]]:
         """The rows of one query."""
@@ -58,6 +78,7 @@ class Connection:
         """Let go of the file; closing twice is harmless."""
         with self.lock, self.errors():
             self.db.close()
+            self._is_open = False
 
     @contextmanager
     def errors(self) -> Iterator[None]:

@@ -1,0 +1,110 @@
+"""What belongs to one process: nothing that holds files, locks or threads is used in a fork of the one that made it.
+
+A forked process shares the open files of its parent, but neither its threads nor the state of its locks. Here stands
+what refuses to be used there, and what keeps engines from tidying up their parent's files when a fork ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from stitch.errors import ForkedProcessError
+
+_HOOKS: list[weakref.WeakMethod[Callable[[], None]]] = []
+
+
+class OwnProcess:
+    """Knows the process in which it was made.
+
+    Args:
+        what: What belongs to that process, for the message.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._pid = os.getpid()
+
+    @property
+    def is_another(self) -> bool:
+        """Whether this is asked in another process: in a fork of the one that made it."""
+        return os.getpid() != self._pid
+
+    def check(self) -> None:
+        """Refuse another process.
+
+        Raises:
+            ForkedProcessError: This is another process.
+        """
+        if self.is_another:
+            raise ForkedProcessError(
+                f"{self._what} was opened by process {self._pid}; process {os.getpid()}, a fork of it, cannot use it",
+                hint="open it after the fork, in one process; several processes share a memory on a Qdrant server",
+            )
+
+
+class ProcessLock(OwnProcess):
+    """A reentrant lock that refuses every process but the one that made it: there nobody would ever let go of it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self.check()
+        self._lock.acquire()
+
+    def __exit__(self, *ended: object) -> None:
+        self._lock.release()
+
+
+def in_each_fork(hook: Callable[[], None]) -> None:
+    """Call a method in each process that is forked from this one, as long as its object lives.
+
+    Where processes are not forked, nothing is ever called.
+    """
+    _HOOKS[:] = [each for each in _HOOKS if each() is not None]
+    _HOOKS.append(weakref.WeakMethod(hook))
+
+
+def never_free(native: object) -> None:
+    """Keep an object of a C library for good, the end of this process included.
+
+    For a fork: to free the parent's database there would check in its log and delete it under the parent's hands.
+    """
+    if sys.implementation.name == "cpython":
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(native))
+
+
+def close_files_in(folder: Path) -> None:
+    """Close what a library has open of the files in a folder, where a fork will never use that library's objects.
+
+    For their locks: a lock of the parent's would else last as long as the fork.
+    """
+    there = set[tuple[int, int]]()
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            about = path.lstat()
+            there.add((about.st_dev, about.st_ino))
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):
+            about = os.fstat(int(name))
+            if (about.st_dev, about.st_ino) in there:
+                os.close(int(name))
+
+
+def _in_child() -> None:
+    for each in _HOOKS:
+        hook = each()
+        if hook is not None:
+            hook()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
