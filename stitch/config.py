@@ -178,6 +178,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
+        if isinstance(error, OSError):
+            reason = str(error.strerror).lower()
         raise SettingsError(f"cannot read settings from {str(path)!r}: {reason}", hint="check the file") from error
     if content is None:
         return {}

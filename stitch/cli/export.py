@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from stitch.console.options import memory_options
 from stitch.console.printing import print_json
+from stitch.errors import InputError
 
 
 @click.command()
@@ -43,6 +45,11 @@ def command(out: Path | None, as_json: bool, **arguments: Any) -> None:
                 file.write(line + "\n")
                 count += 1
         partial.replace(out)  # a file that was not written to its end must not look whole
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        reason = str(error.strerror).lower()
+        raise InputError(f"cannot write {str(out)!r}: {reason}", hint="name another with --out") from error
     finally:
         partial.unlink(missing_ok=True)
     if as_json:

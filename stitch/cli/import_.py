@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import click
+import orjson
 
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
-from stitch.errors import StepRejectedError
+from stitch.errors import InputError, StepRejectedError
 
 
 @click.command()
@@ -27,14 +29,16 @@ def command(context: click.Context, /, *, file: Any, as_json: bool, **arguments:
     Example:
       stitch import trip.export.jsonl --memory other.memory
     """
+    first = file.readline()
+    if not _may_be_export(first):
+        raise InputError(
+            f"{file.name!r} is no export: its first line says no kind",
+            hint="`stitch ingest` reads the logs of agents, chats and traces",
+        )
     with opened_memory(must_exist=False, **arguments) as memory:
-        result = memory.lifecycle.import_lines(file, source=file.name)
+        result = memory.lifecycle.import_lines(chain([first], file), source=file.name)
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
-    if result.rejections and not result.trajectories:
-        click.echo(
-            f"stitch: {file.name} is no export; `stitch ingest` reads the logs of agents, chats and traces", err=True
-        )
     if as_json:
         rejections = [rejection.model_dump() for rejection in result.rejections]
         print_json({**result._asdict(), "rejections": rejections})
@@ -45,3 +49,12 @@ def command(context: click.Context, /, *, file: Any, as_json: bool, **arguments:
         )
     if result.rejections:
         context.exit(StepRejectedError.exit_code)
+
+
+def _may_be_export(line: bytes) -> bool:
+    """Whether the first line of a file may be that of an export; one that is damaged may."""
+    try:
+        fields = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return True
+    return isinstance(fields, dict) and "kind" in fields

@@ -32,6 +32,9 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
         positions = {str(position): dict(share) for position, share in spent.positions.items()}
         print_json({**spent.row(), **({} if trajectory is None else {"positions": positions})})
         return
+    if not spent.total.calls:
+        click.echo("no language model was called for this memory")
+        return
     for line in spent.lines():
         click.echo(line)
     for position, share in spent.positions.items():

@@ -73,7 +73,21 @@ def test_a_backup_becomes_a_memory_again_and_overwrites_nothing(run):
 def test_a_log_is_no_export_and_is_told_so(run):
     Path("log.jsonl").write_text('{"role": "user", "content": "hi"}\n')
     code, _, err = run("import", "log.jsonl", "--memory", "fourth")
-    assert (code, "is no export; `stitch ingest`" in err) == (3, True)
+    assert (code, err.splitlines()) == (
+        2,
+        [
+            "stitch: 'log.jsonl' is no export: its first line says no kind",
+            "  next: `stitch ingest` reads the logs of agents, chats and traces",
+        ],
+    )
+    assert not Path("fourth").exists()
+
+
+def test_an_export_that_cannot_be_written_is_named_as_it_was_given(run):
+    code, _, err = run("export", "--memory", "m", "--out", "nowhere/x.jsonl")
+    assert (code, err) == (
+        2, "stitch: cannot write 'nowhere/x.jsonl': no such file or directory\n  next: name another with --out\n"
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["export", "import", "backup", "restore", "forget expire"])

@@ -44,3 +44,15 @@ def test_a_value_with_a_line_break_is_listed_on_one_line(run, tmp_path):
     assert "city  (new york)" in out
     listed = [line for line in out.splitlines() if line not in ("thematic scopes", "event types", "key entity types")]
     assert all(line.startswith("  ") and line.split()[0].isdigit() for line in listed)
+
+
+def test_a_memory_for_which_no_model_was_called_has_no_table_of_costs(run, tmp_path):
+    open_memory(tmp_path / "m").close()
+    assert run("ledger", "--memory", "m")[:2] == (0, "no language model was called for this memory\n")
+
+
+def test_a_file_of_settings_that_is_not_there_is_named_without_numbers_of_errors(run):
+    code, _, err = run("config", "--config", "none.yaml")
+    assert (code, err.splitlines()[0]) == (
+        2, "stitch: cannot read settings from 'none.yaml': no such file or directory"
+    )  # fmt: skip

@@ -190,8 +190,10 @@ def ingest_cost(unit: str, *, chars: int) -> float:
 def test_a_step_of_any_unit_costs_in_proportion_to_its_length(unit: str) -> None:
     ingest_cost(unit, chars=2_000)  # loads what is loaded once
     short, long = ingest_cost(unit, chars=20_000), ingest_cost(unit, chars=80_000)
-    if long >= 0.02 and long / short >= 9:  # a busy machine may have been at something else
-        short, long = min(short, ingest_cost(unit, chars=20_000)), min(long, ingest_cost(unit, chars=80_000))
+    for _ in range(6):  # a busy machine can make one look slow once, and not each time
+        if long < 0.02 or long / short < 9:
+            break
+        short, long = ingest_cost(unit, chars=20_000), ingest_cost(unit, chars=80_000)
     assert long < 0.02 or long / short < 9, f"{short:.3f} s for 20,000 characters, {long:.3f} s for 80,000"
 
 
