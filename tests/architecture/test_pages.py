@@ -96,6 +96,13 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name == "README.md" and page.parts[len(ROOT.parts)] in ROOMS], ids=named
+)
+def test_the_page_of_a_room_fits_a_screen_and_a_half(page: Path) -> None:
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 80
+
+
 @pytest.fixture
 def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)

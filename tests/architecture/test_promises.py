@@ -1,0 +1,67 @@
+"""Each promise of the first page about operating a memory is held by tests, named here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMISES = {
+    "What was accepted survives kill -9": (
+        "test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves",
+        "test_a_torn_last_write_takes_nothing_that_was_accepted",
+        "test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost",
+    ),
+    "One process owns a memory": (
+        "test_a_memory_in_use_names_its_owner",
+        "test_another_process_backs_up_what_is_being_written",
+        "test_nothing_of_another_tenant_or_trajectory_is_exported",
+    ),
+    "Nothing of one tenant is in another's": (
+        "test_tenants_that_do_everything_at_once_never_see_each_other",
+        "test_each_tenant_has_a_ledger_of_its_own",
+        "test_a_backup_of_one_tenant_has_no_byte_of_another",
+    ),
+    "Keys, tokens and passwords are taken out": (
+        "test_every_known_token_is_taken_out_whole",
+        "test_nothing_in_the_folder_of_a_memory_holds_the_secret",
+    ),
+    "Contexts are quoted data": (
+        "test_the_context_holds_each_step_once_as_data",
+        "test_no_marker_comes_through",
+        "test_what_came_from_outside_is_never_among_what_is_trusted",
+        "test_a_claim_lowers_trust_and_never_raises_it",
+    ),
+    "An erasure rewrites the files": (
+        "test_of_an_erased_step_no_byte_is_left_in_any_file",
+        "test_the_proof_finds_what_is_left",
+        "test_of_what_was_erased_no_byte_is_in_a_later_backup",
+    ),
+    "Retention rules of the settings": ("test_the_rules_of_the_settings_are_applied_by_command",),
+    "A command whose work failed": (
+        "test_an_ingest_whose_steps_failed_ends_with_status_1",
+        "test_an_ingest_whose_model_never_answered_ends_with_status_6_and_keeps_the_steps",
+    ),
+}
+"""By the beginning of a promise, the tests that would fail if it were not kept."""
+
+
+def promises() -> list[str]:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.split("## Operating a memory")[1].split("\n## ")[0]
+    return [" ".join(item.split()) for item in re.findall(r"^- (.*(?:\n  .*)*)", section, re.MULTILINE)]
+
+
+def test_every_promise_about_operating_has_tests() -> None:
+    said = promises()
+    assert len(said) == len(PROMISES)
+    assert [item for item in said if not item.startswith(tuple(PROMISES))] == []
+
+
+def test_the_tests_of_promises_are_there() -> None:
+    defined = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert {name for names in PROMISES.values() for name in names} - defined == set()
