@@ -15,6 +15,7 @@ from stitch.core.intent import (
 )
 from stitch.core.moment import Moment
 from stitch.core.protocols import (
+    CorrectableSession,
     DensityQuery,
     Embedder,
     FilterSelector,
@@ -75,8 +76,9 @@ from stitch.core.steps import Step, ToolCall, Trajectory, clean_name, clean_text
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
-    "Change", "ChangeKind", "ContextualIntent", "DENSITY", "DecidedBy", "DensityCount", "DensityQuery", "Embedder",
-    "EntityMention", "EntityTypeSummary", "FilterMaker", "FilterSelector", "InputRejected", "IntentFilter", "LABELS",
+    "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "DensityCount",
+    "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "FilterMaker",
+    "FilterSelector", "InputRejected", "IntentFilter", "LABELS",
     "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler",
     "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler", "Position",
     "Projection", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult",

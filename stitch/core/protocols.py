@@ -174,6 +174,26 @@ class LabelSession(Protocol):
 
 
 @runtime_checkable
+class CorrectableSession(LabelSession, Protocol):
+    """A labeling that can take in a correction without reading the trajectory again."""
+
+    def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
+        """Take in that an earlier step says something else, or has other labels.
+
+        No label of another step changes by it, and no labels are merged.
+
+        Args:
+            position: How many steps were taken in before it.
+            before: The step as it was taken in.
+            after: As it is right.
+
+        Returns:
+            Whether it could. If not, nothing has changed, and a new session has to `replay` the trajectory.
+        """
+        ...
+
+
+@runtime_checkable
 class Labeler(Protocol):
     """Finds the contextual intent of steps (§2.2)."""
 

@@ -24,6 +24,7 @@ from stitch.core import (
     Redaction,
     SnippetStore,
     Step,
+    StepLabels,
     StepsAccepted,
     StepsFailed,
     StepsStored,
@@ -232,6 +233,34 @@ class Ingestor:
             change()
             state = forget()
             self._work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
+        self._writer.flush_when_due()
+
+    def correct(
+        self,
+        tenant: str,
+        trajectory: str,
+        *,
+        corrected: Callable[[], tuple[Entry, Step, StepLabels | None]],
+        at: float,
+        by: str,
+    ) -> None:
+        """Correct a step while nobody adds to its trajectory, and put it again; the labeling takes it in.
+
+        Args:
+            tenant: Whose trajectory it is.
+            trajectory: Its name.
+            corrected: Gives the step as it is, and as it and its labels are right.
+            at: Now, in Unix seconds.
+            by: Who corrects it.
+        """
+        with self._states.held(tenant, trajectory) as state:
+            entry, step, labels = corrected()
+            with self._states.corrected(state, entry, step=step, labels=labels) as checkpoint:
+                self.journal.correct(entry.seq, step=step, labels=labels, at=at, by=by, checkpoint=checkpoint)
+            if labels is None:
+                self._work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
+            else:
+                self._work_off(state, self._accepted(state, start=entry.position, states=(StepState.LABELED,)))
         self._writer.flush_when_due()
 
     def reindex(self, store: SnippetStore, *, embedder: Embedder | None = None, tenant: str | None = None) -> int:

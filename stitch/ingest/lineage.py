@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from stitch.core import LabelInventory, LabelSession, Step, StepLabels, Trust
+from stitch.core import CorrectableSession, LabelInventory, LabelSession, Step, StepLabels, Trust
 from stitch.core.text_cache import text_cache
 from stitch.journal.entries import Entry, borrowed_trust
 
@@ -83,6 +83,19 @@ class LineageSession:
         for step, made in zip(steps, labels, strict=False):
             self._take(step, made)
 
+    def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
+        """Take in that an earlier step says something else, or has other labels; False if the labeling cannot."""
+        session, (step, labels) = self._session, after
+        if not isinstance(session, CorrectableSession) or not session.correct(position, before=before, after=after):
+            return False
+        right = _past_of(step, labels)
+        for place, past in enumerate(self._past):
+            if past.id == step.id:
+                self._past[place] = right
+        if step.id is not None and step.id in self._trusts:
+            self._trusts[step.id] = right.trust
+        return True
+
     def inventory(self) -> LabelInventory:
         """The label space so far."""
         return self._session.inventory()
@@ -92,11 +105,10 @@ class LineageSession:
         return self._session.save()
 
     def _take(self, step: Step, labels: StepLabels) -> None:
-        said = step.whence().trust
-        trust = min(said, borrowed_trust(labels, rewritten=bool(labels.references)))
-        self._past.append(Past(step.id, trust, said, _words(step)))
+        past = _past_of(step, labels)
+        self._past.append(past)
         if step.id is not None:
-            self._trusts[step.id] = trust
+            self._trusts[step.id] = past.trust
             if len(self._trusts) > _REMEMBERED_STEPS:
                 self._trusts.popitem(last=False)
 
@@ -152,6 +164,12 @@ class LineageSession:
                 if best >= enough:
                     break
         return best or Trust.MEDIUM
+
+
+def _past_of(step: Step, labels: StepLabels) -> Past:
+    said = step.whence().trust
+    trust = min(said, borrowed_trust(labels, rewritten=bool(labels.references)))
+    return Past(step.id, trust, said, _words(step))
 
 
 def _words(step: Step) -> frozenset[str]:

@@ -11,11 +11,11 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
-from stitch.core import Labeler, LabelInventory, LabelSession, LabelsMerged, MemoryEvent
+from stitch.core import Labeler, LabelInventory, LabelSession, LabelsMerged, MemoryEvent, Step, StepLabels
 from stitch.ingest.active_labels import without_retired
 from stitch.ingest.inventories import TenantInventories
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
-from stitch.journal import Checkpoint, Journal
+from stitch.journal import Checkpoint, Entry, Journal
 
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
@@ -44,7 +44,7 @@ class IngestState:
     door: threading.Lock = field(default_factory=threading.Lock)
     """Held while steps are accepted and first put; taken inside `lock`, never around it."""
     users: int = 0
-    session: LabelSession | None = None
+    session: LineageSession | None = None
     """None until it is needed, and after anything that leaves it in doubt."""
     position: int = -1
     """How many steps are labeled, all of which the session has taken in; -1 if the journal has to be asked."""
@@ -118,21 +118,21 @@ class LiveStates:
                 if state.position != before:  # after the lock is free: who asks now is given the new one
                     self._inventories.changed(tenant, trajectory)
 
-    def session(self, state: IngestState) -> LabelSession:
+    def session(self, state: IngestState) -> LineageSession:
         """The labeling of a trajectory, where it stands; labels that were made are taken in, never made again."""
         if state.session is None:
             checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
             if checkpoint and checkpoint.labeler == self._labeler.name:
-                session: LabelSession = self._labeler.begin(state.trajectory, checkpoint.session)
+                made: LabelSession = self._labeler.begin(state.trajectory, checkpoint.session)
                 state.saved, state.inventory = checkpoint.position, checkpoint.inventory
                 state.saved_bytes = len(checkpoint.session)
             else:
-                session = self._labeler.begin(state.trajectory)
+                made = self._labeler.begin(state.trajectory)
                 state.saved, state.inventory = 0, LabelInventory()
             first = max(0, state.saved - WINDOW_STEPS)
             before = self._journal.entries(state.tenant, state.trajectory, start=first, stop=state.saved)
             session = LineageSession(
-                session, before=before, earlier=partial(self._journal.entry, state.tenant, state.trajectory)
+                made, before=before, earlier=partial(self._journal.entry, state.tenant, state.trajectory)
             )
             state.inventoried, state.merges = state.saved, len(state.inventory.merges)
             missed = self._journal.entries(state.tenant, state.trajectory, start=state.saved, stop=state.position)
@@ -150,13 +150,49 @@ class LiveStates:
         with self.held(tenant, trajectory) as state:
 
             def forget() -> IngestState:
-                state.session, state.inventory = None, LabelInventory()
-                state.position, state.saved, state.inventoried, state.merges = _UNKNOWN, 0, 0, 0
-                self._locate(state)
+                self._forget(state)
                 return state
 
             yield forget
         self._inventories.changed(tenant, trajectory)
+
+    def _forget(self, state: IngestState) -> None:
+        state.session, state.inventory = None, LabelInventory()
+        state.position, state.saved, state.inventoried, state.merges = _UNKNOWN, 0, 0, 0
+        self._locate(state)
+
+    @contextmanager
+    def corrected(
+        self, state: IngestState, entry: Entry, *, step: Step, labels: StepLabels | None
+    ) -> Iterator[Checkpoint | None]:
+        """Correct a step of a trajectory that is held: the journal is changed within this.
+
+        Yields what the labeling remembers once the step is corrected, which takes no longer however many steps there
+        are; None if it has to be learnt again from the journal.
+
+        Args:
+            state: Of the trajectory.
+            entry: The step as it is.
+            step: As it is right.
+            labels: The right labels; None for a step that waits for them.
+        """
+        checkpoint = None
+        session = self.session(state)
+        if entry.labels is None or labels is None:
+            learnt = entry.labels is labels  # neither: nothing was made of the step yet
+        else:  # where steps were erased, their places in the journal and in the session differ
+            learnt = self._inventory_now(state).steps == state.position and session.correct(
+                entry.position, before=(entry.step, entry.labels), after=(step, labels)
+            )
+        if learnt:
+            state.inventoried = _UNKNOWN
+            checkpoint = self.checkpoint(session, position=state.position)
+        yield checkpoint
+        if checkpoint is None:
+            self._forget(state)
+        else:
+            state.saved, state.saved_bytes = checkpoint.position, len(checkpoint.session)
+        self._inventories.changed(state.tenant, state.trajectory)
 
     def inventory(self, tenant: str, trajectory: str | None) -> LabelInventory:
         """The label space of a trajectory, or of a tenant; while labels are being made, the one before."""

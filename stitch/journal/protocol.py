@@ -291,11 +291,19 @@ class Journal(Protocol):
 
     # They are corrected, retired, erased.
 
-    def correct(self, seq: int, *, step: Step, labels: StepLabels | None, at: float, by: str) -> None:
+    def correct(
+        self,
+        seq: int,
+        *,
+        step: Step,
+        labels: StepLabels | None,
+        at: float,
+        by: str,
+        checkpoint: Checkpoint | None,
+    ) -> None:
         """Keep another content and other labels of a step; what it was becomes its last revision.
 
-        The digest stays: the source will go on giving the step as it was. What labeling the trajectory remembered is
-        forgotten.
+        The digest stays: the source will go on giving the step as it was.
 
         Args:
             seq: The step.
@@ -303,6 +311,7 @@ class Journal(Protocol):
             labels: As they are right; None for one that waits for them.
             at: When, in Unix seconds.
             by: Who corrects it.
+            checkpoint: What labeling the trajectory remembers then; what it remembered is forgotten if None.
         """
         ...
 

@@ -58,6 +58,15 @@ class Vocabulary:
         for label in labels:
             self.counts[label] = self.counts.get(label, 0) + 1
 
+    def recount(self, before: Iterable[str], after: Iterable[str]) -> None:
+        """Take in that a step carries other labels than was said; what no step carries any more is forgotten."""
+        self.count(after)
+        for label in before:
+            if (left := self.counts.get(label, 0) - 1) > 0:
+                self.counts[label] = left
+            else:
+                self.counts.pop(label, None)
+
     def canonical_counts(self) -> dict[str, int]:
         """How many steps carry each canonical label, most frequent first."""
         total: dict[str, int] = {}

@@ -71,12 +71,8 @@ def correct(
         encode_step(right, max_chars=ingestor.journal.max_step_chars)  # refuses what cannot be written
         return entry, right, made
 
-    def change() -> None:
-        entry, right, made = corrected()  # again: while it was waited for, others may have changed it
-        ingestor.journal.correct(entry.seq, step=right, labels=made, at=at, by=by)
-
-    corrected()  # what is refused need not wait
-    ingestor.rework(tenant, trajectory, change)
+    corrected()  # what is refused need not wait; asked again then, for others may have changed it meanwhile
+    ingestor.correct(tenant, trajectory, corrected=corrected, at=at, by=by)
 
 
 def history(journal: Journal, *, tenant: str, trajectory: str, step: str) -> list[Revision]:

@@ -30,7 +30,6 @@ from stitch.journal.entries import (
     KeptStep,
     Revision,
     Selected,
-    encode_labels,
     encode_step,
 )
 from stitch.journal.protocol import MAX_STEP_CHARS, CopyableJournal, Record
@@ -420,11 +419,12 @@ class SqliteJournal(CopyableJournal):
     # They are corrected, retired, erased.
 
     @override
-    def correct(self, seq: int, *, step: Step, labels: StepLabels | None, at: float, by: str) -> None:
+    def correct(
+        self, seq: int, *, step: Step, labels: StepLabels | None, at: float, by: str, checkpoint: Checkpoint | None
+    ) -> None:
         payload, _ = encode_step(step, max_chars=self.max_step_chars)
-        made = None if labels is None else encode_labels(labels, step=str(step.id))
         with self._file.transaction() as db:
-            writing.correct(db, seq, payload=payload, labels=made, at=at, by=by)
+            writing.correct(db, seq, payload=payload, labels=labels, at=at, by=by, checkpoint=checkpoint)
 
     @override
     def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from stitch.core import ChangeKind, Redaction, Step, StepLabels, StepState
 from stitch.errors import StepRejectedError
-from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_step
+from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_labels, encode_step
 from stitch.journal.sqlite.schema import checksum, step_checksum
 
 ENTRIES = """
@@ -259,7 +259,16 @@ def save_checkpoint_of(db: sqlite3.Connection, seq: int, checkpoint: Checkpoint)
     db.execute("DELETE FROM replies WHERE trajectory = ?", (number,))
 
 
-def correct(db: sqlite3.Connection, seq: int, *, payload: bytes, labels: bytes | None, at: float, by: str) -> None:
+def correct(
+    db: sqlite3.Connection,
+    seq: int,
+    *,
+    payload: bytes,
+    labels: StepLabels | None,
+    at: float,
+    by: str,
+    checkpoint: Checkpoint | None,
+) -> None:
     """Keep another content and other labels of a step; what it was becomes its last revision."""
     db.execute(
         "INSERT INTO history (seq, at, made_by, payload, labels)"
@@ -270,9 +279,12 @@ def correct(db: sqlite3.Connection, seq: int, *, payload: bytes, labels: bytes |
     check = step_checksum(name, payload)
     db.execute("UPDATE steps SET payload = ?, checksum = ? WHERE seq = ?", (payload, check, seq))
     if labels is not None:
-        replace_labels(db, [(seq, labels)])
+        replace_labels(db, [(seq, encode_labels(labels, step=name))])
     record_state(db, [seq], StepState.ACCEPTED if labels is None else StepState.LABELED, "")
-    forget_checkpoint(db, number)
+    if checkpoint is None:
+        forget_checkpoint(db, number)
+    else:
+        save_checkpoint_of(db, seq, checkpoint)
     note_changes_of(db, ChangeKind.CORRECTED, [seq])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stitch.core.intent import LabelKind, LabelMerge
-from stitch.core.snippets import EntityMention, EntityTypeSummary
+from stitch.core.snippets import EntityMention, EntityTypeSummary, StepLabels
 from stitch.label.curation import Vocabulary
 from stitch.label.local.reading import Reading
 from stitch.text.forms import SentenceForm
@@ -114,6 +114,21 @@ class EntityTyper:
     def take(self, reading: Reading, types: Sequence[str], mentions: Iterable[EntityMention]) -> None:
         """Take in what a step speaks of, right after `type` has read it."""
         self.vocabulary.count(types)
+        self._remember(mentions)
+        asked = self._asked_now
+        if asked:
+            self._asked, self._asked_by = asked, reading.role
+        elif self._asked_by and self._asked_by != reading.role:
+            self._asked, self._asked_by = [], ""
+
+    def correct(self, before: StepLabels, after: StepLabels) -> None:
+        """Take in that an earlier step has other labels."""
+        self.vocabulary.recount(before.intent.entity_types, after.intent.entity_types)
+        for mention in set(before.mentions) - set(after.mentions):
+            self._values.get(mention.entity_type, {}).pop(mention.value.lower(), None)
+        self._remember(after.mentions)
+
+    def _remember(self, mentions: Iterable[EntityMention]) -> None:
         for mention in mentions:
             values = self._values.setdefault(mention.entity_type, {})
             folded = mention.value.lower()
@@ -121,11 +136,6 @@ class EntityTyper:
             values[folded] = 1
             if len(values) > _MAX_VALUES_KEPT:
                 del values[next(iter(values))]
-        asked = self._asked_now
-        if asked:
-            self._asked, self._asked_by = asked, reading.role
-        elif self._asked_by and self._asked_by != reading.role:
-            self._asked, self._asked_by = [], ""
 
     def curate(self, position: int) -> list[LabelMerge]:
         """Merge types that mean the same; return the new merges."""

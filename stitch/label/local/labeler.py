@@ -95,10 +95,41 @@ class LocalLabelSession:
             naming = self._naming(reading, scope, unit=unit)
             given = known.intent.scope or ""
             if clean_label(naming.name) != given:  # a model's label, or a person's
-                number = self._taken.get(given.lower())
-                scope = None if number is None else self._scopes.scope(number)
+                scope = self._scope_called(given)
                 naming = self._naming(reading, scope, unit=unit, given=given)
             self._take(reading, scope, naming, unit=unit, known=known)
+
+    def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
+        """Take in that an earlier step says something else, or has other labels; see `CorrectableSession.correct`.
+
+        What words stood for, and what followed what, stays as it was heard.
+        """
+        (was, had), (step, has) = before, after
+        old, new = (labels.intent.scope or "" for labels in (had, has))
+        if old != new or was.content != step.content:
+            self._move(position, was, step, old=old, new=new)
+        self._events.vocabulary.recount(had.intent.event_types, has.intent.event_types)
+        self._entities.correct(had, has)
+        return True
+
+    def _move(self, position: int, was: Step, step: Step, *, old: str, new: str) -> None:
+        """Take a step out of a scope and into another, or into the same with other words."""
+        scopes = self._scopes
+        left, joined = self._scope_called(old), self._scope_called(new)
+        if left is not None:
+            scopes.take_out(read_step(was, speakers=scopes.speakers), left, position=position)
+        if joined is None:
+            joined = scopes.begin(given=True)
+            self._names.append(new)
+            self._wishes.append((new, EXPLICIT))
+            self._taken[new.lower()] = joined.number
+        scopes.put_in(read_step(step, speakers=scopes.speakers), joined, position=position)
+        if left is not None and not left.steps:
+            left.into = joined.number
+
+    def _scope_called(self, name: str) -> Scope | None:
+        number = self._taken.get(name.lower())
+        return None if number is None else self._scopes.scope(number)
 
     def _label(self, step: Step) -> StepLabels:
         reading = read_step(step, speakers=self._scopes.speakers)

@@ -10,7 +10,7 @@ More than 400 lines because choosing, assigning and joining share one memory of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import repeat
@@ -39,6 +39,7 @@ from stitch.label.local.threads import (
     MAX_JOINED_STEPS,
     Home,
     join_evidence,
+    merged,
     take_over,
 )
 from stitch.text.forms import SentenceForm
@@ -299,8 +300,8 @@ class ScopeTracker:
         stream = self._stream
         self._left, is_new = None, False
         if scope is None:
-            scope = Scope(len(self.scopes), left=stream.current, rivals=self._rivals, first=list(reading.takes_up))
-            self.scopes.append(scope)
+            scope = self.begin()
+            scope.left, scope.rivals, scope.first = stream.current, self._rivals, list(reading.takes_up)
             is_new = True
         self._extend(scope, reading)
         scope.unit = scope.unit or unit
@@ -332,11 +333,43 @@ class ScopeTracker:
             stream.last_answered_tool = reading.answers_tool
         stream.time_s = stream.time_s if reading.time_s is None else reading.time_s
         stream.session = reading.step.session
-        for stem in sorted(reading.stem_set):
-            stream.df[stem] = stream.df.get(stem, 0) + 1
+        self._count_words(reading)
         stream.position += 1
         self._rivals = {}
         return scope
+
+    def begin(self, *, given: bool = False) -> Scope:
+        """A new scope, without steps yet; `given` if somebody else named it."""
+        self.scopes.append(Scope(len(self.scopes), given=given))
+        return self.scopes[-1]
+
+    def take_out(self, reading: Reading, scope: Scope, *, position: int) -> None:
+        """Take in that an earlier step does not belong to a scope."""
+        scope.spans = [part for span in scope.spans for part in _without(span, position)]
+        scope.steps -= 1
+        for counts, keys in _counted(scope, reading):
+            for key in keys:
+                _uncount(counts, key)
+        for value in reading.values:
+            if value not in scope.values and scope.number in self._holders.get(value, ()):
+                self._holders[value].remove(scope.number)
+        for stem in reading.stem_set:
+            _uncount(self._stream.df, stem)
+
+    def put_in(self, reading: Reading, scope: Scope, *, position: int) -> None:
+        """Take in that an earlier step belongs to a scope."""
+        scope.spans = merged([*scope.spans, [position, position]])
+        scope.steps += 1
+        self._count(reading, scope)
+        self._count_words(reading)
+        if position == self._stream.position - 1 and not reading.is_notice:
+            self._stream.current = self._stream.spoke[reading.role] = scope.number
+            self._leave_at(reading, scope, position=position)
+
+    def _count_words(self, reading: Reading) -> None:
+        df = self._stream.df
+        for stem in sorted(reading.stem_set):
+            df[stem] = df.get(stem, 0) + 1
 
     def _extend(self, scope: Scope, reading: Reading) -> None:
         position = self._stream.position
@@ -345,23 +378,22 @@ class ScopeTracker:
         else:
             scope.spans.append([position, position])
         scope.steps += 1
-        for stem in reading.stems:
-            scope.terms[stem] = scope.terms.get(stem, 0) + 1
+        self._count(reading, scope)
+        self._leave_at(reading, scope, position=position)
+
+    def _count(self, reading: Reading, scope: Scope) -> None:
+        """Count what a step of a scope says."""
         for value in reading.values:
             holders = self._holders.setdefault(value, [])
             if scope.number not in holders:
                 holders.append(scope.number)
-            scope.values[value] = scope.values.get(value, 0) + 1
-        for stems, counts in (
-            (reading.asking, scope.asked),
-            (reading.telling, scope.told),
-            (reading.pointed, scope.pointed),
-        ):
-            for stem in sorted(stems):
-                counts[stem] = counts.get(stem, 0) + 1
-        for kind in dict.fromkeys(reading.values.values()):
-            scope.kinds[kind] = scope.kinds.get(kind, 0) + 1
+        for counts, keys in _counted(scope, reading):
+            for key in keys:
+                counts[key] = counts.get(key, 0) + 1
         self._bound(scope)
+
+    def _leave_at(self, reading: Reading, scope: Scope, *, position: int) -> None:
+        """Note how the last step of a scope leaves it."""
         if reading.stems:
             scope.recent.append(sorted(reading.stem_set))
             del scope.recent[:-_RECENT_STEPS]
@@ -456,6 +488,33 @@ class ScopeTracker:
         tracker._parents = dict(data["parents"])
         tracker._left = data["left"]
         return tracker
+
+
+def _counted(scope: Scope, reading: Reading) -> tuple[tuple[dict[str, int], Iterable[str]], ...]:
+    """What a scope counts of a step."""
+    return (
+        (scope.terms, reading.stems),
+        (scope.values, reading.values),
+        (scope.asked, sorted(reading.asking)),
+        (scope.told, sorted(reading.telling)),
+        (scope.pointed, sorted(reading.pointed)),
+        (scope.kinds, dict.fromkeys(reading.values.values())),
+    )
+
+
+def _uncount(counts: dict[str, int], key: str) -> None:
+    if (left := counts.get(key, 0) - 1) > 0:
+        counts[key] = left
+    else:
+        counts.pop(key, None)
+
+
+def _without(span: list[int], position: int) -> list[list[int]]:
+    """What is left of a stretch without one of its places."""
+    first, last = span
+    if not first <= position <= last:
+        return [span]
+    return [part for part in ([first, position - 1], [position + 1, last]) if part[0] <= part[1]]
 
 
 @lru_cache(maxsize=1)

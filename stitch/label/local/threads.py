@@ -157,20 +157,20 @@ def take_over(home: Scope, left: Scope) -> None:
         home.last_role, home.asker, home.addressed = left.last_role, left.asker, left.addressed
         home.said, home.gist = left.said, left.gist
         home.opens, home.stands, home.closed = left.opens, left.stands, left.closed
-    home.spans = _merged([*home.spans, *left.spans])
+    home.spans = merged([*home.spans, *left.spans])
     home.steps += left.steps
     left.into = home.number
 
 
-def _merged(spans: Sequence[list[int]]) -> list[list[int]]:
+def merged(spans: Sequence[list[int]]) -> list[list[int]]:
     """The stretches in order, those that touch as one."""
-    merged: list[list[int]] = []
+    stretches: list[list[int]] = []
     for first, last in sorted(spans):
-        if merged and first == merged[-1][1] + 1:
-            merged[-1][1] = last
+        if stretches and first == stretches[-1][1] + 1:
+            stretches[-1][1] = last
         else:
-            merged.append([first, last])
-    return merged
+            stretches.append([first, last])
+    return stretches
 
 
 def _part(some: Mapping[str, int], of: Mapping[str, int]) -> float:

@@ -11,6 +11,7 @@ import orjson
 
 from stitch.core import (
     ContextualIntent,
+    CorrectableSession,
     Labeler,
     LabelInventory,
     LabelKind,
@@ -112,6 +113,32 @@ class ModelSession:
         self._local.replay(steps, labels)
         for step, known in zip(steps, labels, strict=True):
             self._take(step, known)
+
+    def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
+        """Take in that an earlier step says something else, or has other labels; see `CorrectableSession.correct`."""
+        if not isinstance(self._local, CorrectableSession) or not self._local.correct(
+            position, before=before, after=after
+        ):
+            return False
+        had, (step, labels) = before[1].intent, after
+        has, scope = labels.intent, labels.intent.scope or self._scope
+        for counts, old, new in (
+            (self._events, had.event_types, has.event_types),
+            (self._entities, had.entity_types, has.entity_types),
+        ):
+            for name in new:
+                counts[name] = counts.get(name, 0) + 1
+            for name in old:
+                counts[name] = counts.get(name, 0) - 1
+                if counts[name] <= 0:
+                    del counts[name]
+        self._gists.setdefault(scope, "")
+        for place, past in enumerate(self._past):
+            if past.step == step.id:
+                self._past[place] = self._remembered(step, labels, scope=scope)
+        if position == self._position - 1:
+            self._scope = scope
+        return True
 
     def inventory(self) -> LabelInventory:
         """The label space so far, merges applied."""
@@ -250,11 +277,14 @@ class ModelSession:
             self._events[name] = self._events.get(name, 0) + 1
         for name in intent.entity_types:
             self._entities[name] = self._entities.get(name, 0) + 1
-        resolved = step.model_copy(update={"content": apply_rewrites(step.content, labels.references)})
-        text = shown_text(resolved, limit=_REMEMBERED_CHARS)
-        self._past.append(Past(step.id, step.role, text, scope, list(intent.event_types), step.session))
+        self._past.append(self._remembered(step, labels, scope=scope))
         del self._past[:-_REMEMBERED_STEPS]
         self._position += 1
+
+    def _remembered(self, step: Step, labels: StepLabels, *, scope: str) -> Past:
+        resolved = step.model_copy(update={"content": apply_rewrites(step.content, labels.references)})
+        text = shown_text(resolved, limit=_REMEMBERED_CHARS)
+        return Past(step.id, step.role, text, scope, list(labels.intent.event_types), step.session)
 
     def _earlier(self) -> list[tuple[str | None, str]]:
         return [(past.step, past.text) for past in self._past]

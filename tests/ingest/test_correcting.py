@@ -1,0 +1,137 @@
+"""A correction changes the step that it names and teaches the labeling, which reads nothing of the trajectory again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch.core import LabelKind, Step, StepLabels
+from stitch.label.local import LocalLabeler
+from stitch.label.local.labeler import LocalLabelSession
+from stitch.lifecycle.correct import correct
+
+Make = Callable[..., Any]
+
+SAID = (
+    "Hello!",
+    "I need to check my bank balance.",
+    "It is $41.80 on the savings account.",
+    "Now find me a bus to Seattle on March 8th.",
+    "There is one at 7:30 am. Shall I book it?",
+    "Yes, please.",
+    "Back to the bank balance: what about the other account?",
+    "The other account has $12.",
+    "And what does the bus cost?",
+    "The bus costs $76.22.",
+)
+
+
+def talk(*contents: str, start: int = 0) -> list[Step]:
+    return [
+        Step(id=f"s{n}", role="user" if n % 2 else "assistant", content=content)
+        for n, content in enumerate(contents, start=start)
+    ]
+
+
+class Counting(LocalLabeler):
+    """Local labels; counts the steps that its sessions take in again."""
+
+    def __init__(self) -> None:
+        self.replayed = 0
+
+    def begin(self, trajectory: str, saved: bytes | None = None) -> LocalLabelSession:
+        session = super().begin(trajectory, saved)
+        replay = session.replay
+
+        def counted(steps: Any, labels: Any) -> None:
+            self.replayed += len(steps)
+            replay(steps, labels)
+
+        session.replay = counted  # type: ignore[method-assign]
+        return session
+
+
+def labels_of(world: Any) -> dict[str, StepLabels]:
+    return {entry.id: entry.labels for entry in world.journal.entries("a", "t")}
+
+
+CORRECTIONS: tuple[dict[str, Any], ...] = (
+    {"step": "s1", "labels": {"scope": "savings"}},
+    {"step": "s9", "labels": {"scope": "travel", "event_types": ["tell"]}},
+    {"step": "s4", "text": "There is one at 9 am. Shall I take it?"},
+    {"step": "s7", "labels": {"entity_types": ["money"]}},
+    {"step": "s0", "labels": {"scope": "savings"}},
+)
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS, ids=lambda each: str(each["step"]))
+def test_a_correction_changes_its_step_alone_and_nothing_is_read_again(
+    worlds: Make, correction: dict[str, Any]
+) -> None:
+    world = worlds(labeler=Counting())
+    world.add(*talk(*SAID))
+    before, merges = labels_of(world), world.inventory(trajectory="t").merges
+    correct(world.ingestor, tenant="a", trajectory="t", at=1.0, by="ann", **correction)
+    after = labels_of(world)
+    assert {step for step in before if before[step] != after[step]} <= {correction["step"]}
+    assert world.inventory(trajectory="t").merges == merges
+    world.add(*talk("Thanks, that is all.", start=len(SAID)))
+    assert world.labeler.replayed == 0
+
+
+def test_two_scopes_given_to_steps_of_one_are_two_scopes(worlds: Make) -> None:
+    world = worlds(labeler=LocalLabeler())
+    world.add(*talk(*SAID))
+    merges = world.inventory(trajectory="t").merges
+    for step, scope in (("s1", "savings"), ("s2", "checking"), ("s6", "savings"), ("s7", "checking")):
+        correct(world.ingestor, tenant="a", trajectory="t", step=step, at=1.0, labels={"scope": scope})
+    world.add(*talk(*SAID, start=len(SAID)))
+    inventory = world.inventory(trajectory="t")
+    vocabulary = inventory.vocabulary()
+    assert inventory.merges[: len(merges)] == merges
+    assert vocabulary.canonical(LabelKind.SCOPE, "savings") == "savings"
+    assert vocabulary.canonical(LabelKind.SCOPE, "checking") == "checking"
+    spans = {scope.name: scope.spans for scope in inventory.scopes}
+    assert (spans["savings"], spans["checking"]) == (((1, 1), (6, 6)), ((2, 2), (7, 7)))
+
+
+def test_the_label_space_counts_corrected_labels_and_covers_each_step_once(worlds: Make) -> None:
+    world = worlds(labeler=LocalLabeler())
+    world.add(*talk(*SAID))
+    for correction in CORRECTIONS:
+        correct(world.ingestor, tenant="a", trajectory="t", at=1.0, **correction)
+    inventory = world.inventory(trajectory="t")
+    vocabulary = inventory.vocabulary()
+    made = labels_of(world).values()
+    for kind, counts in (
+        (LabelKind.EVENT_TYPE, dict(inventory.event_types)),
+        (LabelKind.ENTITY_TYPE, {name: each.steps for name, each in inventory.entity_types.items()}),
+        (LabelKind.SCOPE, {scope.name: scope.steps for scope in inventory.scopes}),
+    ):
+        carried = [vocabulary.canonical(kind, value) for labels in made for value in labels.intent.of(kind)]
+        assert counts == {value: carried.count(value) for value in carried}
+    covered = [place for scope in inventory.scopes for first, last in scope.spans for place in range(first, last + 1)]
+    assert sorted(covered) == list(range(len(SAID)))
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS, ids=lambda each: str(each["step"]))
+def test_a_process_that_dies_after_a_correction_leaves_the_next_one_to_go_on_as_it_would_have(
+    worlds: Make, tmp_path: Path, correction: dict[str, Any]
+) -> None:
+    outcomes = []
+    for dies in (False, True):
+        world = worlds(tmp_path / f"j{dies}", labeler=LocalLabeler())
+        world.add(*talk(*SAID))
+        correct(world.ingestor, tenant="a", trajectory="t", at=1.0, **correction)
+        if dies:
+            world.journal.close()
+            world = worlds(tmp_path / f"j{dies}", labeler=LocalLabeler(), store=world.store)
+            world.ingestor.recover()
+        world.add(*talk(*SAID, start=len(SAID)))
+        world.ingestor.save()
+        checkpoint = world.journal.checkpoint("a", "t")
+        outcomes.append((labels_of(world), checkpoint.session, world.inventory(trajectory="t")))
+    assert outcomes[0] == outcomes[1]
