@@ -7,7 +7,7 @@ run that was stopped anywhere goes on with the questions that have no line yet, 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -88,22 +88,26 @@ def run(job: Job) -> None:
             return
         many = sum(part.data.steps for part in tasks) >= _WORTH_WORKERS
         if job.workers > 1 and many and len(tasks) > 1:
-            context = multiprocessing.get_context("spawn")
-            with ProcessPoolExecutor(min(job.workers, len(tasks)), mp_context=context) as pool:
-                waiting = {pool.submit(_run_part, part) for part in tasks}
-                try:
-                    while waiting:
-                        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                        for future in done:
-                            advance(future.result())
-                except BaseException:
-                    pool.shutdown(wait=True, cancel_futures=True)
-                    raise
-        else:
-            for part in tasks:
-                for method, record in _each(part):
-                    append(record_file(job.folder, method), record)
-                    advance(1)
+            _run_side_by_side(tasks, workers=job.workers, advance=advance)
+            return
+        for part in tasks:
+            for method, record in _each(part):
+                append(record_file(job.folder, method), record)
+                advance(1)
+
+
+def _run_side_by_side(tasks: Sequence[Job], *, workers: int, advance: Callable[[int], None]) -> None:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=context) as pool:
+        waiting = {pool.submit(_run_part, part) for part in tasks}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    advance(future.result())
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def _answer(job: Job, tasks: Iterable[Job], advance: Advance) -> None:
@@ -142,18 +146,20 @@ def _tasks(job: Job) -> Iterator[Job]:
     """The work that is left, one trajectory a task, largest first, so that workers end together."""
     done = {method: {record.question for record in read_records(job.folder, method)} for method in job.methods}
     noted = {(note.method, note.trajectory) for note in read_prepared(job.folder)}
-    parts = []
-    for trajectory in job.data.trajectories:
-        own = tuple(question for question in job.data.questions if question.trajectory == trajectory.id)
-        wanted = {
-            method: tuple(question for question in own if question.id not in done[method]) for method in job.methods
-        }
-        left = tuple(m for m in job.methods if wanted[m] or (own and (m, trajectory.id) not in noted))
-        # Methods that were stopped at different questions are different tasks.
-        for questions in dict.fromkeys(wanted[method] for method in left):
-            names = tuple(method for method in left if wanted[method] == questions)
-            parts.append(replace(job, data=_only(job.data, trajectory, questions), methods=names))
+    parts = [part for trajectory in job.data.trajectories for part in _left_of(job, trajectory, done=done, noted=noted)]
     yield from sorted(parts, key=lambda part: -part.data.steps * (1 + len(part.data.questions)))
+
+
+def _left_of(
+    job: Job, trajectory: Trajectory, *, done: Mapping[str, set[str]], noted: set[tuple[str, str]]
+) -> Iterator[Job]:
+    """The work that is left of one trajectory: methods that were stopped at different questions are different tasks."""
+    own = [question for question in job.data.questions if question.trajectory == trajectory.id]
+    wanted = {method: tuple(question for question in own if question.id not in done[method]) for method in job.methods}
+    left = [method for method in job.methods if wanted[method] or (own and (method, trajectory.id) not in noted)]
+    for questions in dict.fromkeys(wanted[method] for method in left):
+        names = tuple(method for method in left if wanted[method] == questions)
+        yield replace(job, data=_only(job.data, trajectory, questions), methods=names)
 
 
 def _only(data: DataSet, trajectory: Trajectory, questions: tuple[Question, ...]) -> DataSet:

@@ -120,6 +120,11 @@ def _differences(run: Run) -> str:
     )
 
 
+def _spent_usd(records: Sequence[Record]) -> float:
+    """What answering cost, in dollars a question."""
+    return sum(record.answered.cost_usd for record in records if record.answered) / max(1, len(records))
+
+
 def _plots(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]], *, salt: str) -> Iterator[str]:
     main = {method: own[run.main] for method, own in intervals.items()}
     known = {method: interval for method, interval in main.items() if interval is not None}
@@ -139,11 +144,8 @@ def _plots(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]], *, 
         plots.scatter(speeds, x_label="search, median (ms)", y_label=run.main, salt=f"{salt}c"),
         f"{run.main} against the time of a search; baselines of the retrieval suite make no context.",
     )
-    costs = {
-        method: (sum(r.answered.cost_usd for r in records if r.answered) / len(records), known[method].value)
-        for method, records in run.records.items()
-        if method in known and any(r.answered and r.answered.cost_usd for r in records)
-    }
+    spent = {method: _spent_usd(run.records[method]) for method in known}
+    costs = {method: (usd, known[method].value) for method, usd in spent.items() if usd}
     if costs:
         yield page.figure(
             plots.scatter(costs, x_label="cost of a question (US$)", y_label=run.main, salt=f"{salt}d"),

@@ -118,6 +118,15 @@ def _spoken(
             yield from ([Step(role=speaker, content=part)] for part in parts)
 
 
+def _next(rng: random.Random, waiting: list[int], others: list[int], *, full: bool, current: int) -> int:
+    """The stretch that goes on: a new one, the last left, any other that is open, or the same again."""
+    if waiting and (not others or (not full and rng.random() < 0.5)):
+        return waiting.pop()
+    if others:
+        return others[-1] if rng.random() < 0.5 else rng.choice(others)
+    return current
+
+
 def _interleave(rng: random.Random, chosen: Sequence[Stretch], *, run: float, live: int, opener: str) -> Woven:
     """The stretches interleaved: `run` bundles in a row on average, `live` at a time, left where `opener` speaks."""
     woven = Woven([], [])
@@ -131,12 +140,9 @@ def _interleave(rng: random.Random, chosen: Sequence[Stretch], *, run: float, li
         may = over or not opener or chosen[current][place[current]][0].role == opener
         if over or (may and rng.random() < 1.0 / run):
             others = [number for number in open_ones if number != current]
-            if waiting and (not others or (len(open_ones) < live and rng.random() < 0.5)):
-                current = waiting.pop()
-            elif others:
-                current = others[-1] if rng.random() < 0.5 else rng.choice(others)
-            elif not open_ones:
+            if not others and not waiting and not open_ones:
                 break
+            current = _next(rng, waiting, others, full=len(open_ones) >= live, current=current)
             open_ones = [number for number in open_ones if number != current] + [current]
         bundle = chosen[current][place[current]]
         woven.steps.extend(bundle)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from random import Random
 
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
@@ -120,18 +121,30 @@ def _travel_question(name: str, kind: str, text: str, items: tuple[str, ...], tu
     return Question(name, kind, text, items, ", ".join(items), turns)
 
 
+def _cited(
+    trajectory: GeneratedTrajectory,
+    *,
+    side: str = "",
+    actions: tuple[str, ...] = ("attack", "defend"),
+    target: str = "",
+) -> list[Operation]:
+    return [
+        op
+        for op in trajectory.storyboard.operations
+        if op.action in actions and op.cited and op.role.startswith(side) and target in ("", op.target)
+    ]
+
+
+def _shared(trajectory: GeneratedTrajectory) -> list[Operation]:
+    """The operations that cite what both sides cite."""
+    pro, con = ({name for op in _cited(trajectory, side=side) for name in op.cited} for side in ("pro", "con"))
+    return [op for op in _cited(trajectory) if not pro.isdisjoint(con.intersection(op.cited))]
+
+
 def _ask_debate(trajectory: GeneratedTrajectory) -> Iterator[Question]:
     world, finder = trajectory.world, _Finder(trajectory)
     assert isinstance(world, DebateWorld)
-    ops = trajectory.storyboard.operations
-
-    def cited(*, side: str = "", actions: tuple[str, ...] = ("attack", "defend"), target: str = "") -> list[Operation]:
-        return [
-            op
-            for op in ops
-            if op.action in actions and op.cited and op.role.startswith(side) and target in ("", op.target)
-        ]
-
+    ops, cited = trajectory.storyboard.operations, partial(_cited, trajectory)
     for side in ("pro", "con"):
         for number, (purpose, actions) in enumerate(_USED.items(), start=1):
             uses = cited(side=side, actions=actions)
@@ -151,11 +164,7 @@ def _ask_debate(trajectory: GeneratedTrajectory) -> Iterator[Question]:
                 _as_list(items),
                 finder.first_turns(given_up),
             )
-    both = {name for op in cited(side="pro") for name in op.cited} & {
-        name for op in cited(side="con") for name in op.cited
-    }
-    uses = [op for op in cited() if set(op.cited) & both]
-    yield from _debate_question("D4-both", "type_4", _SHARED, world, uses, finder)
+    yield from _debate_question("D4-both", "type_4", _SHARED, world, _shared(trajectory), finder)
 
 
 def _debate_question(

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,28 +87,12 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
         InputError: A method is not known or named twice.
         SettingsError: The run folder is of other settings.
     """
-    from stitch.embed import StaticEmbedder
-    from stitch.retrieve import PieceCounter
-
     names = method_names(options.methods)
     asked = _asked(options.judge) if options.answers else None
     missing = {name: reason for name in names if (reason := missing_for(name, data))}
     chosen = tuple(name for name in names if name not in missing)
     data = data.limited(options.limit)
-    settings = RunSettings(
-        suite=suite,
-        set=data.name,
-        data_sha256=data.digest,
-        k=DEPTH,
-        budget_tokens=options.budget,
-        tokenizer=PieceCounter().name,
-        labels=labeler_named(options.labels).name,
-        embedder=StaticEmbedder().name,
-        limit=options.limit,
-        answerer=asked.answerer.name if asked else None,
-        judge=asked.judge.name if asked else None,
-        prompts_sha256=asked.prompts_sha256 if asked else None,
-    )
+    settings = _settings(suite, data, options=options, asked=asked)
     for note in data.notes:
         click.echo(f"stitch: {data.name}: {note}", err=True)
     for name, reason in missing.items():
@@ -130,11 +114,34 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
                 threads=asked.threads if asked else 1,
             )
         )
-        order = {question.id: place for place, question in enumerate(data.questions)}
-        records = {
-            name: sorted(read_records(folder, name), key=lambda record: order[record.question]) for name in chosen
-        }
+        records = {name: _in_order(read_records(folder, name), data) for name in chosen}
         yield Finished(manifest=manifest, folder=folder, records=records, missing=missing)
+
+
+def _settings(suite: str, data: DataSet, *, options: Options, asked: _Asked | None) -> RunSettings:
+    from stitch.embed import StaticEmbedder
+    from stitch.retrieve import PieceCounter
+
+    return RunSettings(
+        suite=suite,
+        set=data.name,
+        data_sha256=data.digest,
+        k=DEPTH,
+        budget_tokens=options.budget,
+        tokenizer=PieceCounter().name,
+        labels=labeler_named(options.labels).name,
+        embedder=StaticEmbedder().name,
+        limit=options.limit,
+        answerer=asked.answerer.name if asked else None,
+        judge=asked.judge.name if asked else None,
+        prompts_sha256=asked.prompts_sha256 if asked else None,
+    )
+
+
+def _in_order(records: Iterable[Record], data: DataSet) -> list[Record]:
+    """The records in the order of the questions."""
+    order = {question.id: place for place, question in enumerate(data.questions)}
+    return sorted(records, key=lambda record: order[record.question])
 
 
 class _Asked(NamedTuple):

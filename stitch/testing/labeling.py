@@ -118,13 +118,6 @@ class ScriptedSession:
     def inventory(self) -> LabelInventory:
         """Counts of all labels given so far."""
         intents = [labels.intent for labels in self._labels]
-        spans: dict[str, list[tuple[int, int]]] = {}
-        for position, intent in enumerate(intents):
-            stretches = spans.setdefault(intent.scope or "", [])
-            if stretches and stretches[-1][1] == position - 1:
-                stretches[-1] = (stretches[-1][0], position)
-            else:
-                stretches.append((position, position))
         return LabelInventory(
             scopes=tuple(
                 ScopeSummary(
@@ -133,7 +126,7 @@ class ScriptedSession:
                     spans=tuple(stretches),
                     steps=sum(last - first + 1 for first, last in stretches),
                 )
-                for name, stretches in spans.items()
+                for name, stretches in self._spans().items()
                 if name
             ),
             event_types=dict(Counter(value for intent in intents for value in intent.event_types)),
@@ -144,6 +137,16 @@ class ScriptedSession:
             merges=tuple(merge for merge in self._labeler.merges if merge.position < len(self._steps)),
             steps=len(self._steps),
         )
+
+    def _spans(self) -> dict[str, list[tuple[int, int]]]:
+        spans: dict[str, list[tuple[int, int]]] = {}
+        for position, labels in enumerate(self._labels):
+            stretches = spans.setdefault(labels.intent.scope or "", [])
+            if stretches and stretches[-1][1] == position - 1:
+                stretches[-1] = (stretches[-1][0], position)
+            else:
+                stretches.append((position, position))
+        return spans
 
     def save(self) -> bytes:
         """All steps and labels, as JSON."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from stitch.core import (
     Trust,
     rank_by_label_density,
 )
+from stitch.core.protocols import SparseVector
 
 DIMENSION = 8
 """The dimension of the stores that `make_store` makes."""
@@ -46,6 +48,9 @@ _MERGES = (
     LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="cost", into="price"),
     LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="duration", into="cost"),
 )
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
 
 
 def make_record(
@@ -187,26 +192,29 @@ def _skewed(rng: random.Random, values: Sequence[str]) -> str:
 
 
 def _similarities(records: Sequence[SnippetRecord], query: DensityQuery) -> list[float]:
-    def cosines() -> list[float]:
-        ours = np.array([record.vector for record in records], dtype=np.float64).reshape(len(records), -1)
-        theirs = np.asarray(query.vector, dtype=np.float64)
-        norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs)
-        return [float(value) for value in np.divide(ours @ theirs, norms, out=np.zeros(len(ours)), where=norms > 0)]
-
-    def lexicals() -> list[float]:
-        own = [record for record in records if record.snippet.tenant == query.tenant]
-        with_words = sum(bool(record.words) for record in own)
-        idf = {}
-        for index in query.words or {}:
-            carrying = sum(index in record.words for record in own)
-            idf[index] = math.log(1 + (with_words - carrying + 0.5) / (carrying + 0.5))
-        asked = [(index, weight * idf[index]) for index, weight in (query.words or {}).items()]
-        scores = [sum(weight * record.words.get(index, 0.0) for index, weight in asked) for record in records]
-        return [value / (value + 10) for value in scores]
-
     if query.vector is None and query.words is None:
         return [0.0] * len(records)
-    if query.words is None or query.vector is None:
-        return cosines() if query.words is None else lexicals()
+    if query.words is None:
+        return _cosines(records, query.vector)
+    lexicals = _lexicals(records, query.words, tenant=query.tenant)
+    if query.vector is None:
+        return lexicals
     share = query.lexical_share
-    return [(1 - share) * a + share * b for a, b in zip(cosines(), lexicals(), strict=True)]
+    return [(1 - share) * a + share * b for a, b in zip(_cosines(records, query.vector), lexicals, strict=True)]
+
+
+def _cosines(records: Sequence[SnippetRecord], vector: Vectors | None) -> list[float]:
+    ours = np.array([record.vector for record in records], dtype=np.float64).reshape(len(records), -1)
+    theirs = np.asarray(vector, dtype=np.float64)
+    norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs)
+    return [float(value) for value in np.divide(ours @ theirs, norms, out=np.zeros(len(ours)), where=norms > 0)]
+
+
+def _lexicals(records: Sequence[SnippetRecord], asked: SparseVector, *, tenant: str) -> list[float]:
+    with_words = [record.words for record in records if record.snippet.tenant == tenant and record.words]
+    weights = {}
+    for index, weight in asked.items():
+        carrying = sum(index in words for words in with_words)
+        weights[index] = weight * math.log(1 + (len(with_words) - carrying + 0.5) / (carrying + 0.5))
+    scores = [sum(weight * record.words.get(index, 0.0) for index, weight in weights.items()) for record in records]
+    return [value / (value + 10) for value in scores]
