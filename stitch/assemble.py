@@ -77,7 +77,7 @@ def _open(
     from stitch.core.text_cache import clear_text_caches
     from stitch.embed import LexicalEncoder
     from stitch.ingest import Ingestor
-    from stitch.journal import SqliteJournal
+    from stitch.journal.sqlite import SqliteJournal, check_version
     from stitch.lifecycle.erase import finish_purge
     from stitch.lifecycle.folder import (
         JOURNAL_FILE,
@@ -103,6 +103,7 @@ def _open(
     folder = folder_of(location, journal=settings.journal, collection=settings.collection)
     if must_exist:
         check_there(location, folder)
+    check_version(folder / JOURNAL_FILE)  # before anything of it is touched
     check_restored(location, folder)
     embedder, lexical, counter = parts.embedder_for(settings), LexicalEncoder(), PieceCounter()
     ledger = Ledger(folder / LEDGER_FILE)

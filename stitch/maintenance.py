@@ -239,9 +239,12 @@ def _found(
     memory: str | Path | None, config: str | Path | None, settings: dict[str, Any]
 ) -> tuple[Settings, str, Path]:
     """The settings of a memory that is there, where it is, and the folder of its journal."""
+    from stitch.journal.sqlite import check_version
+
     loaded, location = parts.settings_for(memory, config=config, **settings)
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     check_there(location, folder)
+    check_version(folder / JOURNAL_FILE)  # before anything of it is touched
     return loaded, location, folder
 
 

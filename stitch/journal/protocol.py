@@ -285,8 +285,12 @@ class Journal(Protocol):
         """The steps of a trajectory as JSON, in order."""
         ...
 
-    def said(self, tenant: str | None = None) -> Iterator[bytes]:
-        """All that steps and their revisions say as JSON, with the names of their trajectories and tenants."""
+    def said(self, tenant: str) -> Iterator[bytes]:
+        """All that a tenant's steps and their revisions say as JSON, with the names of their trajectories and of it."""
+        ...
+
+    def said_by_others(self, tenant: str) -> Iterator[bytes]:
+        """The same of all other tenants, with what was made of it: labels, and what labeling remembers."""
         ...
 
     # They are corrected, retired, erased.

@@ -4,74 +4,139 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
 
 from stitch.core import ContextualIntent, StepLabels
 from stitch.journal.entries import Entry, encode_labels
+from stitch.text.words import is_verb, stem
 
 NO_SCOPE = "unnamed scope"
 """What a scope is called whose name consisted of erased words."""
 
-_WORD = re.compile(r"\w+")
+_QUOTED_WORDS = 3
+"""So many words in a row, which an erased step says and no other, are quoted from it."""
+
+_RUN = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class ErasedWords:
+    """What only erased steps say.
+
+    Words are cut at everything that is no letter and no digit, and within names such as `johnZorblatt`, as labelers
+    cut them. A word in another form (`zorblatts`) counts as the word, unless a step that remains says some form of it.
+
+    Args:
+        gone: The text of the erased steps.
+        left: The texts of those that remain.
+    """
+
+    def __init__(self, gone: str, left: Iterable[str]) -> None:
+        erased, remaining, sequences = set(_words(gone)), set[str](), set[tuple[str, ...]]()
+        erased_sequences = set(_sequences(gone))
+        for text in left:
+            remaining.update(_words(text))
+            sequences.update(erased_sequences.intersection(_sequences(text)))
+        self._words = erased - remaining
+        remaining_stems = set(map(stem, remaining))
+        self._stems = {form for word in self._words if (form := stem(word)) not in remaining_stems}
+        self._sequences = erased_sequences - sequences
+
+    def said_in(self, text: str) -> bool:
+        """Whether a text has a word that only erased steps say."""
+        return any(map(self._is_erased, _words(text)))
+
+    def quoted_in(self, text: str) -> bool:
+        """Whether a text has such a word, or several words in a row that only erased steps say so."""
+        return self.said_in(text) or not self._sequences.isdisjoint(_sequences(text))
+
+    def named_in(self, value: str) -> bool:
+        """Whether a label has such a word, other than a plain verb, by which labelers name what is done."""
+        return any(self._is_erased(word) and not is_verb(word) for word in _words(value))
+
+    def without(self, name: str) -> str:
+        """A name without such words; empty if no word is left."""
+        kept = " ".join(word for word in name.split() if not self.said_in(word))
+        return kept if _RUN.search(kept) else ""
+
+    def _is_erased(self, word: str) -> bool:
+        return word in self._words or stem(word) in self._stems
 
 
 def cleaner(left: Iterable[dict[str, Any]], gone: Sequence[Entry]) -> Callable[[bytes], bytes | None]:
-    """What takes out of the labels of a remaining step all that they have from the erased ones; None if nothing."""
+    """What takes out of the labels of a remaining step all that they have from the erased ones; None if nothing.
+
+    Args:
+        left: The steps of the trajectory that remain, as JSON values.
+        gone: Those that are erased, also as they were before corrections.
+    """
     ids = {entry.id for entry in gone}
     erased_text = "\n".join(_said(entry.step.model_dump(exclude_defaults=True)) for entry in gone)
-    words = _words(erased_text) - _words("\n".join(map(_said, left)))
-    names = {word.casefold() for word in _WORD.findall(erased_text) if not word.islower() or word.isdigit()} & words
-    scopes: dict[str, str] = {}
+    erased = ErasedWords(erased_text, map(_said, left))
 
-    def quotes(text: str) -> bool:
-        return bool(text) and (text in erased_text or not words.isdisjoint(_words(text)))
-
-    def without(values: Iterable[str]) -> tuple[str, ...]:
-        return tuple(value for value in values if names.isdisjoint(_words(value)))
-
-    def says_nothing_of_them(encoded: bytes) -> bool:
-        if b"\\" in encoded or not words.isdisjoint(_words(encoded.decode())):
+    def has_nothing_of_them(encoded: bytes) -> bool:
+        if b"\\" in encoded or erased.said_in(encoded.decode()):
             return False
         fields = orjson.loads(encoded)
-        named = any(reference.get("antecedent") in ids for reference in fields.get("references", ()))
-        return not named and not quotes(fields.get("context", ""))
+        references = fields.get("references", ())
+        return not (
+            any(reference.get("antecedent") in ids for reference in references)
+            or any(map(erased.quoted_in, (reference.get("replacement", "") for reference in references)))
+            or erased.quoted_in(fields.get("context", ""))
+            or erased.quoted_in(fields.get("summary", ""))
+        )
 
     def clean(encoded: bytes) -> bytes | None:
-        if says_nothing_of_them(encoded):
+        if has_nothing_of_them(encoded):
             return None
         labels = StepLabels.model_validate_json(encoded)
-        intent, scope = labels.intent, labels.intent.scope
-        if scope is not None and scope not in scopes:
-            kept = " ".join(word for word in scope.split() if words.isdisjoint(_words(word)))
-            scopes[scope] = (kept if _WORD.search(kept) else NO_SCOPE) if kept != scope else scope
-        made = labels.model_copy(
-            update={
-                "context": "" if quotes(labels.context) else labels.context,
-                "summary": "" if not words.isdisjoint(_words(labels.summary)) else labels.summary,
-                "references": tuple(
-                    reference
-                    for reference in labels.references
-                    if reference.antecedent not in ids and words.isdisjoint(_words(reference.replacement))
-                ),
-                "mentions": tuple(
-                    mention
-                    for mention in labels.mentions
-                    if words.isdisjoint(_words(mention.value)) and without([mention.entity_type])
-                ),
-                "intent": ContextualIntent(
-                    scope=None if scope is None else scopes[scope],
-                    event_types=without(intent.event_types),
-                    entity_types=without(intent.entity_types),
-                    targets=without(intent.targets),
-                ),
-            }
-        )
+        made = _without(labels, erased, ids)
         return None if made == labels else encode_labels(made, step="")
 
     return clean
+
+
+def _without(labels: StepLabels, erased: ErasedWords, ids: set[str]) -> StepLabels:
+    intent = labels.intent
+
+    def kept(values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(value for value in values if not erased.named_in(value))
+
+    return labels.model_copy(
+        update={
+            "context": "" if erased.quoted_in(labels.context) else labels.context,
+            "summary": "" if erased.quoted_in(labels.summary) else labels.summary,
+            "references": tuple(
+                each
+                for each in labels.references
+                if each.antecedent not in ids and not erased.quoted_in(each.replacement)
+            ),
+            "mentions": tuple(
+                each for each in labels.mentions if not erased.said_in(each.value) and kept([each.entity_type])
+            ),
+            "intent": ContextualIntent(
+                scope=None if intent.scope is None else erased.without(intent.scope) or NO_SCOPE,
+                event_types=kept(intent.event_types),
+                entity_types=kept(intent.entity_types),
+                targets=kept(intent.targets),
+            ),
+        }
+    )
+
+
+def _words(text: str) -> Iterator[str]:
+    for run in _RUN.findall(text):
+        yield run.casefold()
+        if len(parts := _HUMP.split(run)) > 1:
+            yield from (part.casefold() for part in parts)
+
+
+def _sequences(text: str) -> Iterator[tuple[str, ...]]:
+    words = [run.casefold() for run in _RUN.findall(text)]
+    return zip(*(words[start:] for start in range(_QUOTED_WORDS)), strict=False)
 
 
 def _said(step: dict[str, Any]) -> str:
@@ -80,7 +145,3 @@ def _said(step: dict[str, Any]) -> str:
         for call in step.get("tool_calls", ())
     )
     return f"{step['role']}\n{step.get('content', '')}\n{calls}\n{step.get('tool_name') or ''}"
-
-
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))

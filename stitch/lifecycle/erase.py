@@ -63,11 +63,11 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
         ingestor.rework(tenant, trajectory, change)
     if selected:
         purge(ingestor, folder=folder)
-    proof = search_files(folder, ingestor, traces)
+    proof = search_files(folder, ingestor, traces, tenant=tenant)
     file = ingestor.journal.path
     if file is not None and any(found.startswith(file.name) for found in proof.found):
         ingestor.journal.compact()
-        proof = search_files(folder, ingestor, traces)
+        proof = search_files(folder, ingestor, traces, tenant=tenant)
     clear_text_caches()
     return Erased(len(selected), len(trajectories), proof)
 

@@ -57,7 +57,7 @@ class Proof(NamedTuple):
     traces: int
     """How many fragments of texts, names and ids were searched for, in any case of letters."""
     said_elsewhere: int
-    """How many of them steps that remain say too: finding these would show nothing."""
+    """How many of them other steps of the tenant say too: finding these would show nothing."""
     found: tuple[str, ...]
     """The files in which others were found, each with how many; none if the erasure is complete."""
     not_searched: tuple[str, ...] = ()
@@ -107,10 +107,13 @@ def remove_lines(
     return removed
 
 
-def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes]) -> Proof:
-    """Search every file of a memory folder for traces, except for those that remaining steps say too."""
-    innocent = _said_by_others(ingestor, traces)
-    needles = Needles(traces - innocent)
+def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant: str) -> Proof:
+    """Search every file of a memory folder for traces, except for those that remaining steps say too.
+
+    What other tenants say is not searched for either, and not told: not even how much it is.
+    """
+    innocent = _among(ingestor.journal.said(tenant), traces)
+    needles = Needles(traces - innocent - _among(ingestor.journal.said_by_others(tenant), traces))
     found: list[str] = []
     files, size = 0, 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -156,9 +159,9 @@ def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:
     return found, length
 
 
-def _said_by_others(ingestor: Ingestor, traces: set[bytes]) -> set[bytes]:
+def _among(texts: Iterable[bytes], traces: set[bytes]) -> set[bytes]:
     needles, said = Needles(traces), set[bytes]()
-    for text in ingestor.journal.said():
+    for text in texts:
         said |= needles.found_in(text.lower())
     return said
 

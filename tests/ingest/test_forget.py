@@ -23,6 +23,7 @@ from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.lm import Charge, Ledger, read_ledger
 from stitch.observe import TraceObserver
+from stitch.text.words import FUNCTION_WORDS, is_verb, words
 
 Make = Callable[..., Any]
 
@@ -115,7 +116,7 @@ def test_erasing_leaves_other_tenants_byte_for_byte_as_they_were(folder: Path) -
         assert erased.steps == 5
         assert memory.trajectories() == []
         assert memory.status().snippets == 0
-        assert erased.proof.said_elsewhere > 0, "the other tenant says the same"
+        assert erased.proof.said_elsewhere == 0, "that the other tenant says the same is not told"
         assert erased.proof.found == ()
     assert rows_of(folder, "bob") == journal_before
     with open_memory(folder, tenant="bob") as other:
@@ -123,6 +124,52 @@ def test_erasing_leaves_other_tenants_byte_for_byte_as_they_were(folder: Path) -
         assert [(h.snippet, h.density) for h in found.hits] == [(h.snippet, h.density) for h in found_before.hits]
         assert other.inventory() == inventory_before
         assert [snippet.model_dump_json() for snippet in other._ingestor.store.scroll("bob")] == store_before
+
+
+def test_a_proof_tells_nothing_of_what_other_tenants_say(folder: Path) -> None:
+    said = "The card has the number 4929 1234 5678 9012"
+    with open_memory(folder, tenant="bob") as other:
+        other.add(Step(id="card", role="user", content=said), trajectory="trip")
+    proofs = []
+    for guess in (said, said.replace("9012", "9013")):
+        with open_memory(folder) as memory:
+            memory.add(Step(id="guess", role="user", content=guess), trajectory="guesses")
+            proofs.append(memory.lifecycle.erase(Selector(trajectory="guesses", step="guess")).proof)
+    right, wrong = (proof._replace(files=0, megabytes=0.0) for proof in proofs)
+    assert right == wrong
+    assert right.said_elsewhere == 0
+
+
+NEIGHBORS = [
+    (
+        "Ask john_zorblatt about the visa.",
+        ["It is about a visa, and nothing else.", "How long does it take?"],
+    ),
+    ("Let's talk about Zorblatting in Quuxville.", ["How does it work?", "And what does it cost?"]),
+    ("The johnZorblatt module fails.", ["Why does it fail?", "Fix it, please."]),
+    ("How much is it at the old place by the river?", ["It is $40.", "And with breakfast?"]),
+    ("We meet the two of them at nine.", ["Where?", "At the station, as ever."]),
+]
+
+
+@pytest.mark.parametrize(("secret", "others"), NEIGHBORS)
+def test_no_neighbor_keeps_a_word_that_only_the_erased_step_said(
+    tmp_path: Path, secret: str, others: list[str]
+) -> None:
+    before = ["Good morning.", "Let's plan the week."]
+    texts = [*before, secret, *others]
+    steps = [Step(id=str(n), role="user", content=text) for n, text in enumerate(texts)]
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many(steps, trajectory="t")
+        memory.flush()
+        erased = memory.lifecycle.erase(Selector(trajectory="t", step="2"))
+        assert erased.proof.found == ()
+        left = [entry.labels.model_dump_json() for entry in memory.steps("t") if entry.labels]
+        shown = "\n".join([*left, str(memory.inventory())])
+    said = {word for text in (*before, *others) for word in words(text)}
+    gone = {piece for word in words(secret) for piece in (word, *word.split("_"))} - said - FUNCTION_WORDS
+    known = set(words(shown.replace("_", " ")))
+    assert not {word for word in gone if word in known and not is_verb(word)}
 
 
 def test_the_proof_finds_what_is_left(folder: Path) -> None:

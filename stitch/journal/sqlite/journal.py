@@ -413,8 +413,12 @@ class SqliteJournal(CopyableJournal):
         return [Encoded(*row) for row in self._file.rows(query, tenant, trajectory)]
 
     @override
-    def said(self, tenant: str | None = None) -> Iterator[bytes]:
+    def said(self, tenant: str) -> Iterator[bytes]:
         return reading.said(self._file, tenant)
+
+    @override
+    def said_by_others(self, tenant: str) -> Iterator[bytes]:
+        return reading.said(self._file, tenant, others=True)
 
     # They are corrected, retired, erased.
 

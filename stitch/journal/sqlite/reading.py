@@ -41,20 +41,36 @@ def kept(
             )  # fmt: skip
 
 
-def said(file: Connection, tenant: str | None) -> Iterator[bytes]:
-    """See `Journal.said`."""
+def said(file: Connection, tenant: str, *, others: bool = False) -> Iterator[bytes]:
+    """See `Journal.said`; with `others`, `Journal.said_by_others`."""
+    whose = "t.tenant <> ?" if others else "t.tenant = ?"
     steps = (
         "SELECT s.seq, CAST(s.payload AS TEXT) || char(10) || t.name || char(10) || t.tenant FROM steps s"
-        " JOIN trajectories t ON t.number = s.trajectory WHERE s.seq > ? AND (? IS NULL OR t.tenant = ?)"
-        " ORDER BY s.seq LIMIT ?"
+        f" JOIN trajectories t ON t.number = s.trajectory WHERE s.seq > ? AND {whose} ORDER BY s.seq LIMIT ?"
     )
+    of_history = "FROM history h JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
     revisions = (
-        "SELECT h.number, CAST(h.payload AS TEXT) FROM history h JOIN steps s USING (seq)"
-        " JOIN trajectories t ON t.number = s.trajectory WHERE h.number > ? AND (? IS NULL OR t.tenant = ?)"
+        f"SELECT h.number, CAST(h.payload AS TEXT) {of_history} WHERE h.number > ? AND {whose}"
         " ORDER BY h.number LIMIT ?"
     )
-    for query in (steps, revisions):
+    labels = (
+        "SELECT s.seq, CAST(labels.labels AS TEXT) FROM steps s JOIN labels USING (seq)"
+        f" JOIN trajectories t ON t.number = s.trajectory WHERE s.seq > ? AND {whose} ORDER BY s.seq LIMIT ?"
+    )
+    labels_before = (
+        f"SELECT h.number, CAST(h.labels AS TEXT) {of_history} WHERE h.number > ? AND {whose} AND h.labels IS NOT NULL"
+        " ORDER BY h.number LIMIT ?"
+    )
+    remembered = (
+        "SELECT t.number, CAST(c.session AS TEXT) || CAST(c.inventory AS TEXT) FROM checkpoints c"
+        f" JOIN trajectories t ON t.number = c.trajectory WHERE t.number > ? AND {whose} ORDER BY t.number LIMIT ?"
+    )
+    replied = (
+        "SELECT r.rowid, CAST(r.reply AS TEXT) FROM replies r JOIN trajectories t ON t.number = r.trajectory"
+        f" WHERE r.rowid > ? AND {whose} ORDER BY r.rowid LIMIT ?"
+    )
+    for query in (steps, revisions, *((labels, labels_before, remembered, replied) if others else ())):
         last = 0
-        while rows := file.rows(query, last, tenant, tenant, PAGE):
+        while rows := file.rows(query, last, tenant, PAGE):
             yield "\n".join(text for _, text in rows).encode()
             last = rows[-1][0]

@@ -1,0 +1,514 @@
+"""What every `Journal` must do: subclass `JournalContract`, give it a `make_journal` fixture, run pytest.
+
+More than 400 lines because what a journal promises is one list.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from stitch.core import (
+    Change,
+    ChangeKind,
+    ContextualIntent,
+    LabelInventory,
+    LabelKind,
+    LabelMerge,
+    Moment,
+    Redaction,
+    Step,
+    StepLabels,
+    StepState,
+    ToolCall,
+)
+from stitch.errors import JournalError, StepRejectedError
+from stitch.journal import Checkpoint, Entry, Journal
+from stitch.journal.entries import encode_labels
+from stitch.testing.journaling import DictJournal
+
+MakeJournal = Callable[[], Journal]
+
+LABELS = StepLabels(intent=ContextualIntent(scope="day 1", event_types=("ask",)), made_by="local", summary="short")
+OTHERS = StepLabels(intent=ContextualIntent(scope="day 2", event_types=("tell",)), made_by="ann")
+ENCODED = encode_labels(LABELS, step="1")
+MERGE = LabelMerge(kind=LabelKind.EVENT_TYPE, alias="fetch", into="get", position=5)
+
+
+def append(journal: Journal, *steps: Step, trajectory: str = "t", tenant: str = "a", **options: Any) -> list[Any]:
+    """Accept steps, by default at moment 1.5."""
+    options.setdefault("recorded", 1.5)
+    return journal.append_many(steps, tenant=tenant, trajectory=trajectory, **options)
+
+
+def say(content: str, **fields: Any) -> Step:
+    """A step of a user."""
+    return Step(role="user", content=content, **fields)
+
+
+def nested(depth: int) -> Any:
+    """A list in a list, so deep."""
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def everything(journal: Journal, *tenants: str) -> list[Any]:
+    """All that a journal holds, as far as it tells."""
+    return [
+        (
+            list(journal.kept(tenant)),
+            journal.trajectories(tenant),
+            journal.counts(tenant),
+            list(journal.changes(tenant=tenant)),
+            [journal.checkpoint(tenant, name) for name in journal.trajectories(tenant)],
+            journal.redactions(tenant),
+        )
+        for tenant in tenants
+    ]
+
+
+def live(journal: Journal, seed: int, *, operations: int = 60) -> None:
+    """Do something with a journal, always the same for the same seed."""
+    chance = random.Random(seed)
+    for number in range(operations):
+        _do_something(journal, chance, number)
+
+
+def _do_something(journal: Journal, chance: random.Random, number: int) -> None:
+    tenant, trajectory = chance.choice("ab"), chance.choice("tu")
+    entries = list(journal.entries(tenant, trajectory))
+    bare = [entry.seq for entry in entries if entry.labels is None]
+    labeled = [entry.seq for entry in entries if entry.labels is not None]
+    some = chance.sample(entries, min(len(entries), chance.randrange(3)))
+    seqs = sorted(entry.seq for entry in some)
+    kind = chance.randrange(10)
+    if kind < 3 or not entries:
+        count = chance.randrange(4)
+        append(
+            journal,
+            *(say(f"{number} {n}") for n in range(count)),
+            tenant=tenant,
+            trajectory=trajectory,
+            recorded=number,
+        )
+    elif kind == 3:
+        journal.record_labels([(seq, ENCODED) for seq in bare[:2]])
+    elif kind == 4:
+        journal.record_stored(labeled[:2])
+    elif kind == 5:
+        journal.record_failed(seqs, "because", put=chance.random() < 0.5)
+    elif kind == 6:
+        for entry in some:
+            labels = OTHERS if entry.labels is not None else None
+            journal.correct(entry.seq, step=say(f"right {number}", id=entry.id), labels=labels, at=number, by="ann")
+    elif kind == 7:
+        journal.retire(seqs, at=number, reason="old")
+    elif kind == 8:
+        kept = [(seq, encode_labels(OTHERS, step="")) for seq in labeled if seq not in seqs][:1]
+        journal.record_removed(seqs)
+        journal.erase(seqs, tenant=tenant, trajectory=trajectory, labels=kept)
+    else:
+        inventory = LabelInventory(steps=len(entries), merges=(MERGE,) if chance.random() < 0.3 else ())
+        journal.save_checkpoint(tenant, trajectory, Checkpoint("local", len(entries), b"saved", inventory))
+
+
+def _lines(said: Iterator[bytes]) -> set[bytes]:
+    return set(b"\n".join(said).split(b"\n"))
+
+
+class JournalContract:
+    """The tests every journal passes. A subclass gives a fixture `make_journal`: a function that returns a new one."""
+
+    histories = 12
+    """How many random histories are lived."""
+
+    @pytest.fixture
+    def journal(self, make_journal: MakeJournal) -> Iterator[Journal]:
+        """A new journal."""
+        journal = make_journal()
+        yield journal
+        journal.close()
+
+    def test_whatever_is_done_it_holds_what_the_plainest_journal_holds(self, make_journal: MakeJournal) -> None:
+        for seed in range(self.histories):
+            journal, plain = make_journal(), DictJournal()
+            live(journal, seed)
+            live(plain, seed)
+            assert everything(journal, "a", "b") == everything(plain, "a", "b"), f"seed {seed}"
+            assert [e.seq for _, e in journal.unflushed()] == [e.seq for _, e in plain.unflushed()], f"seed {seed}"
+            assert _lines(journal.said("a")) == _lines(plain.said("a")), f"seed {seed}"
+            assert _lines(plain.said("b")) <= _lines(journal.said_by_others("a")), f"seed {seed}"
+            assert b"a" not in _lines(journal.said_by_others("a")), f"seed {seed}"
+            journal.close()
+
+    def test_what_was_accepted_is_read_again_as_it_was(self, journal: Journal) -> None:
+        step = Step(
+            role="assistant",
+            content="Booking it",
+            id="x",
+            timestamp=3.5,
+            session="1",
+            tool_calls=(ToolCall(name="book", arguments={"z": 1, "a": [None, {"deep": "ä"}]}),),
+            parent="w",
+            metadata={"large": 2**70, "b": 1, "a": 2},
+        )
+        append(journal, step)
+        (entry,) = journal.entries("a", "t")
+        assert entry == Entry(1, "a", "t", 0, step, 1.5, StepState.ACCEPTED)
+        assert list(entry.step.metadata) == ["large", "b", "a"]
+
+    def test_a_known_step_changes_nothing_and_comes_back_as_it_was(self, journal: Journal) -> None:
+        append(journal, say("one", id="1", metadata={"b": 1, "a": 2}))
+        journal.record_labels([(1, ENCODED)])
+        (again,) = append(journal, say("one", id="1", metadata={"a": 2, "b": 1}), recorded=99.0)
+        assert again.repeated
+        assert (again.recorded, again.state, again.position) == (1.5, StepState.LABELED, 0)
+        assert journal.counts().accepted == 1
+
+    def test_a_step_given_twice_at_once_is_accepted_once(self, journal: Journal) -> None:
+        first, second = append(journal, say("one", id="1"), say("one", id="1"))
+        assert (first.repeated, second.repeated) == (False, True)
+        assert second.seq == first.seq
+        assert journal.counts().accepted == 1
+
+    def test_a_known_id_with_other_content_is_rejected_and_the_rest_is_accepted(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"))
+        rejected, taken = append(journal, say("other", id="1"), say("two", id="2"))
+        assert isinstance(rejected, StepRejectedError)
+        assert "'1'" in rejected.message
+        assert "known with other content" in rejected.message
+        assert (taken.id, taken.position) == ("2", 1)
+        assert [entry.step.content for entry in journal.entries("a", "t")] == ["one", "two"]
+
+    def test_of_a_whole_batch_all_is_accepted_or_nothing(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"))
+        with pytest.raises(StepRejectedError):
+            append(journal, say("two", id="2"), say("other", id="1"), whole=True)
+        assert [entry.id for entry in journal.entries("a", "t")] == ["1"]
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"metadata": {"a": "\ud800"}},
+            {"metadata": {"deep": nested(210)}},
+            {"metadata": {"a": [1.0, float("nan")]}},
+            {"timestamp": float("inf")},
+        ],
+    )
+    def test_what_json_cannot_carry_is_rejected(self, journal: Journal, fields: Any) -> None:
+        (rejected,) = append(journal, say("one", id="1", **fields))
+        assert isinstance(rejected, StepRejectedError)
+        assert "cannot be written as JSON" in rejected.message
+
+    def test_an_id_that_is_no_text_is_rejected(self, journal: Journal) -> None:
+        (rejected,) = append(journal, say("one", id="x\udfff"))
+        assert isinstance(rejected, StepRejectedError)
+
+    def test_steps_without_an_id_are_named_after_their_position(self, journal: Journal) -> None:
+        entries = append(journal, say("one"), say("two", id="x"), say("three"))
+        assert [entry.id for entry in entries] == ["0", "x", "2"]
+        assert [entry.id for entry in append(journal, say("one"))] == ["3"]
+
+    def test_a_name_after_a_position_avoids_names_that_are_taken(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"))
+        entries = append(journal, say("two"), say("three"), say("four", id="2"), say("five", id="1-2"))
+        assert [entry.id for entry in entries] == ["1-3", "2-2", "2", "1-2"]
+
+    def test_positions_and_ids_are_of_one_trajectory(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"), trajectory="t")
+        append(journal, say("uno", id="1"), trajectory="u")
+        append(journal, say("eins", id="1"), trajectory="t", tenant="b")
+        assert [(e.tenant, e.trajectory, e.position) for e in journal.every_entry()] == [
+            ("a", "t", 0),
+            ("a", "u", 0),
+            ("b", "t", 0),
+        ]
+        assert journal.tenants() == ["a", "b"]
+        assert journal.trajectories("a") == ["t", "u"]
+        assert journal.trajectories("nobody") == []
+        assert journal.counts("a").trajectories == 2
+        assert journal.counts().accepted == 3
+
+    def test_entries_are_given_by_position_and_state(self, journal: Journal) -> None:
+        append(journal, *(say(f"step {n}") for n in range(6)))
+        journal.record_labels([(seq, ENCODED) for seq in (1, 2, 3)])
+        journal.record_stored([1, 2])
+        journal.record_failed([5], "no model", put=True)
+        assert [e.position for e in journal.entries("a", "t", start=2, stop=5)] == [2, 3, 4]
+        open_states = (StepState.LABELED, StepState.FAILED)
+        assert [e.position for e in journal.entries("a", "t", states=open_states)] == [2, 4]
+        assert [e.id for e in journal.every_entry("a", state=StepState.STORED)] == ["0", "1"]
+        assert list(journal.entries("a", "unknown")) == []
+        assert journal.counts("a") == (6, 3, 2, 1, 1, 0)
+        assert journal.counts("nobody") == (0, 0, 0, 0, 0, 0)
+        assert journal.labeled("a", "t") == 3
+        assert journal.labeled("a", "unknown") == 0
+
+    def test_an_iteration_over_many_pages_misses_nothing(self, journal: Journal) -> None:
+        append(journal, *(say(f"step {n}") for n in range(1100)))
+        append(journal, say("other"), trajectory="u")
+        assert [e.position for e in journal.entries("a", "t")] == list(range(1100))
+        assert [e.seq for e in journal.every_entry()] == list(range(1, 1102))
+
+    def test_unfinished_trajectories_come_in_the_order_of_their_steps(self, journal: Journal) -> None:
+        for name in ("t", "u", "v"):
+            append(journal, say("one"), trajectory=name)
+        journal.record_stored([2])
+        journal.record_failed([1], "no model", put=False)
+        assert journal.unfinished([StepState.ACCEPTED]) == [("a", "v")]
+        assert journal.unfinished([StepState.ACCEPTED, StepState.FAILED]) == [("a", "t"), ("a", "v")]
+
+    def test_puts_are_remembered_until_the_store_is_flushed(self, journal: Journal) -> None:
+        append(journal, *(say(f"step {n}") for n in range(4)))
+        journal.record_stored([2, 1])
+        journal.record_failed([3], "no model", put=True)
+        journal.record_failed([4], "no store", put=False)
+        assert [(n, e.seq) for n, e in journal.unflushed()] == [(1, 2), (2, 1), (3, 3)]
+        assert [e.seq for _, e in journal.unflushed(after=2)] == [3]
+        assert journal.last_put() == 3
+        journal.record_flushed(2)
+        assert [e.seq for _, e in journal.unflushed()] == [3]
+        journal.record_flushed(3)
+        assert journal.last_put() == 0
+
+    def test_the_last_checkpoint_is_kept(self, journal: Journal) -> None:
+        append(journal, say("one"))
+        assert journal.checkpoint("a", "t") is None
+        for position in (1, 2):
+            inventory = LabelInventory(event_types={"ask": position}, steps=position)
+            journal.save_checkpoint("a", "t", Checkpoint("local", position, b"\x00saved", inventory))
+        assert journal.checkpoint("a", "t") == Checkpoint(
+            "local", 2, b"\x00saved", LabelInventory(event_types={"ask": 2}, steps=2)
+        )
+
+    def test_several_threads_may_write(self, journal: Journal) -> None:
+        def write(trajectory: str) -> None:
+            for n in range(20):
+                append(journal, say(f"step {n}"), trajectory=trajectory)
+
+        threads = [threading.Thread(target=write, args=(f"t{n % 3}",)) for n in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for n in range(3):
+            assert [e.position for e in journal.entries("a", f"t{n}")] == list(range(40))
+
+    def test_a_closed_journal_says_so(self, journal: Journal) -> None:
+        journal.close()
+        journal.close()
+        with pytest.raises(JournalError, match="it is closed"):
+            append(journal, say("one"))
+        with pytest.raises(JournalError, match="it is closed"):
+            journal.counts()
+
+    def test_an_interrupted_acceptance_is_taken_back(self, journal: Journal) -> None:
+        class InterruptError(BaseException):
+            pass
+
+        class Steps(list[Step]):
+            interrupt = False
+
+            def __iter__(self) -> Iterator[Step]:
+                yield say("one", id="1")
+                if self.interrupt:
+                    raise InterruptError
+
+        steps = Steps()
+        journal.append_many(steps, tenant="a", trajectory="t", recorded=1.0)
+        steps.interrupt = True
+        with pytest.raises(InterruptError):
+            journal.append_many(steps, tenant="a", trajectory="u", recorded=1.0)
+        assert journal.counts().accepted == 1
+        assert [entry.position for entry in append(journal, say("two"))] == [1]
+
+    def test_changes_are_followed_from_any_position(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"), say("two", id="2"))
+        append(journal, say("other"), tenant="b")
+        journal.record_labels([(1, ENCODED), (2, ENCODED)])
+        journal.correct(2, step=say("right", id="2"), labels=OTHERS, at=2.0, by="ann")
+        journal.save_checkpoint("a", "t", Checkpoint("local", 2, b"", LabelInventory(steps=2, merges=(MERGE,))))
+        journal.retire([2], at=3.0, reason="old")
+        told = [
+            Change(1, ChangeKind.ACCEPTED, "a", "t", range(1, 3)),
+            Change(2, ChangeKind.ACCEPTED, "b", "t", range(3, 4)),
+            Change(3, ChangeKind.LABELED, "a", "t", range(1, 3)),
+            Change(4, ChangeKind.CORRECTED, "a", "t", range(2, 3)),
+            Change(5, ChangeKind.MERGED, "a", "t", range(0)),
+            Change(6, ChangeKind.RETIRED, "a", "t", range(2, 3)),
+        ]
+        for after in range(7):
+            assert list(journal.changes(after=after)) == told[after:]
+        assert list(journal.changes(tenant="b")) == told[1:2]
+        assert journal.last_change() == 6
+
+    def test_what_changes_nothing_is_no_change(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"))
+        append(journal, say("one", id="1"))
+        journal.record_labels([(1, ENCODED)])
+        journal.record_stored([1])
+        journal.retire([1], at=1.0, reason="old")
+        assert journal.retire([1], at=2.0, reason="older") == 0
+        assert [change.kind.value for change in journal.changes()] == ["accepted", "labeled", "retired"]
+
+    def test_changes_name_nothing_that_is_gone(self, journal: Journal) -> None:
+        append(journal, say("one"), say("two"))
+        append(journal, say("other"), trajectory="u")
+        journal.erase([1, 2], tenant="a", trajectory="t")
+        assert [
+            (change.kind.value, change.tenant, change.trajectory, change.steps) for change in journal.changes()
+        ] == [
+            ("accepted", "a", None, range(1, 3)),
+            ("accepted", "a", "u", range(3, 4)),
+            ("erased", "a", None, range(1, 3)),
+        ]
+        append(journal, say("again"), trajectory="t")
+        assert [change.trajectory for change in journal.changes()] == [None, "u", None, "t"]
+        assert [entry.seq for entry in journal.entries("a", "t")] == [4], "a number is given once"
+        journal.erase([3], tenant="a", trajectory="u")
+        journal.erase([4], tenant="a", trajectory="t")
+        assert {change.tenant for change in journal.changes()} == {""}
+        assert journal.tenants() == []
+
+    def test_cuts_and_replies_are_kept_until_labels_are(self, journal: Journal) -> None:
+        append(journal, say("one"), say("two"))
+        append(journal, say("other"), trajectory="u")
+        assert (journal.cut("a", "t"), journal.replies("a", "t")) == (0, {})
+        journal.record_cut("a", "t", 1)
+        journal.record_cut("a", "t", 2)
+        journal.keep_reply("a", "t", request=b"1", reply=b"\x00")
+        journal.keep_reply("a", "t", request=b"2", reply=b"no")
+        journal.keep_reply("a", "t", request=b"2", reply=b"yes")
+        journal.keep_reply("a", "u", request=b"1", reply=b"other")
+        assert (journal.cut("a", "t"), journal.replies("a", "t")) == (2, {b"1": b"\x00", b"2": b"yes"})
+        saved = Checkpoint("local", 2, b"saved", LabelInventory(steps=2))
+        journal.record_labels([(1, ENCODED), (2, ENCODED)], checkpoint=saved)
+        assert (journal.checkpoint("a", "t"), journal.replies("a", "t")) == (saved, {})
+        assert journal.replies("a", "u") == {b"1": b"other"}
+        journal.drop_replies("a", "u")
+        assert journal.replies("a", "u") == {}
+        journal.keep_reply("a", "t", request=b"3", reply=b"late")
+        journal.forget_checkpoint("a", "t")
+        assert (journal.cut("a", "t"), journal.replies("a", "t"), journal.checkpoint("a", "t")) == (0, {}, None)
+
+    def test_a_projection_says_how_far_it_has_come(self, journal: Journal) -> None:
+        assert journal.projected("themes") == 0
+        journal.record_projected("themes", 3)
+        journal.record_projected("trees", 1)
+        assert (journal.projected("themes"), journal.projected("trees")) == (3, 1)
+
+    def test_records_are_kept_beside_steps(self, journal: Journal) -> None:
+        first = journal.append_record("a", kind="tree", key="x", payload=b"\x00one")
+        journal.append_record("a", kind="tree", key="y", payload=b"two")
+        journal.append_record("b", kind="tree", key="x", payload=b"other")
+        journal.append_record("a", kind="event", key="x", payload=b"three")
+        assert [record.payload for record in journal.records("a", kind="tree")] == [b"\x00one", b"two"]
+        assert [record.payload for record in journal.records("a", kind="tree", key="y")] == [b"two"]
+        assert [record.key for record in journal.records("a", kind="tree", after=first)] == ["y"]
+        journal.record_purged()
+        assert journal.erase_records("a", kind="tree", key="x") == 1
+        assert journal.owes_purge()
+        assert journal.erase_records("a", kind="tree", key="x") == 0
+        assert [record.payload for record in journal.records("b", kind="tree")] == [b"other"]
+        assert journal.append_record("a", kind="tree", key="x", payload=b"new") > first + 3
+
+    def test_a_corrected_step_keeps_what_it_was(self, journal: Journal) -> None:
+        append(journal, say("wrong", id="1"))
+        journal.record_labels([(1, ENCODED)])
+        journal.correct(1, step=say("right", id="1"), labels=OTHERS, at=5.0, by="ann")
+        journal.correct(1, step=say("right now", id="1"), labels=OTHERS, at=6.0, by="bob")
+        (entry,) = journal.entries("a", "t")
+        assert (entry.step.content, entry.labels, entry.state) == ("right now", OTHERS, StepState.LABELED)
+        first, second = journal.revisions([1])[1]
+        assert (first.replaced, first.by, first.step.content, first.labels) == (5.0, "ann", "wrong", LABELS)
+        assert second.step.content == "right"
+        assert journal.as_they_were("a", at=5.0) == {1: second}
+        assert journal.as_they_were("a", at=4.0) == {1: first}
+        assert journal.as_they_were("a", at=6.0) == {}
+        assert journal.correctors("a") == {(1, "ann"), (1, "bob")}
+        assert journal.correctors("b") == frozenset()
+        (again,) = append(journal, say("wrong", id="1"))
+        assert again.repeated, "the source goes on giving the step as it was"
+
+    def test_a_retired_step_says_when_and_why(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"), say("two", id="2"))
+        journal.record_labels([(1, ENCODED), (2, ENCODED)])
+        journal.record_stored([1, 2])
+        assert not journal.has_any(StepState.RETIRED)
+        assert journal.retire([1], at=0.25, reason="a: b") == 1
+        (entry,) = journal.every_entry("a", state=StepState.RETIRED)
+        assert (entry.retired_at, entry.reason) == (0.25, "a: b")
+        assert entry.receipt().reason == "retired 1970-01-01T00:00:00.250000+00:00: a: b"
+        assert (entry.was_retired(0.2), entry.was_retired(0.25)) == (False, True)
+        assert journal.has_any(StepState.RETIRED, tenant="a", trajectory="t")
+        assert not journal.has_any(StepState.RETIRED, tenant="a", trajectory="u")
+        assert [each.seq for _, each in journal.unflushed()] == [2]
+
+    def test_of_an_erased_step_nothing_is_told(self, journal: Journal) -> None:
+        redacted = {0: [Redaction(kind="password", count=1, place="content")]}
+        append(journal, say("secret", id="1"), say("other", id="2"), redacted=redacted)
+        journal.record_labels([(1, ENCODED), (2, ENCODED)])
+        journal.correct(1, step=say("secret too", id="1"), labels=LABELS, at=1.0, by="ann")
+        journal.correct(2, step=say("other", id="2"), labels=LABELS, at=1.0, by="ann")
+        ((number, *_),) = [each for each in journal.encoded_revisions("a", "t") if b"other" in each.step]
+        clean = encode_labels(OTHERS, step="2")
+        journal.erase([1], tenant="a", trajectory="t", labels=[(2, clean)], revisions=[(number, clean)])
+        assert b"secret" not in b"".join(journal.said("a"))
+        assert [kept.labels for kept in journal.kept("a")] == [clean]
+        assert [made for kept in journal.kept("a") for *_, made in kept.revisions] == [clean]
+        assert journal.redactions("a") == {}
+        assert journal.entry("a", "t", "1") is None
+        assert journal.owes_purge()
+        journal.record_purged()
+        assert not journal.owes_purge()
+        assert journal.record_removed([1, 2]) == [2]
+
+    def test_steps_are_selected_by_all_that_is_said(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"), say("two", id="2"), say("three", id="3"))
+        append(journal, say("four", id="1"), trajectory="u", recorded=9.0)
+        journal.record_labels([(1, ENCODED), (2, encode_labels(OTHERS, step="2"))])
+
+        def chosen(**how: Any) -> list[int]:
+            return [each.seq for each in journal.select("a", **how)]
+
+        assert chosen() == [1, 2, 3, 4]
+        assert chosen(trajectory="t", step="2") == [2]
+        assert chosen(scopes=["day 1", "day 9"]) == [1]
+        assert chosen(event_types=["tell", "ask"]) == [1, 2]
+        assert chosen(event_types=["tell"], scopes=["day 1"]) == []
+        assert chosen(accepted_before=9.0, trajectory="u") == []
+        assert journal.select("b") == []
+        assert [each.labeled for each in journal.select("a")] == [True, True, False, False]
+
+    def test_lengths_are_known_at_a_moment(self, journal: Journal) -> None:
+        append(journal, say("one"), say("two"), recorded=1.0)
+        append(journal, say("three"), recorded=2.0)
+        append(journal, say("four"), trajectory="u", recorded=3.0)
+        assert journal.lengths_at(Moment(1.0), tenant="a") == {"t": (3, 2), "u": (1, 0)}
+        assert journal.lengths_at(Moment(2.0, "t", 0), tenant="a", trajectory="t") == {"t": (3, 1)}
+        assert journal.lengths_at(Moment(2.0), tenant="b") == {}
+
+    def test_what_one_kept_another_takes_in(self, journal: Journal) -> None:
+        there = DictJournal()
+        live(there, 3)
+        for name in there.trajectories("a"):
+            journal.begin("c", name)
+        kept = list(there.kept("a"))
+        first = journal.take_seqs(len(kept))
+        numbered = [each._replace(seq=first + number) for number, each in enumerate(kept)]
+        assert not any(isinstance(each, StepRejectedError) for each in journal.restore(numbered, tenant="c"))
+        assert [each._replace(seq=0) for each in journal.kept("c")] == [each._replace(seq=0) for each in kept]
+        again = journal.restore(numbered, tenant="c")
+        assert all(isinstance(each, Entry) and each.repeated for each in again)
+        other = numbered[0]._replace(digest=b"x" * 16)
+        assert isinstance(journal.restore([other], tenant="c")[0], StepRejectedError)
+        assert {change.kind for change in journal.changes()} == {ChangeKind.RESTORED}
+        journal.begin("c", "empty")
+        journal.drop_empty("c")
+        assert "empty" not in journal.trajectories("c")

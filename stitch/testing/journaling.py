@@ -1,0 +1,653 @@
+"""A journal held in dictionaries: the plainest one that satisfies the protocol, for tests that need no disk.
+
+More than 400 lines because a journal is one class.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from typing_extensions import override
+
+from stitch.core import Change, ChangeKind, ContextualIntent, Moment, Redaction, Step, StepLabels, StepState
+from stitch.errors import JournalError, StepRejectedError
+from stitch.journal import Checkpoint, Entry, IngestCounts, Journal, KeptStep, Record, Revision, Selected
+from stitch.journal.entries import Encoded, encode_labels, encode_step
+from stitch.journal.protocol import MAX_STEP_CHARS
+from stitch.journal.sqlite.writing import runs
+
+
+@dataclass
+class _Kept:
+    """A step with all that is known of it."""
+
+    seq: int
+    tenant: str
+    trajectory: str
+    position: int
+    id: str
+    recorded: float
+    digest: bytes
+    step: bytes
+    labels: bytes | None = None
+    state: StepState = StepState.ACCEPTED
+    reason: str = ""
+    retired_at: float | None = None
+    revisions: list[tuple[int, float, str, bytes, bytes | None]] = field(default_factory=list)
+    redactions: tuple[Redaction, ...] = ()
+
+    def entry(self) -> Entry:
+        made = None if self.labels is None else StepLabels.model_validate_json(self.labels)
+        step = Step.model_validate_json(self.step)
+        return Entry(
+            self.seq, self.tenant, self.trajectory, self.position, step, self.recorded, self.state, self.reason, made,
+            retired_at=self.retired_at,
+        )  # fmt: skip
+
+
+class DictJournal(Journal):
+    """A journal that forgets everything with the process.
+
+    Args:
+        max_step_chars: The longest step that is accepted, in characters of its JSON.
+    """
+
+    path = None
+
+    def __init__(self, *, max_step_chars: int = MAX_STEP_CHARS) -> None:
+        self._max_step_chars = max_step_chars
+        self._lock = threading.RLock()
+        self._steps: dict[int, _Kept] = {}
+        self._trajectories: dict[tuple[str, str], None] = {}
+        self._checkpoints: dict[tuple[str, str], Checkpoint] = {}
+        self._cuts: dict[tuple[str, str], int] = {}
+        self._replies: dict[tuple[str, str], dict[bytes, bytes]] = {}
+        self._unflushed: dict[int, int] = {}
+        self._changes: list[Change] = []
+        self._projected: dict[str, int] = {}
+        self._records: list[tuple[str, Record]] = []
+        self._next_seq = self._next_revision = self._next_record = 1
+        self._owes_purge = self._closed = False
+
+    @property
+    @override
+    def max_step_chars(self) -> int:
+        return self._max_step_chars
+
+    # Steps come in.
+
+    @override
+    def append_many(
+        self,
+        steps: Sequence[Step],
+        *,
+        tenant: str,
+        trajectory: str,
+        recorded: float,
+        whole: bool = False,
+        redacted: Mapping[int, Sequence[Redaction]] | None = None,
+    ) -> list[Entry | StepRejectedError]:
+        with self._open():
+            known = {kept.id: kept for kept in self._of(tenant, trajectory)}
+            position, given = self.length(tenant, trajectory), {step.id for step in steps}
+            results: list[Entry | StepRejectedError] = []
+            fresh: list[_Kept] = []
+            for index, step in enumerate(steps):
+                if step.id is None:
+                    step = step.model_copy(update={"id": _free_id(position, known.keys() | given)})
+                assert step.id is not None
+                taken_out = tuple((redacted or {}).get(index, ()))
+                try:
+                    payload, digest = encode_step(step, max_chars=self.max_step_chars)
+                    held = known.get(step.id)
+                    if held is not None and held.digest != digest:
+                        raise StepRejectedError(
+                            f"step {step.id!r} of trajectory {trajectory!r} is known with other content",
+                            hint="give it an id of its own; what was accepted is never changed",
+                        )
+                except StepRejectedError as error:
+                    if whole:
+                        raise
+                    results.append(error)
+                    continue
+                kept = held or _Kept(
+                    self._next_seq + len(fresh), tenant, trajectory, position, step.id, recorded, digest, payload,
+                    redactions=taken_out,
+                )  # fmt: skip
+                if held is None:
+                    fresh.append(kept)
+                    known[step.id], position = kept, position + 1
+                results.append(kept.entry()._replace(repeated=held is not None, redacted=taken_out))
+            self._take_in(fresh, ChangeKind.ACCEPTED)
+            self._next_seq += len(fresh)
+        return results
+
+    @override
+    def begin(self, tenant: str, trajectory: str) -> None:
+        with self._open():
+            self._trajectories.setdefault((tenant, trajectory))
+
+    @override
+    def drop_empty(self, tenant: str) -> None:
+        with self._open():
+            for owner, trajectory in list(self._trajectories):
+                if owner == tenant and not self._of(owner, trajectory):
+                    self._forget(owner, trajectory)
+
+    @override
+    def take_seqs(self, count: int) -> int:
+        with self._open():
+            first, self._next_seq = self._next_seq, self._next_seq + count
+        return first
+
+    @override
+    def restore(self, steps: Sequence[KeptStep], *, tenant: str) -> list[Entry | StepRejectedError]:
+        results: list[Entry | StepRejectedError] = []
+        with self._open():
+            for each in steps:
+                if (tenant, each.trajectory) not in self._trajectories:
+                    raise JournalError(f"trajectory {each.trajectory!r} was not begun", hint="repeat the import")
+                there = self._of(tenant, each.trajectory)
+                held = [kept for kept in there if each.id == kept.id or each.position == kept.position]
+                if [(kept.id, kept.position, kept.digest) for kept in held] == [(each.id, each.position, each.digest)]:
+                    results.append(held[0].entry()._replace(repeated=True))
+                    continue
+                if held:
+                    reason = f"trajectory {each.trajectory!r} has other steps here than there: step"
+                    results.append(StepRejectedError(f"{reason} {held[0].id!r} is in its place"))
+                    continue
+                revisions = [(self._number_revision(), *revision) for revision in each.revisions]
+                kept = _Kept(
+                    each.seq, tenant, each.trajectory, each.position, each.id, each.recorded, each.digest, each.step,
+                    each.labels, each.state, each.reason, each.retired_at, revisions, each.redactions,
+                )  # fmt: skip
+                self._take_in([kept], ChangeKind.RESTORED)
+                results.append(kept.entry())
+        return results
+
+    # They are labeled, put into a store, and sometimes fail.
+
+    @override
+    def record_labels(self, labels: Sequence[tuple[int, bytes]], *, checkpoint: Checkpoint | None = None) -> None:
+        with self._open():
+            if any(self._steps[seq].labels is not None for seq, _ in labels):
+                raise JournalError("a step has labels already", hint="replace them")
+            self._label(labels)
+            if checkpoint is not None:
+                first = self._steps[labels[0][0]]
+                self.save_checkpoint(first.tenant, first.trajectory, checkpoint)
+                self._replies.pop((first.tenant, first.trajectory), None)
+
+    @override
+    def record_cut(self, tenant: str, trajectory: str, position: int) -> None:
+        with self._open():
+            self._cuts[tenant, trajectory] = position
+
+    @override
+    def cut(self, tenant: str, trajectory: str) -> int:
+        with self._open():
+            return self._cuts.get((tenant, trajectory), 0)
+
+    @override
+    def keep_reply(self, tenant: str, trajectory: str, *, request: bytes, reply: bytes) -> None:
+        with self._open():
+            self._replies.setdefault((tenant, trajectory), {})[request] = reply
+
+    @override
+    def replies(self, tenant: str, trajectory: str) -> dict[bytes, bytes]:
+        with self._open():
+            return dict(self._replies.get((tenant, trajectory), {}))
+
+    @override
+    def drop_replies(self, tenant: str, trajectory: str) -> None:
+        with self._open():
+            self._replies.pop((tenant, trajectory), None)
+
+    @override
+    def replace_labels(self, labels: Sequence[tuple[int, bytes]], *, tenant: str, trajectory: str) -> None:
+        with self._open():
+            self._label(labels)
+            self._forget_labeling(tenant, trajectory)
+
+    @override
+    def record_stored(self, seqs: Sequence[int]) -> None:
+        with self._open():
+            self._put(seqs)
+            self._record(seqs, StepState.STORED)
+
+    @override
+    def record_failed(self, seqs: Sequence[int], reason: str, *, put: bool) -> None:
+        with self._open():
+            if put:
+                self._put(seqs)
+            self._record(seqs, StepState.FAILED, reason)
+
+    @override
+    def record_removed(self, seqs: Sequence[int]) -> list[int]:
+        with self._open():
+            there = [self._steps[seq] for seq in sorted(seqs) if seq in self._steps]
+            for kept in there:
+                if kept.state is StepState.STORED:
+                    kept.state = StepState.LABELED
+            return [kept.seq for kept in there]
+
+    @override
+    def unflushed(self, *, after: int = 0) -> list[tuple[int, Entry]]:
+        with self._open():
+            return [(n, self._steps[seq].entry()) for n, seq in sorted(self._unflushed.items()) if n > after][:512]
+
+    @override
+    def last_put(self) -> int:
+        with self._open():
+            return max(self._unflushed, default=0)
+
+    @override
+    def record_flushed(self, ordinal: int) -> None:
+        with self._open():
+            self._unflushed = {number: seq for number, seq in self._unflushed.items() if number > ordinal}
+
+    @override
+    def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:
+        with self._open():
+            return self._checkpoints.get((tenant, trajectory))
+
+    @override
+    def save_checkpoint(self, tenant: str, trajectory: str, checkpoint: Checkpoint) -> None:
+        with self._open():
+            before = self._checkpoints.get((tenant, trajectory))
+            self._checkpoints[tenant, trajectory] = checkpoint
+            if len(checkpoint.inventory.merges) != (len(before.inventory.merges) if before else 0):
+                self._note(ChangeKind.MERGED, tenant, trajectory, range(0))
+
+    @override
+    def forget_checkpoint(self, tenant: str, trajectory: str) -> None:
+        with self._open():
+            self._forget_labeling(tenant, trajectory)
+
+    # They are read.
+
+    @override
+    def entry(self, tenant: str, trajectory: str, step: str) -> Entry | None:
+        with self._open():
+            return next((kept.entry() for kept in self._of(tenant, trajectory) if kept.id == step), None)
+
+    @override
+    def entries(
+        self,
+        tenant: str,
+        trajectory: str,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        states: Collection[StepState] = tuple(StepState),
+    ) -> Iterator[Entry]:
+        end = math.inf if stop is None else stop
+        return self._each(
+            lambda: self._of(tenant, trajectory), lambda kept: start <= kept.position < end and kept.state in states
+        )
+
+    @override
+    def every_entry(self, tenant: str | None = None, *, state: StepState | None = None) -> Iterator[Entry]:
+        return self._each(self._all, lambda kept: tenant in (None, kept.tenant) and state in (None, kept.state))
+
+    @override
+    def entries_of(self, seqs: Sequence[int]) -> Iterator[Entry]:
+        wanted = set(seqs)
+        return self._each(self._all, lambda kept: kept.seq in wanted)
+
+    @override
+    def select(
+        self,
+        tenant: str,
+        *,
+        trajectory: str | None = None,
+        step: str | None = None,
+        accepted_before: float | None = None,
+        scopes: Collection[str] | None = None,
+        event_types: Collection[str] | None = None,
+    ) -> list[Selected]:
+        def meant(entry: Entry) -> bool:
+            intent = entry.labels.intent if entry.labels is not None else ContextualIntent()
+            conditions = (
+                trajectory is None or entry.trajectory == trajectory,
+                step is None or entry.id == step,
+                accepted_before is None or entry.recorded < accepted_before,
+                scopes is None or intent.scope in scopes,
+                event_types is None or not set(event_types).isdisjoint(intent.event_types),
+            )
+            return all(conditions)
+
+        found = filter(meant, self.every_entry(tenant))
+        return [Selected(each.seq, each.trajectory, each.id, each.labels is not None) for each in found]
+
+    @override
+    def tenants(self) -> list[str]:
+        with self._open():
+            return list(dict.fromkeys(tenant for tenant, _ in self._trajectories))
+
+    @override
+    def trajectories(self, tenant: str) -> list[str]:
+        with self._open():
+            return [name for owner, name in self._trajectories if owner == tenant]
+
+    @override
+    def unfinished(self, states: Collection[StepState]) -> list[tuple[str, str]]:
+        with self._open():
+            return list(dict.fromkeys((each.tenant, each.trajectory) for each in self._all() if each.state in states))
+
+    @override
+    def has_any(self, state: StepState, *, tenant: str | None = None, trajectory: str | None = None) -> bool:
+        found = self.every_entry(tenant, state=state)
+        return any(trajectory in (None, entry.trajectory) for entry in found)
+
+    @override
+    def length(self, tenant: str, trajectory: str) -> int:
+        with self._open():
+            return max((kept.position + 1 for kept in self._of(tenant, trajectory)), default=0)
+
+    @override
+    def labeled(self, tenant: str, trajectory: str) -> int:
+        with self._open():
+            labeled = (kept for kept in self._of(tenant, trajectory) if kept.labels is not None)
+            return max((kept.position + 1 for kept in labeled), default=0)
+
+    @override
+    def lengths_at(self, moment: Moment, *, tenant: str, trajectory: str | None = None) -> dict[str, tuple[int, int]]:
+        def known(kept: _Kept) -> bool:
+            later = kept.trajectory == moment.trajectory and kept.position > moment.position
+            return kept.recorded <= moment.recorded and not later
+
+        with self._open():
+            names = [name for name in self.trajectories(tenant) if trajectory in (None, name)]
+            found = {name: self._of(tenant, name) for name in names}
+        return {name: (len(steps), sum(map(known, steps))) for name, steps in found.items() if steps}
+
+    @override
+    def counts(self, tenant: str | None = None) -> IngestCounts:
+        with self._open():
+            steps = [kept for kept in self._all() if tenant in (None, kept.tenant)]
+            states = [kept.state for kept in steps]
+            return IngestCounts(
+                len(steps),
+                sum(kept.labels is not None for kept in steps),
+                states.count(StepState.STORED),
+                states.count(StepState.FAILED),
+                len({(kept.tenant, kept.trajectory) for kept in steps}),
+                states.count(StepState.RETIRED),
+            )
+
+    @override
+    def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
+        with self._open():
+            return {kept.seq: kept.redactions for kept in self._all() if kept.tenant == tenant and kept.redactions}
+
+    @override
+    def kept(self, tenant: str, trajectory: str | None = None) -> Iterator[KeptStep]:
+        with self._open():
+            found = [kept for kept in self._all() if kept.tenant == tenant and trajectory in (None, kept.trajectory)]
+        for each in found:
+            past = tuple(revision[1:] for revision in each.revisions)
+            yield KeptStep(
+                each.seq, each.trajectory, each.position, each.recorded, each.digest, each.step, each.labels,
+                each.state, each.reason, each.retired_at, past, each.redactions,
+            )  # fmt: skip
+
+    @override
+    def encoded(self, tenant: str, trajectory: str) -> list[Encoded]:
+        with self._open():
+            return [Encoded(kept.seq, kept.step, kept.labels) for kept in self._of(tenant, trajectory)]
+
+    @override
+    def said(self, tenant: str) -> Iterator[bytes]:
+        with self._open():
+            found = [kept for kept in self._all() if kept.tenant == tenant]
+        for kept in found:
+            yield b"\n".join([kept.step, kept.trajectory.encode(), kept.tenant.encode()])
+            yield from (step for _, _, _, step, _ in kept.revisions)
+
+    @override
+    def said_by_others(self, tenant: str) -> Iterator[bytes]:
+        with self._open():
+            others = {kept.tenant for kept in self._all()} - {tenant}
+            made = [kept.labels for kept in self._all() if kept.tenant in others]
+            made += [labels for kept in self._all() if kept.tenant in others for *_, labels in kept.revisions]
+            made += [each.session for (owner, _), each in self._checkpoints.items() if owner in others]
+            made += [
+                each.inventory.model_dump_json(exclude_defaults=True).encode()
+                for (owner, _), each in self._checkpoints.items()
+                if owner in others
+            ]
+        for other in sorted(others):
+            yield from self.said(other)
+        yield from filter(None, made)
+
+    # They are corrected, retired, erased.
+
+    @override
+    def correct(self, seq: int, *, step: Step, labels: StepLabels | None, at: float, by: str) -> None:
+        payload, _ = encode_step(step, max_chars=self.max_step_chars)
+        made = None if labels is None else encode_labels(labels, step=str(step.id))
+        with self._open():
+            kept = self._steps[seq]
+            kept.revisions.append((self._number_revision(), at, by, kept.step, kept.labels))
+            kept.step, kept.labels = payload, kept.labels if made is None else made
+            self._record([seq], StepState.ACCEPTED if made is None else StepState.LABELED)
+            self._forget_labeling(kept.tenant, kept.trajectory)
+            self._note(ChangeKind.CORRECTED, kept.tenant, kept.trajectory, range(seq, seq + 1))
+
+    @override
+    def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
+        with self._open():
+            found = (self._steps[seq] for seq in seqs if seq in self._steps)
+            return {kept.seq: [_revision(*each) for each in kept.revisions] for kept in found if kept.revisions}
+
+    @override
+    def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
+        with self._open():
+            found = self.revisions([kept.seq for kept in self._all() if kept.tenant == tenant])
+        later = {seq: [each for each in revisions if each.replaced > at] for seq, revisions in found.items()}
+        return {seq: revisions[0] for seq, revisions in later.items() if revisions}
+
+    @override
+    def correctors(self, tenant: str) -> frozenset[tuple[int, str]]:
+        with self._open():
+            mine = (kept for kept in self._all() if kept.tenant == tenant)
+            return frozenset((kept.seq, by) for kept in mine for _, _, by, _, _ in kept.revisions)
+
+    @override
+    def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
+        with self._open():
+            revisions = (each for kept in self._of(tenant, trajectory) for each in kept.revisions)
+            return sorted(Encoded(number, step, labels) for number, _, _, step, labels in revisions)
+
+    @override
+    def retire(self, seqs: Sequence[int], *, at: float, reason: str) -> int:
+        with self._open():
+            there = [self._steps[seq] for seq in seqs if seq in self._steps]
+            fresh = [kept for kept in there if kept.state is not StepState.RETIRED]
+            self._record([kept.seq for kept in fresh], StepState.RETIRED, reason, at)
+            self._unflushed = {number: seq for number, seq in self._unflushed.items() if seq not in set(seqs)}
+            self._note_of(ChangeKind.RETIRED, fresh)
+            return len(fresh)
+
+    @override
+    def erase(
+        self,
+        seqs: Sequence[int],
+        *,
+        tenant: str,
+        trajectory: str,
+        labels: Sequence[tuple[int, bytes]] = (),
+        revisions: Sequence[tuple[int, bytes]] = (),
+    ) -> None:
+        with self._open():
+            gone = [self._steps.pop(seq) for seq in seqs if seq in self._steps]
+            self._unflushed = {number: seq for number, seq in self._unflushed.items() if seq in self._steps}
+            self._note_of(ChangeKind.ERASED, gone)
+            cleaned = dict(revisions)
+            for kept in self._of(tenant, trajectory):
+                kept.revisions = [(*each[:-1], cleaned.get(each[0], each[-1])) for each in kept.revisions]
+            for seq, made in labels:
+                kept = self._steps[seq]
+                kept.labels = made
+                kept.state = StepState.LABELED if kept.state is StepState.STORED else kept.state
+            self._note_of(ChangeKind.LABELED, [self._steps[seq] for seq, _ in labels])
+            self._forget_labeling(tenant, trajectory)
+            if not self._of(tenant, trajectory):
+                self._forget(tenant, trajectory)
+            self._owes_purge = True
+
+    @override
+    def owes_purge(self) -> bool:
+        return self._owes_purge
+
+    @override
+    def record_purged(self) -> None:
+        self._owes_purge = False
+
+    # Whoever derives something follows.
+
+    @override
+    def changes(self, *, after: int = 0, tenant: str | None = None) -> Iterator[Change]:
+        with self._open():
+            found = [each for each in self._changes if each.number > after and tenant in (None, each.tenant)]
+        yield from found
+
+    @override
+    def last_change(self) -> int:
+        return len(self._changes)
+
+    @override
+    def projected(self, name: str) -> int:
+        return self._projected.get(name, 0)
+
+    @override
+    def record_projected(self, name: str, change: int) -> None:
+        self._projected[name] = change
+
+    @override
+    def append_record(self, tenant: str, *, kind: str, key: str, payload: bytes) -> int:
+        with self._open():
+            number, self._next_record = self._next_record, self._next_record + 1
+            self._records.append((tenant, Record(number, kind, key, payload)))
+        return number
+
+    @override
+    def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
+        with self._open():
+            mine = [each for owner, each in self._records if owner == tenant and each.kind == kind]
+        yield from (each for each in mine if key in (None, each.key) and each.number > after)
+
+    @override
+    def erase_records(self, tenant: str, *, kind: str, key: str | None = None) -> int:
+        with self._open():
+            gone = {record.number for record in self.records(tenant, kind=kind, key=key)}
+            self._records = [each for each in self._records if each[1].number not in gone]
+            self._owes_purge |= bool(gone)
+        return len(gone)
+
+    # It is looked after.
+
+    @override
+    def damage(self) -> list[str]:
+        return []
+
+    @override
+    def sync(self) -> None:
+        """Do nothing: there is no disk."""
+
+    @override
+    def compact(self) -> None:
+        """Do nothing: what is erased is gone."""
+
+    @override
+    def close(self) -> None:
+        self._closed = True
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise JournalError("the journal cannot be used: it is closed")
+            yield
+
+    def _all(self) -> list[_Kept]:
+        return [self._steps[seq] for seq in sorted(self._steps)]
+
+    def _of(self, tenant: str, trajectory: str) -> list[_Kept]:
+        mine = (kept for kept in self._steps.values() if (kept.tenant, kept.trajectory) == (tenant, trajectory))
+        return sorted(mine, key=lambda kept: kept.position)
+
+    def _each(self, steps: Callable[[], list[_Kept]], wanted: Callable[[_Kept], bool]) -> Iterator[Entry]:
+        with self._open():
+            found = [kept.entry() for kept in steps() if wanted(kept)]
+        yield from found
+
+    def _take_in(self, fresh: Sequence[_Kept], kind: ChangeKind) -> None:
+        for kept in fresh:
+            self._trajectories.setdefault((kept.tenant, kept.trajectory))
+            self._steps[kept.seq] = replace(kept)
+        self._note_of(kind, fresh)
+
+    def _label(self, labels: Sequence[tuple[int, bytes]]) -> None:
+        for seq, made in labels:
+            self._steps[seq].labels = made
+        self._record([seq for seq, _ in labels], StepState.LABELED)
+        self._note_of(ChangeKind.LABELED, [self._steps[seq] for seq, _ in labels])
+
+    def _record(self, seqs: Sequence[int], state: StepState, reason: str = "", retired_at: float | None = None) -> None:
+        for seq in seqs:
+            kept = self._steps[seq]
+            kept.state, kept.reason, kept.retired_at = state, reason, retired_at
+
+    def _put(self, seqs: Sequence[int]) -> None:
+        for seq in seqs:
+            self._unflushed[max(self._unflushed, default=0) + 1] = seq
+
+    def _number_revision(self) -> int:
+        number, self._next_revision = self._next_revision, self._next_revision + 1
+        return number
+
+    def _note_of(self, kind: ChangeKind, steps: Sequence[_Kept]) -> None:
+        groups: dict[tuple[str, str], list[int]] = {}
+        for kept in steps:
+            groups.setdefault((kept.tenant, kept.trajectory), []).append(kept.seq)
+        for (tenant, trajectory), seqs in groups.items():
+            for first, last in runs(seqs):
+                self._note(kind, tenant, trajectory, range(first, last + 1))
+
+    def _note(self, kind: ChangeKind, tenant: str, trajectory: str, steps: range) -> None:
+        self._changes.append(Change(len(self._changes) + 1, kind, tenant, trajectory, steps))
+
+    def _forget_labeling(self, tenant: str, trajectory: str) -> None:
+        self._checkpoints.pop((tenant, trajectory), None)
+        self._cuts.pop((tenant, trajectory), None)
+        self._replies.pop((tenant, trajectory), None)
+
+    def _forget(self, tenant: str, trajectory: str) -> None:
+        """A trajectory is named no more, nor a tenant of which nothing is left."""
+        del self._trajectories[tenant, trajectory]
+        left = "" if tenant not in self.tenants() else tenant
+        for number, change in enumerate(self._changes):
+            if change.tenant == tenant:
+                gone = change.trajectory == trajectory
+                self._changes[number] = change._replace(
+                    tenant=left, trajectory=None if gone or not left else change.trajectory
+                )
+
+
+def _free_id(position: int, taken: Collection[str | None]) -> str:
+    name, suffix = str(position), 1
+    while name in taken:
+        suffix += 1
+        name = f"{position}-{suffix}"
+    return name
+
+
+def _revision(number: int, at: float, by: str, step: bytes, labels: bytes | None) -> Revision:
+    made = None if labels is None else StepLabels.model_validate_json(labels)
+    return Revision(at, by, Step.model_validate_json(step), made)
