@@ -9,7 +9,7 @@ import math
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from typing_extensions import override
 
@@ -19,34 +19,7 @@ from stitch.journal import Checkpoint, Entry, IngestCounts, Journal, KeptStep, R
 from stitch.journal.entries import Encoded, encode_labels, encode_step
 from stitch.journal.protocol import MAX_STEP_CHARS
 from stitch.journal.sqlite.writing import runs
-
-
-@dataclass
-class _Kept:
-    """A step with all that is known of it."""
-
-    seq: int
-    tenant: str
-    trajectory: str
-    position: int
-    id: str
-    recorded: float
-    digest: bytes
-    step: bytes
-    labels: bytes | None = None
-    state: StepState = StepState.ACCEPTED
-    reason: str = ""
-    retired_at: float | None = None
-    revisions: list[tuple[int, float, str, bytes, bytes | None]] = field(default_factory=list)
-    redactions: tuple[Redaction, ...] = ()
-
-    def entry(self) -> Entry:
-        made = None if self.labels is None else StepLabels.model_validate_json(self.labels)
-        step = Step.model_validate_json(self.step)
-        return Entry(
-            self.seq, self.tenant, self.trajectory, self.position, step, self.recorded, self.state, self.reason, made,
-            retired_at=self.retired_at,
-        )  # fmt: skip
+from stitch.testing.kept import KeptRow, free_id, revision_of
 
 
 class DictJournal(Journal):
@@ -61,7 +34,7 @@ class DictJournal(Journal):
     def __init__(self, *, max_step_chars: int = MAX_STEP_CHARS) -> None:
         self._max_step_chars = max_step_chars
         self._lock = threading.RLock()
-        self._steps: dict[int, _Kept] = {}
+        self._steps: dict[int, KeptRow] = {}
         self._trajectories: dict[tuple[str, str], None] = {}
         self._checkpoints: dict[tuple[str, str], Checkpoint] = {}
         self._cuts: dict[tuple[str, str], int] = {}
@@ -95,10 +68,10 @@ class DictJournal(Journal):
             known = {kept.id: kept for kept in self._of(tenant, trajectory)}
             position, given = self.length(tenant, trajectory), {step.id for step in steps}
             results: list[Entry | StepRejectedError] = []
-            fresh: list[_Kept] = []
+            fresh: list[KeptRow] = []
             for index, step in enumerate(steps):
                 if step.id is None:
-                    step = step.model_copy(update={"id": _free_id(position, known.keys() | given)})
+                    step = step.model_copy(update={"id": free_id(position, known.keys() | given)})
                 assert step.id is not None
                 taken_out = tuple((redacted or {}).get(index, ()))
                 try:
@@ -114,7 +87,7 @@ class DictJournal(Journal):
                         raise
                     results.append(error)
                     continue
-                kept = held or _Kept(
+                kept = held or KeptRow(
                     self._next_seq + len(fresh), tenant, trajectory, position, step.id, recorded, digest, payload,
                     redactions=taken_out,
                 )  # fmt: skip
@@ -161,7 +134,7 @@ class DictJournal(Journal):
                     results.append(StepRejectedError(f"{reason} {held[0].id!r} is in its place"))
                     continue
                 revisions = [(self._number_revision(), *revision) for revision in each.revisions]
-                kept = _Kept(
+                kept = KeptRow(
                     each.seq, tenant, each.trajectory, each.position, each.id, each.recorded, each.digest, each.step,
                     each.labels, each.state, each.reason, each.retired_at, revisions, each.redactions,
                 )  # fmt: skip
@@ -357,7 +330,7 @@ class DictJournal(Journal):
 
     @override
     def lengths_at(self, moment: Moment, *, tenant: str, trajectory: str | None = None) -> dict[str, tuple[int, int]]:
-        def known(kept: _Kept) -> bool:
+        def known(kept: KeptRow) -> bool:
             later = kept.trajectory == moment.trajectory and kept.position > moment.position
             return kept.recorded <= moment.recorded and not later
 
@@ -443,7 +416,7 @@ class DictJournal(Journal):
     def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
         with self._open():
             found = (self._steps[seq] for seq in seqs if seq in self._steps)
-            return {kept.seq: [_revision(*each) for each in kept.revisions] for kept in found if kept.revisions}
+            return {kept.seq: [revision_of(*each) for each in kept.revisions] for kept in found if kept.revisions}
 
     @override
     def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
@@ -575,19 +548,19 @@ class DictJournal(Journal):
                 raise JournalError("the journal cannot be used: it is closed")
             yield
 
-    def _all(self) -> list[_Kept]:
+    def _all(self) -> list[KeptRow]:
         return [self._steps[seq] for seq in sorted(self._steps)]
 
-    def _of(self, tenant: str, trajectory: str) -> list[_Kept]:
+    def _of(self, tenant: str, trajectory: str) -> list[KeptRow]:
         mine = (kept for kept in self._steps.values() if (kept.tenant, kept.trajectory) == (tenant, trajectory))
         return sorted(mine, key=lambda kept: kept.position)
 
-    def _each(self, steps: Callable[[], list[_Kept]], wanted: Callable[[_Kept], bool]) -> Iterator[Entry]:
+    def _each(self, steps: Callable[[], list[KeptRow]], wanted: Callable[[KeptRow], bool]) -> Iterator[Entry]:
         with self._open():
             found = [kept.entry() for kept in steps() if wanted(kept)]
         yield from found
 
-    def _take_in(self, fresh: Sequence[_Kept], kind: ChangeKind) -> None:
+    def _take_in(self, fresh: Sequence[KeptRow], kind: ChangeKind) -> None:
         for kept in fresh:
             self._trajectories.setdefault((kept.tenant, kept.trajectory))
             self._steps[kept.seq] = replace(kept)
@@ -612,7 +585,7 @@ class DictJournal(Journal):
         number, self._next_revision = self._next_revision, self._next_revision + 1
         return number
 
-    def _note_of(self, kind: ChangeKind, steps: Sequence[_Kept]) -> None:
+    def _note_of(self, kind: ChangeKind, steps: Sequence[KeptRow]) -> None:
         groups: dict[tuple[str, str], list[int]] = {}
         for kept in steps:
             groups.setdefault((kept.tenant, kept.trajectory), []).append(kept.seq)
@@ -638,16 +611,3 @@ class DictJournal(Journal):
                 self._changes[number] = change._replace(
                     tenant=left, trajectory=None if gone or not left else change.trajectory
                 )
-
-
-def _free_id(position: int, taken: Collection[str | None]) -> str:
-    name, suffix = str(position), 1
-    while name in taken:
-        suffix += 1
-        name = f"{position}-{suffix}"
-    return name
-
-
-def _revision(number: int, at: float, by: str, step: bytes, labels: bytes | None) -> Revision:
-    made = None if labels is None else StepLabels.model_validate_json(labels)
-    return Revision(at, by, Step.model_validate_json(step), made)

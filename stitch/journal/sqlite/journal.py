@@ -40,16 +40,6 @@ from stitch.journal.sqlite.reading import PAGE
 from stitch.journal.sqlite.schema import bring_up, check_version, checksum
 from stitch.journal.sqlite.writing import ENTRIES, GIVEN, entry_of, number_of
 
-_SELECTED = """
-SELECT s.seq, t.name, s.step, labels.seq IS NOT NULL
-FROM trajectories t JOIN steps s ON s.trajectory = t.number LEFT JOIN labels USING (seq)
-WHERE t.tenant = ? AND (? IS NULL OR t.name = ?) AND (? IS NULL OR s.step = ?) AND (? IS NULL OR s.recorded < ?)
-  AND (? IS NULL OR json_extract(CAST(labels.labels AS TEXT), '$.intent.scope') IN (SELECT value FROM json_each(?)))
-  AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(CAST(labels.labels AS TEXT), '$.intent.event_types') e
-                            WHERE e.value IN (SELECT value FROM json_each(?))))
-ORDER BY s.seq
-"""
-
 
 class SqliteJournal(CopyableJournal):
     """The journal of a memory, in one SQLite file; one process owns it at a time.
@@ -320,10 +310,7 @@ class SqliteJournal(CopyableJournal):
         scopes: Collection[str] | None = None,
         event_types: Collection[str] | None = None,
     ) -> list[Selected]:
-        labels = (None if values is None else json.dumps(sorted(values)) for values in (scopes, event_types))
-        given = (trajectory, step, accepted_before, *labels)
-        rows = self._file.rows(_SELECTED, tenant, *(value for value in given for _ in range(2)))
-        return [Selected(seq, name, known, bool(labeled)) for seq, name, known, labeled in rows]
+        return reading.select(self._file, tenant, trajectory, step, accepted_before, scopes, event_types)
 
     @override
     def tenants(self) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from stitch.core import Redaction, StepState
-from stitch.journal.entries import KeptStep
+from stitch.journal.entries import KeptStep, Selected
 from stitch.journal.sqlite.connection import Connection
 from stitch.journal.sqlite.writing import GIVEN
 
@@ -19,6 +19,16 @@ SELECT s.seq, t.name, s.position, s.recorded, s.digest, s.payload, labels.labels
        states.retired_at
 FROM steps s JOIN trajectories t ON t.number = s.trajectory JOIN states USING (seq) LEFT JOIN labels USING (seq)
 WHERE s.seq > ? AND t.tenant = ? AND (? IS NULL OR t.name = ?) ORDER BY s.seq LIMIT ?
+"""
+
+_SELECTED = """
+SELECT s.seq, t.name, s.step, labels.seq IS NOT NULL
+FROM trajectories t JOIN steps s ON s.trajectory = t.number LEFT JOIN labels USING (seq)
+WHERE t.tenant = ? AND (? IS NULL OR t.name = ?) AND (? IS NULL OR s.step = ?) AND (? IS NULL OR s.recorded < ?)
+  AND (? IS NULL OR json_extract(CAST(labels.labels AS TEXT), '$.intent.scope') IN (SELECT value FROM json_each(?)))
+  AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(CAST(labels.labels AS TEXT), '$.intent.event_types') e
+                            WHERE e.value IN (SELECT value FROM json_each(?))))
+ORDER BY s.seq
 """
 
 
@@ -74,3 +84,19 @@ def said(file: Connection, tenant: str, *, others: bool = False) -> Iterator[byt
         while rows := file.rows(query, last, tenant, PAGE):
             yield "\n".join(text for _, text in rows).encode()
             last = rows[-1][0]
+
+
+def select(
+    file: Connection,
+    tenant: str,
+    trajectory: str | None,
+    step: str | None,
+    accepted_before: float | None,
+    scopes: Collection[str] | None,
+    event_types: Collection[str] | None,
+) -> list[Selected]:
+    """See `Journal.select`."""
+    labels = (None if values is None else json.dumps(sorted(values)) for values in (scopes, event_types))
+    given = (trajectory, step, accepted_before, *labels)
+    rows = file.rows(_SELECTED, tenant, *(value for value in given for _ in range(2)))
+    return [Selected(seq, name, known, bool(labeled)) for seq, name, known, labeled in rows]
