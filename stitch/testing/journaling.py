@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from stitch.core import Change, ChangeKind, ContextualIntent, Moment, Redaction, Step, StepLabels, StepState
+from stitch.core import Change, ChangeKind, Moment, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepRejectedError
 from stitch.journal import Checkpoint, Entry, IngestCounts, Journal, KeptStep, Record, Revision, Selected
 from stitch.journal.entries import Encoded, encode_labels, encode_step
 from stitch.journal.protocol import MAX_STEP_CHARS
 from stitch.journal.sqlite.writing import runs
-from stitch.testing.kept import KeptRow, free_id, revision_of
+from stitch.testing.kept import KeptRow, free_id, has_labels, revision_of
 
 
 class DictJournal(Journal):
@@ -284,15 +284,9 @@ class DictJournal(Journal):
         event_types: Collection[str] | None = None,
     ) -> list[Selected]:
         def meant(entry: Entry) -> bool:
-            intent = entry.labels.intent if entry.labels is not None else ContextualIntent()
-            conditions = (
-                trajectory is None or entry.trajectory == trajectory,
-                step is None or entry.id == step,
-                accepted_before is None or entry.recorded < accepted_before,
-                scopes is None or intent.scope in scopes,
-                event_types is None or not set(event_types).isdisjoint(intent.event_types),
-            )
-            return all(conditions)
+            named = trajectory in (None, entry.trajectory) and step in (None, entry.id)
+            old = accepted_before is None or entry.recorded < accepted_before
+            return named and old and has_labels(entry, scopes=scopes, event_types=event_types)
 
         found = filter(meant, self.every_entry(tenant))
         return [Selected(each.seq, each.trajectory, each.id, each.labels is not None) for each in found]
@@ -344,14 +338,10 @@ class DictJournal(Journal):
         with self._open():
             steps = [kept for kept in self._all() if tenant in (None, kept.tenant)]
             states = [kept.state for kept in steps]
-            return IngestCounts(
-                len(steps),
-                sum(kept.labels is not None for kept in steps),
-                states.count(StepState.STORED),
-                states.count(StepState.FAILED),
-                len({(kept.tenant, kept.trajectory) for kept in steps}),
-                states.count(StepState.RETIRED),
-            )
+            labeled = sum(kept.labels is not None for kept in steps)
+            trajectories = len({(kept.tenant, kept.trajectory) for kept in steps})
+            stored, failed, retired = map(states.count, (StepState.STORED, StepState.FAILED, StepState.RETIRED))
+            return IngestCounts(len(steps), labeled, stored, failed, trajectories, retired)
 
     @override
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
@@ -389,11 +379,8 @@ class DictJournal(Journal):
             made = [kept.labels for kept in self._all() if kept.tenant in others]
             made += [labels for kept in self._all() if kept.tenant in others for *_, labels in kept.revisions]
             made += [each.session for (owner, _), each in self._checkpoints.items() if owner in others]
-            made += [
-                each.inventory.model_dump_json(exclude_defaults=True).encode()
-                for (owner, _), each in self._checkpoints.items()
-                if owner in others
-            ]
+            inventories = [each.inventory for (owner, _), each in self._checkpoints.items() if owner in others]
+            made += [each.model_dump_json(exclude_defaults=True).encode() for each in inventories]
         for other in sorted(others):
             yield from self.said(other)
         yield from filter(None, made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from stitch.core import Redaction, Step, StepLabels, StepState
+from stitch.core import ContextualIntent, Redaction, Step, StepLabels, StepState
 from stitch.journal import Entry, Revision
 
 
@@ -51,3 +51,10 @@ def revision_of(number: int, at: float, by: str, step: bytes, labels: bytes | No
     """A revision of which step and labels are JSON."""
     made = None if labels is None else StepLabels.model_validate_json(labels)
     return Revision(at, by, Step.model_validate_json(step), made)
+
+
+def has_labels(entry: Entry, *, scopes: Collection[str] | None, event_types: Collection[str] | None) -> bool:
+    """Whether a step has one of these scopes and one of these event types, as far as they are given."""
+    intent = entry.labels.intent if entry.labels is not None else ContextualIntent()
+    scoped = scopes is None or intent.scope in scopes
+    return scoped and (event_types is None or not set(event_types).isdisjoint(intent.event_types))
