@@ -51,8 +51,6 @@ class DictJournal(Journal):
     def max_step_chars(self) -> int:
         return self._max_step_chars
 
-    # Steps come in.
-
     @override
     def append_many(
         self,
@@ -141,8 +139,6 @@ class DictJournal(Journal):
                 self._take_in([kept], ChangeKind.RESTORED)
                 results.append(kept.entry())
         return results
-
-    # They are labeled, put into a store, and sometimes fail.
 
     @override
     def record_labels(self, labels: Sequence[tuple[int, bytes]], *, checkpoint: Checkpoint | None = None) -> None:
@@ -240,8 +236,6 @@ class DictJournal(Journal):
     def forget_checkpoint(self, tenant: str, trajectory: str) -> None:
         with self._open():
             self._forget_labeling(tenant, trajectory)
-
-    # They are read.
 
     @override
     def entry(self, tenant: str, trajectory: str, step: str) -> Entry | None:
@@ -385,10 +379,10 @@ class DictJournal(Journal):
             yield from self.said(other)
         yield from filter(None, made)
 
-    # They are corrected, retired, erased.
-
     @override
-    def correct(self, seq: int, *, step: Step, labels: StepLabels | None, at: float, by: str) -> None:
+    def correct(
+        self, seq: int, *, step: Step, labels: StepLabels | None, at: float, by: str, checkpoint: Checkpoint | None
+    ) -> None:
         payload, _ = encode_step(step, max_chars=self.max_step_chars)
         made = None if labels is None else encode_labels(labels, step=str(step.id))
         with self._open():
@@ -396,7 +390,11 @@ class DictJournal(Journal):
             kept.revisions.append((self._number_revision(), at, by, kept.step, kept.labels))
             kept.step, kept.labels = payload, kept.labels if made is None else made
             self._record([seq], StepState.ACCEPTED if made is None else StepState.LABELED)
-            self._forget_labeling(kept.tenant, kept.trajectory)
+            if checkpoint is None:
+                self._forget_labeling(kept.tenant, kept.trajectory)
+            else:
+                self.save_checkpoint(kept.tenant, kept.trajectory, checkpoint)
+                self._replies.pop((kept.tenant, kept.trajectory), None)
             self._note(ChangeKind.CORRECTED, kept.tenant, kept.trajectory, range(seq, seq + 1))
 
     @override
@@ -469,8 +467,6 @@ class DictJournal(Journal):
     def record_purged(self) -> None:
         self._owes_purge = False
 
-    # Whoever derives something follows.
-
     @override
     def changes(self, *, after: int = 0, tenant: str | None = None) -> Iterator[Change]:
         with self._open():
@@ -509,8 +505,6 @@ class DictJournal(Journal):
             self._records = [each for each in self._records if each[1].number not in gone]
             self._owes_purge |= bool(gone)
         return len(gone)
-
-    # It is looked after.
 
     @override
     def damage(self) -> list[str]:

@@ -106,7 +106,9 @@ def _do_something(journal: Journal, chance: random.Random, number: int) -> None:
     elif kind == 6:
         for entry in some:
             labels = OTHERS if entry.labels is not None else None
-            journal.correct(entry.seq, step=say(f"right {number}", id=entry.id), labels=labels, at=number, by="ann")
+            saved = Checkpoint("local", number, b"saved", LabelInventory()) if chance.random() < 0.5 else None
+            right = say(f"right {number}", id=entry.id)
+            journal.correct(entry.seq, step=right, labels=labels, at=number, by="ann", checkpoint=saved)
     elif kind == 7:
         journal.retire(seqs, at=number, reason="old")
     elif kind == 8:
@@ -332,7 +334,7 @@ class JournalContract:
         append(journal, say("one", id="1"), say("two", id="2"))
         append(journal, say("other"), tenant="b")
         journal.record_labels([(1, ENCODED), (2, ENCODED)])
-        journal.correct(2, step=say("right", id="2"), labels=OTHERS, at=2.0, by="ann")
+        journal.correct(2, step=say("right", id="2"), labels=OTHERS, at=2.0, by="ann", checkpoint=None)
         journal.save_checkpoint("a", "t", Checkpoint("local", 2, b"", LabelInventory(steps=2, merges=(MERGE,))))
         journal.retire([2], at=3.0, reason="old")
         told = [
@@ -421,8 +423,8 @@ class JournalContract:
     def test_a_corrected_step_keeps_what_it_was(self, journal: Journal) -> None:
         append(journal, say("wrong", id="1"))
         journal.record_labels([(1, ENCODED)])
-        journal.correct(1, step=say("right", id="1"), labels=OTHERS, at=5.0, by="ann")
-        journal.correct(1, step=say("right now", id="1"), labels=OTHERS, at=6.0, by="bob")
+        journal.correct(1, step=say("right", id="1"), labels=OTHERS, at=5.0, by="ann", checkpoint=None)
+        journal.correct(1, step=say("right now", id="1"), labels=OTHERS, at=6.0, by="bob", checkpoint=None)
         (entry,) = journal.entries("a", "t")
         assert (entry.step.content, entry.labels, entry.state) == ("right now", OTHERS, StepState.LABELED)
         first, second = journal.revisions([1])[1]
@@ -454,8 +456,8 @@ class JournalContract:
         redacted = {0: [Redaction(kind="password", count=1, place="content")]}
         append(journal, say("secret", id="1"), say("other", id="2"), redacted=redacted)
         journal.record_labels([(1, ENCODED), (2, ENCODED)])
-        journal.correct(1, step=say("secret too", id="1"), labels=LABELS, at=1.0, by="ann")
-        journal.correct(2, step=say("other", id="2"), labels=LABELS, at=1.0, by="ann")
+        journal.correct(1, step=say("secret too", id="1"), labels=LABELS, at=1.0, by="ann", checkpoint=None)
+        journal.correct(2, step=say("other", id="2"), labels=LABELS, at=1.0, by="ann", checkpoint=None)
         ((number, *_),) = [each for each in journal.encoded_revisions("a", "t") if b"other" in each.step]
         clean = encode_labels(OTHERS, step="2")
         journal.erase([1], tenant="a", trajectory="t", labels=[(2, clean)], revisions=[(number, clean)])
