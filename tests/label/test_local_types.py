@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from stitch.core import LabelKind, Step, ToolCall
 from stitch.label.curation import Vocabulary, same_words, word_key
 from stitch.label.local import LocalLabeler
-from stitch.label.local.entities import MAX_ENTITY_TYPES, EntityTyper
+from stitch.label.local.entities import ENTITY_TYPES_A_STEP, EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.moves import asked_for
 from stitch.label.local.reading import read_step
@@ -165,7 +165,7 @@ def test_a_bare_answer_takes_the_class_that_was_asked_for():
 
 def test_classes_of_a_step_are_bounded():
     keys = ", ".join(f'"key {chr(97 + n)}": "{n}"' for n in range(20))
-    assert len(entity_types("{" + keys + "}", role="tool")) == MAX_ENTITY_TYPES
+    assert len(entity_types("{" + keys + "}", role="tool")) == ENTITY_TYPES_A_STEP
 
 
 def test_kept_values_are_the_latest():

@@ -17,7 +17,7 @@ from stitch.text.forms import SentenceForm
 from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES, counted, slot_name, slots
 from stitch.text.words import FUNCTION_WORDS, is_verb, singular, whole_words, word_set
 
-MAX_ENTITY_TYPES = 8
+ENTITY_TYPES_A_STEP = 8
 _MAX_VALUES_KEPT = 24
 _MAX_INDUCED = 256
 
@@ -65,7 +65,7 @@ class Kinds(NamedTuple):
 
 
 class EntityTyper:
-    """Finds the entity types of each step of one trajectory, at most `MAX_ENTITY_TYPES`."""
+    """Finds the entity types of each step of one trajectory, at most `ENTITY_TYPES_A_STEP`."""
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=VALUE_CLASSES, most=_MAX_INDUCED)
@@ -104,7 +104,7 @@ class EntityTyper:
             fits = not answered or _SHAPES.get(answered[0], found.entity_type).find(found.entity_type) >= 0
             if answered and fits and len(reading.found) == 1 and len(reading.stems) <= 12:
                 mentions[answered[0], found.value] = None
-        admitted = self.vocabulary.admit(filter(None, types))[:MAX_ENTITY_TYPES]
+        admitted = self.vocabulary.admit(filter(None, types))[:ENTITY_TYPES_A_STEP]
         kept = tuple(
             EntityMention(entity_type=kind, value=value[:MAX_VALUE_CHARS])
             for kind, value in list(mentions)[:MAX_MENTIONS]

@@ -17,7 +17,7 @@ from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.text.forms import SentenceForm
 from stitch.text.words import stem, whole_words
 
-MAX_EVENT_TYPES = 3
+EVENT_TYPES_A_STEP = 3
 
 _SIMPLE = {
     SentenceForm.GREETING: "greet",
@@ -175,7 +175,7 @@ def _telling(text: str) -> str:
 
 
 class EventTyper:
-    """Names what each step of one trajectory does: at most `MAX_EVENT_TYPES` labels, the most telling first."""
+    """Names what each step of one trajectory does: at most `EVENT_TYPES_A_STEP` labels, the most telling first."""
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary(LabelKind.EVENT_TYPE, seed=_SEED, most=128)
@@ -189,14 +189,14 @@ class EventTyper:
             by_opener: Whether the step is by whoever opened the trajectory.
         """
         labels = self._types(reading, open_move=open_move, by_opener=by_opener)
-        return self.vocabulary.admit(labels)[:MAX_EVENT_TYPES]
+        return self.vocabulary.admit(labels)[:EVENT_TYPES_A_STEP]
 
     def _types(self, reading: Reading, *, open_move: str, by_opener: bool) -> list[str]:
         if reading.is_notice:
             return ["notice"]
         data = reading.data
         if data.calls:
-            return ["call tool", *(call.name for call in data.calls[: MAX_EVENT_TYPES - 1])]
+            return ["call tool", *(call.name for call in data.calls[: EVENT_TYPES_A_STEP - 1])]
         if reading.answers_tool:
             failed = _CUES["report error"].search(reading.folded, 0, 600)
             return ["report error" if failed else "report result", *([data.tool] if data.tool else [])]

@@ -29,9 +29,9 @@ from stitch.label.model.quoting import quote, shorten, shown_text
 from stitch.lm import LanguageModel
 from stitch.text.structured import find_entity_mentions
 
-MAX_EVENT_TYPES = 64
+MAX_EVENT_NAMES = 64
 """How large the vocabulary of event types may grow in a trajectory; from then on only known ones are used."""
-MAX_ENTITY_TYPES = 96
+MAX_ENTITY_NAMES = 96
 
 _EVENTS_A_STEP = 3
 _ENTITIES_A_STEP = 6
@@ -222,10 +222,10 @@ class ModelSession:
             intent=ContextualIntent(
                 scope=self._scope_of(scope),
                 event_types=tuple(
-                    self._canonical(LabelKind.EVENT_TYPE, events, self._events, MAX_EVENT_TYPES, _EVENTS_A_STEP)
+                    self._canonical(LabelKind.EVENT_TYPE, events, self._events, MAX_EVENT_NAMES, _EVENTS_A_STEP)
                 ),
                 entity_types=tuple(
-                    self._canonical(LabelKind.ENTITY_TYPE, entities, self._entities, MAX_ENTITY_TYPES, _ENTITIES_A_STEP)
+                    self._canonical(LabelKind.ENTITY_TYPE, entities, self._entities, MAX_ENTITY_NAMES, _ENTITIES_A_STEP)
                 ),
             ),
             made_by=self._name,

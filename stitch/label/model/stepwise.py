@@ -11,7 +11,7 @@ from stitch.errors import ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.model.matching import choose_names, clean_name_of, locate_references, match_name
 from stitch.label.model.quoting import quote_step
-from stitch.label.model.session import MAX_ENTITY_TYPES, MAX_EVENT_TYPES, Estimate, ModelSession, Past, quote_past
+from stitch.label.model.session import MAX_ENTITY_NAMES, MAX_EVENT_NAMES, Estimate, ModelSession, Past, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.signatures.programs import StepProgram
 
@@ -128,7 +128,7 @@ class _StepwiseSession(ModelSession):
         picked = self._run(
             labeler.program.select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
         )
-        events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, self._events, MAX_EVENT_TYPES, 2)
+        events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, self._events, MAX_EVENT_NAMES, 2)
         references = self._resolve(step, scope, events)
         resolved = apply_rewrites(step.content, references)
         told = self._run(
@@ -225,8 +225,8 @@ class _StepwiseSession(ModelSession):
             seed = self._run(
                 labeler.program.seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
             ).entity_types
-            self._grow(self._entities, seed, MAX_ENTITY_TYPES)
-        self._grow(self._events, new, MAX_EVENT_TYPES)
+            self._grow(self._entities, seed, MAX_ENTITY_NAMES)
+        self._grow(self._events, new, MAX_EVENT_NAMES)
         self._seeded = True
         self._merge(LabelKind.EVENT_TYPE, self._events, labeler.program.merge_events, "event_types")
         self._merge(LabelKind.ENTITY_TYPE, self._entities, labeler.program.merge_entities, "entity_types")
