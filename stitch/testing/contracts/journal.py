@@ -81,6 +81,7 @@ def live(journal: Journal, seed: int, *, operations: int = 60) -> None:
 
 
 def _do_something(journal: Journal, chance: random.Random, number: int) -> None:
+    # Complexity over 15 because each branch is one operation of a journal, with what it is given here.
     tenant, trajectory = chance.choice("ab"), chance.choice("tu")
     entries = list(journal.entries(tenant, trajectory))
     bare = [entry.seq for entry in entries if entry.labels is None]
