@@ -14,6 +14,7 @@ from typing import IO, Any, cast
 
 from stitch.core import Position, Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
+from stitch.sources.limits import Counted, Lines
 from stitch.sources.naming import state_of
 from stitch.sources.paths import expand_paths, stem_of
 from stitch.sources.positions import Positions
@@ -192,8 +193,12 @@ def _batches(file: IO[bytes], reader: StepReader) -> Iterator[Items]:
     """What stands in a file that is open, record by record."""
     with ExitStack() as stack:
         if cast("BufferedReader", file).peek(2)[:2] == _GZIP_MAGIC:
-            file = cast("IO[bytes]", stack.enter_context(gzip.open(file)))
-        for number, raw in records(file):
+            packed = Counted(cast("BufferedReader", file))
+            unpacked = stack.enter_context(gzip.open(cast("IO[bytes]", packed)))
+            lines = Lines(cast("IO[bytes]", unpacked), packed=packed)
+        else:
+            lines = Lines(file)
+        for number, raw in records(lines):
             items = reader.steps(number, raw)
             while batch := list(islice(items, _BATCH_ITEMS)):
                 yield batch
@@ -204,7 +209,9 @@ def _naming_errors(name: str) -> Iterator[None]:
     """Say in one line which file cannot be read, and why."""
     try:
         yield
-    except (OSError, EOFError, zlib.error) as error:
+    except InputError as error:
+        raise InputError(f"cannot read {name!r}: {error.message}", hint=error.hint) from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(f"cannot read {name!r}: {reason.lower()}", hint="check the path and the file") from error
 

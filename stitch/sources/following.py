@@ -10,13 +10,16 @@ from pathlib import Path
 
 from stitch.core import Position, Rejection, SourcedStep
 from stitch.errors import InputError
+from stitch.sources import limits
+from stitch.sources.limits import too_long
 from stitch.sources.paths import stem_of
 from stitch.sources.positions import Positions
-from stitch.sources.reading import StepReader
+from stitch.sources.reading import StepReader, Unreadable
 
 _MARK_BYTES = 256
 """By so many bytes at the beginning, and before where reading stopped, a file is known again."""
 _READ_BYTES = 1 << 20
+_EXCERPT_BYTES = 1024
 
 Items = list["SourcedStep | Rejection"]
 
@@ -131,23 +134,28 @@ class FollowedFile:
         if os.fstat(file.fileno()).st_size < self._offset or not self._is_known():
             self._forget()
         file.seek(self._offset)
-        torn: list[bytes] = []
+        torn = _Torn()
         while chunk := file.read(_READ_BYTES):
             first, *lines = chunk.split(b"\n")
-            torn.append(first)
+            torn.add(first)
             for line in lines:
-                yield self._take(b"".join(torn) + b"\n")
-                torn = [line]
-        if whole and any(torn):
-            yield self._take(b"".join(torn))
+                torn.add(b"\n")
+                yield self._take(torn)
+                torn = _Torn()
+                torn.add(line)
+        if whole and torn.length:
+            yield self._take(torn)
 
-    def _take(self, line: bytes) -> Items:
-        text = line.removeprefix(b"\xef\xbb\xbf") if self._offset == 0 else line
-        self._offset += len(line)
+    def _take(self, line: _Torn) -> Items:
+        begins = b"".join(line.pieces)
+        text = begins.removeprefix(b"\xef\xbb\xbf") if self._offset == 0 else begins
+        self._offset += line.length
         self._line += 1
         if len(self._begin) < _MARK_BYTES:
-            self._begin = (self._begin + line)[:_MARK_BYTES]
-        self._end = (self._end + line)[-_MARK_BYTES:]
+            self._begin = (self._begin + begins)[:_MARK_BYTES]
+        self._end = (self._end + line.end)[-_MARK_BYTES:]
+        if line.too_long:
+            return list(self._reader.steps(self._line, Unreadable(too_long("line"), begins)))
         return list(self._reader.line(self._line, text)) if text.strip() else []
 
     def _is_known(self) -> bool:
@@ -184,6 +192,25 @@ class FollowedFile:
 
     def _forget(self) -> None:
         self._offset, self._line, self._begin, self._end = 0, 0, b"", b""
+
+
+class _Torn:
+    """A line as far as it was read; of one that is too long, its beginning and its end."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.length = 0
+        self.end = b""
+        self.too_long = False
+
+    def add(self, piece: bytes) -> None:
+        """Take in what follows."""
+        self.length += len(piece)
+        self.end = (self.end + piece[-_MARK_BYTES:])[-_MARK_BYTES:]
+        if not self.too_long:
+            self.pieces.append(piece)
+            if self.length > limits.MAX_RECORD_BYTES:
+                self.pieces, self.too_long = [b"".join(self.pieces)[:_EXCERPT_BYTES]], True
 
 
 def _plain(name: str) -> str:

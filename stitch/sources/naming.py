@@ -80,7 +80,7 @@ def state_of(path: str) -> list[int]:
     """By which a file is seen to be as it was: its size and the time of its last change; nothing if it is not there."""
     try:
         found = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return []
     return [found.st_size, found.st_mtime_ns]
 

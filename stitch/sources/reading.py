@@ -7,13 +7,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import orjson
 
 from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
+from stitch.sources import limits
 from stitch.sources.formats import GENERIC_FORM, steps_of
+from stitch.sources.limits import Lines, too_long
 from stitch.sources.recognizing import FileReading
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
 from stitch.sources.tables import delimiter_of, rows_of
@@ -135,12 +137,28 @@ class StepReader:
         return Rejection(source=self.source, line=line, reason=reason, text=text[:_EXCERPT_CHARS].strip())
 
 
-def records(file: IO[bytes]) -> Iterator[tuple[int, bytes | Any]]:
+def records(lines: Lines) -> Iterator[tuple[int, bytes | Any]]:
     """Yield numbered records: raw lines, or the parsed items of one document that spans the file.
 
-    A reply that was streamed is one record.
+    A reply that was streamed is one record. A line that is too long is what is `Unreadable`.
+
+    Raises:
+        InputError: A packed file expands to more than it may.
     """
-    lines = _numbered_lines(file)
+    for record in _records_of(_numbered_lines(lines)):
+        yield from _too_long(lines)
+        yield record
+    yield from _too_long(lines)
+
+
+def _too_long(lines: Lines) -> Iterator[tuple[int, Unreadable]]:
+    """The lines that were too long to be read since the last time."""
+    found, lines.too_long = lines.too_long, []
+    for number, begins in found:
+        yield number, Unreadable(too_long("line"), begins)
+
+
+def _records_of(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
     first = next(lines, None)
     if first is None:
         return
@@ -181,7 +199,14 @@ def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> It
             yield from _prose(rest)
     elif value is _NO_JSON:
         # The beginning of a document over several lines, or of a file whose first line is broken.
-        remaining = list(lines)
+        remaining, size = list[tuple[int, bytes]](), len(first[1])
+        for number, line in lines:
+            remaining.append((number, line))
+            size += len(line)
+            if size > limits.MAX_RECORD_BYTES or len(remaining) > limits.MAX_DOCUMENT_LINES:
+                reason = f"{too_long('JSON document over several lines')}, or has too many of them; {GENERIC_FORM}"
+                yield first[0], Unreadable(reason, first[1])
+                return
         data = b"".join([first[1], *(line for _, line in remaining)])
         whole = parse(data)
         if whole is not _NO_JSON:
@@ -316,7 +341,7 @@ def _items(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _numbered_lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+def _numbered_lines(file: Lines) -> Iterator[tuple[int, bytes]]:
     """The lines of a file that are not blank, as UTF-8."""
     first = file.readline()
     wide = next((encoding for mark, encoding in _WIDE if first.startswith(mark)), None)
@@ -325,7 +350,7 @@ def _numbered_lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     if wide is None and first[:1] == b"\x00" and first[1:2] in _OPENING:
         wide = "utf-16-be"
     if wide is not None:
-        text = (first + file.read()).decode(wide, "replace")
+        text = (first + file.rest()).decode(wide, "replace")
         lines: Iterable[bytes] = (line.encode("utf-8", "replace") for line in text.splitlines(keepends=True))
     else:
         first = first.removeprefix(b"\xef\xbb\xbf")

@@ -43,6 +43,7 @@ _MARKS = re.compile(r"<\|(?:im_end|eot_id|end_of_text|begin_of_text|endoftext)\|
 _CUE = re.compile(r"(?P<began>(?:\d\d:)?\d\d:\d\d[.,]\d{3})\s+-->\s+\S+")
 _VOICE = re.compile(r"<v(?:\.[\w.]+)?\s+(?P<who>[^>]{1,60})>")
 _TAKE = re.compile(rf"(?P<who>{_WHO})\s{{2,}}(?P<at>(?:\d{{1,2}}:)?\d{{1,2}}:\d\d)$")
+_MOST_LINES = 100_000
 _LEADING = "\ufeff\u200e\u200f\u202a\u202b\u2068"
 
 
@@ -124,6 +125,9 @@ def _utterances(lines: Lines, *, begins: Any) -> Utterances:
         else:
             number = number or line_number
             said.append(line)
+            if len(said) > _MOST_LINES:  # nobody says as much: it is given on in pieces
+                yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
+                number, said = 0, []
     yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -12,18 +13,18 @@ from stitch.core import SourcedStep
 from stitch.sources import FORMATS
 from stitch.sources.reading import StepReader
 
-EXAMPLES = [
-    pytest.param(example, id=f"{path.stem}: {example['format']}")
+EXAMPLES: list[dict[str, Any]] = [
+    {"family": path.stem, **example}
     for path in sorted((Path(__file__).parent / "fixtures").glob("*.json"))
     for example in json.loads(path.read_text(encoding="utf-8"))
 ]
 
 
 def test_every_format_has_an_example():
-    assert {param.values[0]["format"] for param in EXAMPLES} == {known.name for known in FORMATS}
+    assert {example["format"] for example in EXAMPLES} == {known.name for known in FORMATS}
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example['family']}: {example['format']}")
 def test_an_example_is_recognized_is_of_its_type_and_is_read(example):
     known = next(known for known in FORMATS if known.recognizes(example["record"]))
     assert known.name == example["format"]

@@ -1,0 +1,196 @@
+"""Inputs that are made to be too large: a packed file that expands, lines without an end, depths and numbers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stitch.core import Rejection, SourcedStep
+from stitch.errors import InputError, StitchError
+from stitch.sources import FileSource, FollowedFile, limits
+
+STEP = b'{"role": "user", "content": "hi"}\n'
+READ = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+from stitch.errors import InputError
+from stitch.sources import FileSource
+try:
+    for item in FileSource(sys.argv[1]):
+        print(getattr(item, "reason", None) or item.step.content[:40])
+except InputError as error:
+    print(error.message)
+print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def read_apart(path: Path) -> tuple[list[str], int]:
+    """Read a file in a process of its own that may use 4 GB; what it said, and its largest size in megabytes."""
+    done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    *said, peak = done.stdout.splitlines()
+    return said, int(peak.split()[1])
+
+
+@pytest.mark.parametrize("filling", [b" ", b"a\n", b"[", b"Ann: a\n", b'{"a":1}\n', b"\n", b"x"], ids=repr)
+def test_a_small_packed_file_that_expands_beyond_measure_is_named_with_the_place(tmp_path, monkeypatch, filling):
+    monkeypatch.setattr(limits, "FREE_BYTES", 100_000)
+    monkeypatch.setattr(limits, "FREE_LINES", 10_000)
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(STEP + filling * (20_000_000 // len(filling))))
+    assert path.stat().st_size < 60_000
+    found: list[SourcedStep | Rejection] = []
+    with pytest.raises(InputError, match=r"bomb\.jsonl\.gz.*expands to more than 200 times its size.* after line \d+"):
+        found.extend(FileSource(path))
+    assert isinstance(found[0], SourcedStep)
+
+
+def test_a_packed_log_that_repeats_itself_is_read(tmp_path):
+    path = tmp_path / "log.jsonl.gz"
+    path.write_bytes(gzip.compress(STEP * 5_000))
+    assert sum(isinstance(item, SourcedStep) for item in FileSource(path)) == 5_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("filling", [b" ", b"["], ids=repr)
+def test_a_packed_file_of_300_kb_that_expands_to_300_mb_takes_little(tmp_path, filling):
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(STEP)
+        for _ in range(300):
+            file.write(filling * (1_000_000 // len(filling)))
+    said, peak_mb = read_apart(path)
+    assert said[0] == "hi"
+    assert "expands to more than 200 times its size" in said[-1]
+    assert peak_mb < 1_000
+
+
+@pytest.mark.slow
+def test_a_line_of_300_mb_is_rejected_in_its_place_and_reading_goes_on(tmp_path):
+    path = tmp_path / "long.jsonl"
+    with path.open("wb") as file:
+        file.write(STEP + b'{"role": "user", "content": "')
+        for _ in range(300):
+            file.write(b"x" * 1_000_000)
+        file.write(b'"}\n' + STEP)
+    said, peak_mb = read_apart(path)
+    assert sorted(said) == ["hi", "hi", "line is longer than 134 MB"]
+    assert peak_mb < 1_500
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Lines and documents of more than 1,000 bytes are too long."""
+    monkeypatch.setattr(limits, "MAX_RECORD_BYTES", 1_000)
+
+
+def brief(path):
+    return [(i.line, i.step.content if isinstance(i, SourcedStep) else i.reason) for i in FileSource(path)]
+
+
+@pytest.mark.parametrize("long", [b"x" * 2_000, b'{"role": "user", "content": "' + b"x" * 2_000 + b'"}', b"[" * 2_000])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_long_line_is_rejected_wherever_it_stands(tmp_path, small, long, place):
+    lines = [STEP, STEP]
+    lines.insert(place, long + b"\n")
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(lines))
+    read = brief(path)
+    assert sorted(read)[place][1].startswith("line is longer than")
+    assert [said for _, said in read].count("hi") == 2
+
+
+def test_a_long_line_of_a_conversation_is_rejected_and_the_others_are_read(tmp_path, small):
+    path = tmp_path / "chat.txt"
+    path.write_bytes(b"Ann: one\nBob: " + b"x" * 2_000 + b"\nAnn: two\n")
+    assert sorted(said[:19] for _, said in brief(path)) == ["line is longer than", "one", "two"]
+
+
+def test_a_document_over_several_lines_that_is_too_long_is_rejected(tmp_path, small):
+    path = tmp_path / "document.json"
+    path.write_text(json.dumps([{"role": "user", "content": "hi"}] * 100, indent=1))
+    [(_, reason)] = brief(path)
+    assert reason.startswith("JSON document over several lines is longer than")
+
+
+def test_a_long_line_of_a_file_that_grows_is_rejected_when_it_ends(tmp_path, small):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(STEP + b"x" * 5_000)
+    file = FollowedFile(path)
+    said = [item for batch in file.read() for item in batch]
+    assert len(said) == 1
+    with path.open("ab") as more:
+        more.write(b"y\n" + STEP)
+    rejected, step = [item for batch in file.read() for item in batch]
+    assert isinstance(rejected, Rejection)
+    assert (rejected.line, rejected.reason[:19], rejected.text[:3]) == (2, "line is longer than", "xxx")
+    assert isinstance(step, SourcedStep)
+    assert [item for batch in file.read() for item in batch] == []
+    file.close()
+
+
+NUMBERS = (
+    "1" * 5_000,
+    "-" + "9" * 400,
+    "1e999",
+    "-1e999",
+    "1e-999",
+    "0.1e5000",
+    str(2**64),
+    str(-(2**70)),
+    "1" * 200_000,
+)
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"{number[:6]} {len(number)}")
+@pytest.mark.parametrize("field", ["timestamp", "id", "content", "session", "trajectory", "startTimeUnixNano", "ts"])
+def test_numbers_of_any_size_are_read_or_rejected_with_their_line(tmp_path, field, number):
+    path = tmp_path / "log.jsonl"
+    record = f'{{"role": "user", "content": "x", "{field}": {number}}}\n'
+    path.write_bytes(STEP + record.encode() + record.replace(number, f'"{number}"').encode() + STEP)
+    read = list(FileSource(path))
+    assert [item.line for item in read] == [1, 2, 3, 4]
+    assert isinstance(read[-1], SourcedStep)
+
+
+@pytest.mark.parametrize("depth", [50, 200, 254, 255, 300, 1_000, 1_100, 100_000])
+@pytest.mark.parametrize("form", ["content", "metadata", "arguments"])
+def test_depths_are_read_or_rejected_with_their_line(tmp_path, depth, form):
+    deep = "[" * depth + "]" * depth
+    record = {
+        "content": f'{{"role": "user", "content": {deep}}}',
+        "metadata": f'{{"role": "user", "content": "x", "deep": {deep}}}',
+        "arguments": f'{{"role": "assistant", "tool_calls": [{{"name": "f", "arguments": {{"a": {deep}}}}}]}}',
+    }[form]
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(STEP + record.encode() + b"\n" + STEP)
+    read = list(FileSource(path))
+    assert [item.line for item in read] == [1, 2, 3]
+    assert isinstance(read[-1], SourcedStep)
+
+
+@pytest.mark.parametrize("said", ["\\ud800", "a\\udfffb", "\\ud83d", "\\udc00\\ud800"])
+@pytest.mark.parametrize("field", ["role", "content", "id", "trajectory", "name", "session", "tool_name", "timestamp"])
+def test_lone_surrogates_are_read_or_rejected_and_nothing_breaks(tmp_path, field, said):
+    path = tmp_path / "log.jsonl"
+    record = {"role": "user", "content": "x", field: "SAID"}
+    path.write_bytes(STEP + json.dumps(record).replace("SAID", f"s{said}").encode() + b"\n" + STEP)
+    read = list(FileSource(path))
+    assert len(read) == 3
+    for item in read:
+        text = item.model_dump_json() if isinstance(item, Rejection) else item.step.model_dump_json() + item.trajectory
+        text.encode()
+
+
+@pytest.mark.parametrize("name", ["\udc80.jsonl", "a\x00b", "x" * 300, "", "a\nb"])
+def test_names_of_files_that_no_file_can_have_are_errors_in_one_line(name):
+    with pytest.raises(StitchError) as error:
+        list(FileSource(name))
+    assert "\n" not in error.value.message
+    with pytest.raises(InputError):
+        list(FileSource(name).read())
