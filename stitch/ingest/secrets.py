@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import ahocorasick
 
 from stitch.core import Redaction, Step, ToolCall
 from stitch.core.text_cache import text_cache
 from stitch.errors import InputError
-from stitch.ingest.secret_rules import IN_PLACE, LONG_RUN, RULES, SECRET_NAME, Rule, is_placeholder, looks_random
+from stitch.ingest.secret_names import NAMES, SECRET_NAME, Found, find_named
+from stitch.ingest.secret_rules import RULES, Rule, is_placeholder, looks_random
+from stitch.text.words import fold_case
 
 REDACTED = "[redacted:{kind}]"
 """What stands in the place of a secret."""
@@ -19,14 +24,121 @@ REDACTED = "[redacted:{kind}]"
 
 def redact_text(text: str) -> tuple[str, Counter[str]]:
     """Return a text without its secrets, and how many of each kind there were."""
-    found: Counter[str] = Counter()
-    folded = text.lower()
-    if "-----begin " in folded:
-        text = _without_keys(text, found)
-    for rule in RULES if LONG_RUN.search(text) else IN_PLACE:
-        if any(map(folded.__contains__, rule.signs)) and (rule.guard is None or rule.guard.search(folded)):
-            text = _replace(rule, text, found)
-    return text, found
+    read, places = _as_read(text)
+    found = _find(read)
+    if not found:
+        return text, Counter()
+    parts, at = [], 0
+    for start, end, kind in found:
+        start, end = places.original(start), places.original(end)
+        parts += [text[at:start], REDACTED.format(kind=kind)]
+        at = end
+    return "".join(parts) + text[at:], Counter(each.kind for each in found)
+
+
+def _find(text: str) -> list[Found]:
+    """The secrets of a text in order; what a rule has found is hidden from those after it."""
+    if "[redacted:" in text:
+        text = _REDACTED.sub(lambda mark: "*" * len(mark.group()), text)
+    folded = fold_case(text)
+    wanted, names = set[int](), list[tuple[int, str]]()
+    for last, (rules, name) in _SIGNS.iter(folded):
+        wanted.update(rules)
+        if name:
+            names.append((last + 1 - len(name), name))
+    found: list[Found] = []
+    if _PRIVATE_KEY in wanted:
+        text = _hide(text, _private_keys(text), found)
+    for number in sorted(wanted - {_PRIVATE_KEY}):
+        text = _hide(text, _matches(RULES[number], text), found)
+    if names:
+        _hide(text, find_named(text, folded=folded, names=names), found)
+    return sorted(found)
+
+
+_PRIVATE_KEY = -1
+_REDACTED = re.compile(r"\[redacted:[a-z-]{1,40}\]")
+
+
+def _all_signs() -> ahocorasick.Automaton:
+    """What is looked for in every text: the signs of the rules, by their numbers, and telling names."""
+    rules: dict[str, set[int]] = {"private key": {_PRIVATE_KEY}}
+    for number, rule in enumerate(RULES):
+        for sign in rule.signs:
+            rules.setdefault(sign, set()).add(number)
+    signs = ahocorasick.Automaton()
+    for sign in {*rules, *NAMES}:
+        signs.add_word(sign, (frozenset(rules.get(sign, ())), sign if sign in NAMES else ""))
+    signs.make_automaton()
+    return signs
+
+
+_SIGNS = _all_signs()
+
+
+def _hide(text: str, seen: Iterable[Found], found: list[Found]) -> str:
+    """The text with secrets overwritten, so that no other rule finds them again."""
+    new = []
+    for each in sorted(seen):
+        if not new or each.start >= new[-1].end:
+            new.append(each)
+    for start, end, _ in new:
+        text = text[:start] + "*" * (end - start) + text[end:]
+    found += new
+    return text
+
+
+def _matches(rule: Rule, text: str) -> Iterator[Found]:
+    for match in rule.pattern.finditer(text):
+        group = match.lastgroup or 0
+        secret = match[group]
+        if "***" not in secret and not is_placeholder(secret) and rule.accepts(secret):
+            yield Found(*match.span(group), rule.kind)
+
+
+class _Places:
+    """Where each character of a text that was read otherwise than it is written stands in what is written."""
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []
+        self._shifts: list[int] = []
+
+    def note(self, end: int, shift: int) -> None:
+        """From `end` of the text as it is read, what is written stands `shift` characters later."""
+        self._ends.append(end)
+        self._shifts.append(shift)
+
+    def original(self, place: int) -> int:
+        """The place in what is written."""
+        at = bisect_right(self._ends, place)
+        return place + self._shifts[at - 1] if at else place
+
+
+_ESCAPED = re.compile(r"(?<!\\)\\{1,8}([\"'`/nrt])|[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u180e\ufe00-\ufe0f]")
+_NO_WIDTH = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u180e\ufe00-\ufe0f]")
+_OTHER_SIGNS = re.compile("[\uff01-\uff5e\u00a0\u3000\u202f]")
+_WIDE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | dict.fromkeys((0xA0, 0x3000, 0x202F), " ")
+_MEANT = {"n": "\n", "r": "\n", "t": " "}
+
+
+def _as_read(text: str) -> tuple[str, _Places]:
+    """A text as a person or a parser reads it: escapes undone, signs without width left out, wide letters as others."""
+    places = _Places()
+    is_ascii = text.isascii()
+    if "\\" in text or not (is_ascii or _NO_WIDTH.search(text) is None):
+        parts, at, length, shift = [], 0, 0, 0
+        for escaped in _ESCAPED.finditer(text):
+            sign = escaped[1]
+            means = _MEANT.get(sign, sign) if sign else ""
+            parts += [text[at : escaped.start()], means]
+            length += escaped.start() - at + len(means)
+            shift += escaped.end() - escaped.start() - len(means)
+            at = escaped.end()
+            places.note(length, shift)
+        text = "".join(parts) + text[at:]
+    if not is_ascii and _OTHER_SIGNS.search(text):
+        text = text.translate(_WIDE)
+    return text, places
 
 
 def redact_step(step: Step) -> tuple[Step, tuple[Redaction, ...]]:
@@ -122,31 +234,15 @@ def _clean_item(key: str, value: Any, place: str, found: dict[str, Counter[str]]
     return _clean_value(value, place, found)
 
 
-def _replace(rule: Rule, text: str, found: Counter[str]) -> str:
-    def redacted(match: re.Match[str]) -> str:
-        group = "secret" if "secret" in rule.pattern.groupindex else 0
-        secret = match.group(group)
-        if secret is None or is_placeholder(secret) or not rule.accepts(secret):
-            return match.group()
-        found[rule.kind] += 1
-        start, end = match.start(group) - match.start(), match.end(group) - match.start()
-        whole = match.group()
-        return whole[:start] + REDACTED.format(kind=rule.kind) + whole[end:]
-
-    return rule.pattern.sub(redacted, text)
-
-
-def _without_keys(text: str, found: Counter[str]) -> str:
-    """A text without private keys: each from its first line to its last, or as far as it goes if it was cut."""
-    parts, at = [], 0
+def _private_keys(text: str) -> Iterator[Found]:
+    """Private keys: each from its first line to its last, or as far as it goes if it was cut."""
+    at = 0
     while begin := _KEY_BEGIN.search(text, at):
         end = _KEY_END.search(text, begin.end())
         body = _KEY_BODY.match(text, begin.end())
         assert body is not None
-        parts += [text[at : begin.start()], REDACTED.format(kind="private-key")]
-        found["private-key"] += 1
         at = end.end() if end is not None and end.start() - begin.end() < _KEY_CHARS else body.end()
-    return "".join(parts) + text[at:]
+        yield Found(begin.start(), at, "private-key")
 
 
 _KEY_CHARS = 20_000

@@ -46,6 +46,7 @@ READ_IN_PART = (
 """Patterns that are given only a part of a text: they are tested by what uses them, in `test_poisoned.py`."""
 MADE_WHEN_USED = {
     "stitch.ingest.secret_rules._token",  # called when the module is loaded: its patterns are values of tables
+    "stitch.ingest.secret_rules._within",
     "stitch.text.words.whole_words",  # likewise
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.text.names._read_name",  # an escaped name
