@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import groupby, islice
+from typing import Any
 
 from stitch.core import (
     Embedder,
@@ -45,7 +46,7 @@ from stitch.ingest.label_threads import LabelThreads
 from stitch.ingest.labeling import Labeling
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.records import make_records
-from stitch.ingest.secrets import redact_steps, redact_text
+from stitch.ingest.secrets import redact_steps, redact_text, redact_value
 from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
@@ -314,6 +315,11 @@ class Ingestor:
     def without_secrets(self, text: str) -> str:
         """A text as it may be written."""
         return redact_text(text)[0] if self.redacts else text
+
+    def labels_without_secrets(self, labels: dict[str, Any]) -> dict[str, Any]:
+        """Labels that somebody gives, by field, as they may be written."""
+        cleaned: dict[str, Any] = redact_value(labels) if self.redacts else labels
+        return cleaned
 
     def redacted(self, tenant: str) -> dict[str, int]:
         """How many secrets of each kind were taken out of the steps of a tenant."""

@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 _PASSWORDS = frozenset({
-    "password", "passwd", "passphrase", "passcode", "passwort", "passord", "_pass", "-pass", "requirepass",
+    "password", "passwd", "passphrase", "passcode", "passwort", "passord", "_pass", "-pass", "requirepass", "storepass",
     "mot de passe", "pwd", "pw", "pass", "psk", "kennwort", "contrasena", "contraseña", "senha", "haslo", "hasło",
     "wachtwoord", "sifre", "şifre", "parola", "adgangskode", "lösenord", "heslo", "jelszó",
     "пароль", "парола", "密码", "密碼", "口令", "パスワード",
@@ -71,11 +71,12 @@ _AFTER = re.compile(
       [*_]{0,2}["'`]{0,2}\]?(?:\ \([^()\n]{1,20}\))?[*_]{0,2}
       (?: \s{0,3}:\s?[|>][+-]?\s{0,2}\n\s{1,20}(?P<block>)
         | \s{0,3}(?:=>|:=|->|\+=|:(?!:)|=(?!=))[*_]{0,2}\s{0,3}(?P<assigned>)
-        | \s{0,3},\s{0,2}(?P<comma>)(?=["'`])
         | ["'`]?,?\s{1,20}-?\s?["'`]?value["'`]?\s{0,2}[:=]\s{0,2}(?P<value>)
         | ["'`],?\s{0,20}["'`]?value["'`]?\s{0,2}[:=]\s{0,2}(?P<json_value>)
+        | \s{0,3},\s{0,2}(?P<comma>)(?=["'`])
+        | ["'](?:>|\ \{\ default\s?=\s?)(?P<attribute>)
         | (?:\ [a-z]{1,12}="[^"<>\n]{0,40}"){0,2}>(?P<element>)
-        | \s{1,2}(?:is\ now|(?:is|was)?\ ?set\ to|is|was|ist\ jetzt|lautet|ist|est|es|è|é|är|er|jest|là|to)\b
+        | \s{1,2}(?:is\ now|(?:is|was)?\ ?set\ to|is|was|ist\ jetzt|lautet|ist|c'est|est|es|è|é|är|er|jest|là|to)\b
           \s{0,3}:?\s{0,3}(?:now\s|set\ to\s)?(?P<said>)
         | \s{1,3}(?P<space>)
       )
@@ -88,7 +89,10 @@ _AFTER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _FLAG = re.compile(r"(?:^|[\s\"'])--?[\w-]{0,40}\Z")
-_LOGIN_BEFORE = re.compile(r"\b(?:login|machine|account|user|connect)\s+\S{1,80}\s+\Z", re.IGNORECASE)
+_LOGIN_BEFORE = re.compile(
+    r"\b(?:login|machine|account|user|username|benutzer|usuario|connect)\s+\S{1,80}\s+(?:and\s|und\s|y\s|et\s)?\Z",
+    re.IGNORECASE,
+)
 _ENDS_SAYING = re.compile(
     r"[.!?)]{0,2}(?:\s*(?:$|\n)|[,;]?\s+(?:and|but|please|for|so|if|when|you|und|et|y|e)\b|[.,;!]\s)"
 )

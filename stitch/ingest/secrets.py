@@ -11,7 +11,7 @@ from typing import Any
 
 import ahocorasick
 
-from stitch.core import Redaction, Step, ToolCall
+from stitch.core import Redaction, Step, StepLabels, ToolCall
 from stitch.core.text_cache import text_cache
 from stitch.errors import InputError
 from stitch.ingest.secret_names import NAMES, SECRET_NAME, Found, find_named
@@ -203,6 +203,18 @@ def redact_steps(
             )
     cleaned = [redact_step(step) for step in steps]
     return [step for step, _ in cleaned], {place: taken for place, (_, taken) in enumerate(cleaned) if taken}
+
+
+def redact_value(value: Any) -> Any:
+    """Return JSON without the secrets in its texts and keys, and in what stands under telling keys."""
+    return _clean_value(value, "", {})
+
+
+def redact_labels(labels: StepLabels) -> StepLabels:
+    """Return labels that came from outside without secrets; the very same if they hold none."""
+    given = labels.model_dump(mode="json")
+    cleaned = redact_value(given)
+    return labels if cleaned == given else StepLabels.model_validate(cleaned)
 
 
 def _clean_call(call: ToolCall, found: dict[str, Counter[str]]) -> ToolCall:

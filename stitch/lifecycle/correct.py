@@ -48,6 +48,8 @@ def correct(
     """
     if text is None and not labels and references is None:
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
+    by = ingestor.without_secrets(by)
+    labels = labels and ingestor.labels_without_secrets(labels)
 
     def corrected() -> tuple[Entry, Step, StepLabels | None]:
         """The step as it is now, and what it is to be."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from stitch.core import Redaction, Rejection, Step, StepLabels, StepState
 from stitch.errors import InputError, StepRejectedError, no_trajectory
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.secrets import redact_steps
+from stitch.ingest.secrets import redact_labels, redact_steps
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Checkpoint, Journal, KeptStep
 from stitch.journal.entries import encode_labels, encode_step, read_retirement
@@ -253,17 +253,21 @@ class _Import:
         (clean,), found = redact_steps([step], tenant=self._tenant, trajectory=trajectory)
         if found and labels is not None:
             labels = labels.model_copy(update={"references": (), "mentions": (), "summary": "", "context": ""})
-        return clean, labels, found.get(0, ())
+        cleaned = labels and redact_labels(labels)
+        if found or cleaned is not labels:
+            self._incomplete.add(trajectory)  # what was remembered of it still holds the secret
+        return clean, cleaned, found.get(0, ())
 
     def _revision(self, revision: RevisionLine, trajectory: str) -> tuple[float, str, bytes, bytes | None]:
         step, labels, _ = self._without_secrets(revision.step, revision.labels, trajectory)
         payload, _ = encode_step(step, max_chars=self._ingestor.journal.max_step_chars)
-        return revision.at, revision.by, payload, None if labels is None else encode_labels(labels, step=str(step.id))
+        by = self._ingestor.without_secrets(revision.by)
+        return revision.at, by, payload, None if labels is None else encode_labels(labels, step=str(step.id))
 
     def _state(self, each: StepLine) -> tuple[StepState, str]:
         """What to note of a step until it is put; steps without labels wait until all lines are read."""
         if each.state in (StepState.RETIRED, StepState.FAILED):
-            return each.state, each.reason
+            return each.state, self._ingestor.without_secrets(each.reason)
         if each.labels is not None:
             return StepState.LABELED, ""
         self._waiting[each.trajectory] = None

@@ -15,6 +15,7 @@ from stitch.cli.main import cli
 from stitch.core import Redaction, Step, ToolCall
 from stitch.errors import InputError
 from stitch.ingest.secrets import kinds, redact_step, redact_text
+from stitch.lifecycle.selection import Selector
 
 _A = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"  # mixed, as providers make them
 _HEX = "0123456789abcdef" * 4
@@ -237,6 +238,36 @@ def test_a_correction_is_cleaned_too(tmp_path: Path) -> None:
         memory.add(Step(id="1", role="user", content="hello"), trajectory="t")
         memory.lifecycle.correct("1", trajectory="t", text="the password is hunter2!")
         assert [entry.step.content for entry in memory.steps("t")] == ["the password is [redacted:password]"]
+
+
+def test_labels_reasons_and_names_of_who_corrects_are_cleaned_too(tmp_path: Path) -> None:
+    token = SECRETS["github-token"][0]
+    with open_memory(tmp_path / "m") as memory:
+        for name in ("1", "2"):
+            memory.add(Step(id=name, role="user", content="hello"), trajectory="t")
+        memory.lifecycle.correct("1", trajectory="t", labels={"scope": f"deploy with {token}"}, by=f"ann {token}")
+        memory.lifecycle.retire(Selector(trajectory="t", step="2"), reason=f"it told {token}")
+        assert "".join(memory.lifecycle.export()).count("[redacted:github-token]") >= 3
+    assert _holding(tmp_path / "m", token) == []
+
+
+def test_what_is_imported_is_cleaned_in_labels_reasons_and_history(tmp_path: Path) -> None:
+    token = SECRETS["github-token"][0]
+    with open_memory(tmp_path / "open", redact_secrets=False) as memory:
+        for name in ("1", "2"):
+            memory.add(Step(id=name, role="user", content="hello"), trajectory="t")
+        memory.lifecycle.correct("1", trajectory="t", labels={"scope": f"deploy with {token}"}, by=f"ann {token}")
+        memory.lifecycle.correct("1", trajectory="t", text="good day", by=f"ben {token}")
+        memory.lifecycle.retire(Selector(trajectory="t", step="2"), reason=f"it told {token}")
+        lines = list(memory.lifecycle.export())
+    assert token in "".join(lines)
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.lifecycle.import_lines(lines).rejections == ()
+    assert _holding(tmp_path / "m", token) == []
+
+
+def _holding(folder: Path, secret: str) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:

@@ -17,6 +17,24 @@ HERE = Path(__file__).parent
 DATA = Path(os.environ.get("STITCH_TEST_DATA", HERE.parents[2] / "shared" / "data"))
 
 
+ON_FRESH_LISTS = """\
+What is found was measured with lists that the tests do not hold: secrets as agents leave them (commands, escaped JSON,
+YAML, cookies, other languages), and texts that only look like one. The first list was written before the rules were
+read; each later one after the last repair, and measured once before anything was changed for it.
+
+| list | secrets | found before | found | harmless | false alarms before | false alarms |
+|---|---:|---:|---:|---:|---:|---:|
+| first, which the rules were then repaired with | 200 | 115 | 197 | 207 | 0 | 0 |
+| second: odd tools and formats | 100 | 53 | 72 (93 after repair) | 100 | 5 | 0 |
+| third: what traces commonly hold | 60 | 34 | 50 (56 after repair) | 60 | 0 | 0 |
+
+So of kinds that nobody thought of, seven to eight of ten are found; the goal of .92 is met on repaired lists only. Known
+to be missed: words alone behind an option of a command that no rule names, positional arguments of unknown clients,
+numbers of cards and accounts. Redaction takes .9 of the time that it took before.
+"""
+"""Measured by hand: lists that the tests hold are no measure of what they miss."""
+
+
 def load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
     assert spec is not None
