@@ -78,7 +78,7 @@ _SIGNS = _all_signs()
 
 def _hide(text: str, seen: Iterable[Found], found: list[Found]) -> str:
     """The text with secrets overwritten, so that no other rule finds them again."""
-    new = []
+    new: list[Found] = []
     for each in sorted(seen):
         if not new or each.start >= new[-1].end:
             new.append(each)
