@@ -21,23 +21,45 @@ from stitch.text.words import fold_case
 REDACTED = "[redacted:{kind}]"
 """What stands in the place of a secret."""
 
+_MOST_PASSES = 8
+
+
+class _Places:
+    """Where each character of a text that was read otherwise than it is written stands in what is written."""
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []
+        self._shifts: list[int] = []
+
+    def note(self, end: int, shift: int) -> None:
+        """From `end` of the text as it is read, what is written stands `shift` characters later."""
+        self._ends.append(end)
+        self._shifts.append(shift)
+
+    def original(self, place: int) -> int:
+        """The place in what is written."""
+        at = bisect_right(self._ends, place)
+        return place + self._shifts[at - 1] if at else place
+
 
 def redact_text(text: str) -> tuple[str, Counter[str]]:
-    """Return a text without its secrets, and how many of each kind there were."""
-    read, places = _as_read(text)
-    found = _find(read)
-    if not found:
-        return text, Counter()
-    parts, at = [], 0
-    for start, end, kind in found:
-        start, end = places.original(start), places.original(end)
-        parts += [text[at:start], REDACTED.format(kind=kind)]
-        at = end
-    return "".join(parts) + text[at:], Counter(each.kind for each in found)
+    """Return a text without its secrets, and how many of each kind there were; redacted again, it stays as it is."""
+    kinds: Counter[str] = Counter()
+    for _ in range(_MOST_PASSES):  # what stands beside a replacement may only then look like a secret
+        found = _find(*_as_read(text))
+        if not found:
+            break
+        kinds.update(each.kind for each in found)
+        parts, at = [], 0
+        for start, end, kind in found:
+            parts += [text[at:start], REDACTED.format(kind=kind)]
+            at = end
+        text = "".join(parts) + text[at:]
+    return text, kinds
 
 
-def _find(text: str) -> list[Found]:
-    """The secrets of a text in order; what a rule has found is hidden from those after it."""
+def _find(text: str, places: _Places) -> list[Found]:
+    """The secrets of a text in order, by their places in what is written; what was found is hidden from other rules."""
     if "[redacted:" in text:
         text = _REDACTED.sub(lambda mark: "*" * len(mark.group()), text)
     folded = fold_case(text)
@@ -53,7 +75,7 @@ def _find(text: str) -> list[Found]:
         text = _hide(text, _matches(RULES[number], text), found)
     if names:
         _hide(text, find_named(text, folded=folded, names=names), found)
-    return sorted(found)
+    return [Found(places.original(start), places.original(end), kind) for start, end, kind in sorted(found)]
 
 
 _PRIVATE_KEY = -1
@@ -94,24 +116,6 @@ def _matches(rule: Rule, text: str) -> Iterator[Found]:
         secret = match[group]
         if "***" not in secret and not is_placeholder(secret) and rule.accepts(secret):
             yield Found(*match.span(group), rule.kind)
-
-
-class _Places:
-    """Where each character of a text that was read otherwise than it is written stands in what is written."""
-
-    def __init__(self) -> None:
-        self._ends: list[int] = []
-        self._shifts: list[int] = []
-
-    def note(self, end: int, shift: int) -> None:
-        """From `end` of the text as it is read, what is written stands `shift` characters later."""
-        self._ends.append(end)
-        self._shifts.append(shift)
-
-    def original(self, place: int) -> int:
-        """The place in what is written."""
-        at = bisect_right(self._ends, place)
-        return place + self._shifts[at - 1] if at else place
 
 
 _ESCAPED = re.compile(r"(?<!\\)\\{1,8}([\"'`/nrt])|[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u180e\ufe00-\ufe0f]")
