@@ -72,3 +72,11 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}" if abs(value) < 100 else f"{value:,.0f}"
     return str(value)
+
+
+def print_decided_by(methods: Mapping[str, Mapping[str, Any] | None]) -> None:
+    """Print for each method on which share of the questions labels decided, were weighed, or were absent."""
+    for name, row in methods.items():
+        if row and row["decided_by"]:
+            shares = ", ".join(f"{way} {share:.3f}" for way, share in row["decided_by"].items())
+            click.echo(f"{name}, ranked by: {shares}")

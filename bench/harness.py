@@ -262,6 +262,8 @@ def _record(
         context_steps=found.context_steps,
         labels=None if found.labels is None else {kind: tuple(values) for kind, values in found.labels.items()},
         matched={step: {k: tuple(v) for k, v in kinds.items() if v} for step, kinds in found.matched.items()},
+        parts={step: {name: round(number, 4) for name, number in own.items()} for step, own in found.parts.items()},
+        decided_by=found.decided_by,
         diagnostics=diagnostics,
     )
 

@@ -37,7 +37,7 @@ FilterChoice = Callable[["Memory", Inquiry], "Selection | None"]
 """The labels to search by; None leaves the choice to the memory."""
 
 MATCHED_SHOWN = 20
-"""For so many of the first steps, what they matched is kept."""
+"""For so many of the first steps, what they matched and the parts of their scores are kept."""
 
 _FILTER_FIELDS = {
     LabelKind.SCOPE: "scopes",
@@ -161,6 +161,8 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
         context_steps=tuple(step_of[own] for own in result.context_hits),
         labels=matched_by_kind(result.intent_filter.labels()),
         matched={hit.snippet.step: matched_by_kind(hit.matched) for hit in result.hits[:MATCHED_SHOWN] if hit.matched},
+        parts={hit.snippet.step: hit.parts for hit in result.hits[:MATCHED_SHOWN]},
+        decided_by=result.decided_by.value,
     )
 
 

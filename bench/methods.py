@@ -47,6 +47,10 @@ class Found:
     """The labels that the question was searched by, by kind; None for methods without labels."""
     matched: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """The labels that each step matched, by step id, where there are any."""
+    parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The parts of the score of each of the first steps, by step id."""
+    decided_by: str | None = None
+    """What part labels had in the order; None for methods without labels."""
 
 
 class Method(Protocol):

@@ -57,6 +57,10 @@ class Record(BaseModel):
     context_steps: tuple[str, ...] | None = None
     labels: dict[str, tuple[str, ...]] | None = None
     matched: dict[str, dict[str, tuple[str, ...]]] = {}
+    parts: dict[str, dict[str, float]] = {}
+    """The parts of the scores of the first steps."""
+    decided_by: str | None = None
+    """See `stitch.core.DecidedBy`; None for methods without labels, and in runs of older versions."""
     diagnostics: tuple[float, ...] | None = None
     """The figures of `SelectionDiagnostics`; None for methods without labels, or without evidence."""
     answered: Answered | None = None

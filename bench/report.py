@@ -19,6 +19,7 @@ from stitch.bench.scoring import grouped
 from stitch.bench.suites.retrieval import ingest
 from stitch.core import LabelKind
 from stitch.errors import require_extra
+from stitch.retrieve.rank.wording import in_words
 
 QUESTIONS_SHOWN = 100
 _STEPS_SHOWN = 10
@@ -249,7 +250,9 @@ def _question(run: Run, name: str, records: Mapping[str, Record]) -> str:
 def _step(record: Record, step: str) -> str:
     style = ' class="gold"' if step in record.evidence else ""
     matched = [value for values in record.matched.get(step, {}).values() for value in values]
-    return f"<code{style}>{escape(_short(step))}</code>{_labels(matched)}"
+    parts = record.parts.get(step)
+    why = f' title="{escape(in_words(parts))}"' if parts else ""
+    return f"<code{style}{why}>{escape(_short(step))}</code>{_labels(matched)}"
 
 
 def _short(step: str) -> str:

@@ -23,6 +23,7 @@ from stitch.bench.metrics.rouge_l import rouge_l
 from stitch.bench.metrics.scores import Score, Unscored, mean
 from stitch.bench.metrics.token_f1 import token_f1
 from stitch.bench.records import Prepared, Record
+from stitch.core import DecidedBy
 
 Measure = Callable[[Record], Score]
 """The score of one question."""
@@ -180,6 +181,12 @@ def diagnostics(records: Iterable[Record]) -> dict[str, Any] | None:
     for name, figure in mean_diagnostics(diagnosed).items():
         row.put(name, figure)
     return row
+
+
+def decided_by(records: Iterable[Record]) -> dict[str, float] | None:
+    """The share of questions for which labels decided, were weighed, or were absent; None without labels."""
+    said = [record.decided_by for record in records if record.decided_by is not None]
+    return {way.value: round(said.count(way.value) / len(said), 6) for way in DecidedBy} if said else None
 
 
 def entity_resolution(notes: Iterable[Prepared], method: str) -> float | None:

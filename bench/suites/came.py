@@ -15,12 +15,13 @@ import click
 from stitch.bench.data.came import load_came
 from stitch.bench.data.hub import download_release
 from stitch.bench.data.types import DataSet
-from stitch.bench.figures import print_json, print_table
+from stitch.bench.figures import print_decided_by, print_json, print_table
 from stitch.bench.metrics.scores import mean
 from stitch.bench.records import read_prepared
 from stitch.bench.scoring import (
     answer_costs,
     came_measures,
+    decided_by,
     diagnostics,
     entity_resolution,
     grouped,
@@ -57,6 +58,7 @@ def summarize_came(done: Finished) -> dict[str, Any]:
             "context_tokens": mean(float(r.context_tokens) for r in records if r.context_tokens is not None).value,
             **latency(records),
             **answer_costs(records),
+            "decided_by": decided_by(records),
             "label_diagnostics": diagnostics(records),
             "selection_failures": selection_failures(records),
             "by_domain": grouped(records, lambda record: record.domain, measures),
@@ -102,12 +104,13 @@ def command(data: Path, download: bool, **given: Any) -> None:
     if options.as_json:
         print_json(figures)
         return
-    hidden = ("by_domain", "by_type", "label_diagnostics", "selection_failures")
+    hidden = ("by_domain", "by_type", "decided_by", "label_diagnostics", "selection_failures")
     rows = {
         name: {key: value for key, value in row.items() if key not in hidden} if row else {}
         for name, row in figures["methods"].items()
     }
     print_table(rows, title=f"{figures['data']}: {figures['questions']} questions, {figures['budget_tokens']} tokens")
+    print_decided_by(figures["methods"])
     for name, row in figures["methods"].items():
         if row:
             print_table(row["by_type"], title=name)

@@ -9,11 +9,12 @@ import click
 
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
-from stitch.bench.figures import print_json, print_table
+from stitch.bench.figures import print_decided_by, print_json, print_table
 from stitch.bench.records import Prepared, read_prepared
 from stitch.bench.scoring import (
     answer_costs,
     answer_measures,
+    decided_by,
     diagnostics,
     grouped,
     latency,
@@ -50,6 +51,7 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
             **latency(records),
             **answer_costs(records),
             "by_type": grouped(records, lambda record: record.type, measures),
+            "decided_by": decided_by(records),
             "label_diagnostics": diagnostics(records),
             "selection_failures": selection_failures(records),
         }
@@ -82,12 +84,13 @@ def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
 
 def show_retrieval(figures: dict[str, Any]) -> None:
     """Print the figures as a table, and the differences that matter."""
-    flat = ("by_type", "label_diagnostics", "selection_failures")
+    flat = ("by_type", "decided_by", "label_diagnostics", "selection_failures")
     rows = {
         name: {key: value for key, value in row.items() if key not in flat} if row else {}
         for name, row in figures["methods"].items()
     }
     print_table(rows, title=f"{figures['set']}: {figures['questions']} questions, {figures['budget_tokens']} tokens")
+    print_decided_by(figures["methods"])
     for pair in figures["paired"]:
         click.echo(
             f"{pair['a']} - {pair['b']}, {pair['metric']}: {pair['difference']:+.3f} "

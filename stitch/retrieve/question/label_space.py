@@ -76,28 +76,7 @@ class LabelSpace:
         if inventory is self._inventory:
             return
         self._inventory, self.vocabulary = inventory, inventory.vocabulary()
-        scopes: dict[str, list[ScopeSummary]] = {}
-        for scope in inventory.scopes:
-            scopes.setdefault(self.vocabulary.canonical(LabelKind.SCOPE, scope.name), []).append(scope)
-        for name in self._numbers.keys() - scopes.keys():
-            number = self._numbers.pop(name)
-            self._replace(number, self._said.pop(number), _NOTHING)
-            del self.names[number]
-            self._texts.pop(number, None)
-        for name, summaries in scopes.items():
-            known = self._numbers.get(name)
-            number = self._next if known is None else known
-            before = self._said.get(number, _NOTHING)
-            if known is not None and _same(before.summaries, summaries):
-                continue
-            if known is None:
-                self._next += 1
-                self._numbers[name], self.names[number] = number, name
-            self._said[number] = said = _read(name, summaries)
-            self._replace(number, before, said)
-            self._texts[number] = f"| {' | '.join(sorted(said.values))} |"
-        self.places = {self._numbers[name]: place for place, name in enumerate(scopes)}
-        self.longest_name = max((len(name.split()) for name in self.by_name), default=0)
+        self._update_scopes(inventory)
         self.entity_types = {name: tuple(map(stem, words(name))) for name in inventory.entity_types}
         self.counted = frozenset(name for name, known in inventory.entity_types.items() if self._counts(name, known))
         self.valued = frozenset(
@@ -106,6 +85,35 @@ class LabelSpace:
         self.event_types = {
             name: self.event_types.get(name) or tuple(content_stems(name)) for name in inventory.event_types
         }
+
+    def _update_scopes(self, inventory: LabelInventory) -> None:
+        scopes: dict[str, list[ScopeSummary]] = {}
+        for scope in inventory.scopes:
+            scopes.setdefault(self.vocabulary.canonical(LabelKind.SCOPE, scope.name), []).append(scope)
+        for name in self._numbers.keys() - scopes.keys():
+            self._forget(name)
+        for name, summaries in scopes.items():
+            self._learn(name, summaries)
+        self.places = {self._numbers[name]: place for place, name in enumerate(scopes)}
+        self.longest_name = max((len(name.split()) for name in self.by_name), default=0)
+
+    def _forget(self, name: str) -> None:
+        number = self._numbers.pop(name)
+        self._replace(number, self._said.pop(number), _NOTHING)
+        del self.names[number]
+        self._texts.pop(number, None)
+
+    def _learn(self, name: str, summaries: Sequence[ScopeSummary]) -> None:
+        number = self._numbers.setdefault(name, self._next)
+        if number == self._next:
+            self._next += 1
+            self.names[number] = name
+        before = self._said.get(number, _NOTHING)
+        if before is not _NOTHING and _same(before.summaries, summaries):
+            return
+        self._said[number] = said = _read(name, summaries)
+        self._replace(number, before, said)
+        self._texts[number] = f"| {' | '.join(sorted(said.values))} |"
 
     def holders(self, phrase: str) -> set[int]:
         """The scopes in which a value is, or contains, these words."""

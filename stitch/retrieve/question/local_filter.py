@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from threading import Lock
 
@@ -82,28 +82,21 @@ class LocalFilterSelector:
             return self._chosen(request, index, inventory=inventory)
 
     def _chosen(self, request: SearchRequest, index: LabelSpace, *, inventory: LabelInventory) -> Selection:
-        question = read_question(request.query)
+        question, constants = read_question(request.query), self._constants
         named = _named_scopes(question, index)
         if question.context and not named:
-            return _likely(question, index, self._constants)
+            return _likely(question, index, constants)
         # Who revises a choice seldom says what is chosen: inside the scope, the last decision is found by its words.
         searched = bool(named) and not read_hints(request).decision
         lists = question.lists or (bool(named) and question.several)
-        asked = _entity_types(question, index, self._constants)
-        entity_types = dict(asked) if searched or lists else _facts(question, index)
-        # An act tells much where it is rare, and inside of what is asked for: "evidence used against the pro side".
-        listed = lists and bool(entity_types)
-        event_types = {
-            name: reason
-            for name, reason in _event_types(question, index)
-            if searched
-            or (
-                name in question.acts
-                and (listed or inventory.event_types[name] * self._constants.filter_rare_in <= inventory.steps)
-            )
-        }
+        asked = _entity_types(question, index, constants) if searched or lists else _facts(question, index)
+        entity_types = dict(asked)
+        event_types = dict(_event_types(question, index))
+        if not searched:
+            acts = _acts(question, inventory, listed=lists and bool(entity_types), constants=constants)
+            event_types = {name: reason for name, reason in event_types.items() if name in acts}
         if not (named or event_types or entity_types or question.subjects):
-            return _likely(question, index, self._constants)
+            return _likely(question, index, constants)
         names = dict(_names_of_members(question, index, classes=entity_types)) if named and lists else {}
         reasons = {name: f"the question names {said!r}" for name, said in named.items()}
         chosen = _selection(reasons, event_types, names | entity_types)
@@ -181,38 +174,58 @@ def _without(text: str, names: set[str]) -> str:
     return " ".join(word for word, _ in left)
 
 
+def _acts(question: Question, inventory: LabelInventory, *, listed: bool, constants: Constants) -> frozenset[str]:
+    """The acts of arguing that are chosen outside a scope.
+
+    An act tells much where it is rare, and inside of what is asked for: "evidence used against the pro side".
+    """
+    if listed:
+        return question.acts
+    most = inventory.steps / constants.filter_rare_in
+    return frozenset(act for act in question.acts if inventory.event_types.get(act, 0) <= most)
+
+
 def _scopes_hinted_at(question: Question, index: LabelSpace, constants: Constants) -> dict[str, str]:
     if len(index.names) < 2:
         return {}
     evidence: dict[int, float] = defaultdict(float)
     clues: dict[int, list[str]] = defaultdict(list)
-
-    def add(clue: str, holders: set[int], weight: float) -> None:
+    values = list(_values_in(question, index))
+    for clue, holders, weight in _evidence(question, index, values, constants=constants):
         told = weight * index.telling(holders)
         for number in holders:
             evidence[number] += told
             clues[number].append(clue)
-
-    named: set[str] = set()
-    least, told = constants.filter_least_evidence, f" {' '.join(words(question.clues))} "
-    for phrase, holders in _values_in(question, index):
-        if any(f" {verb} {phrase} " in told for verb in _EQUALS):
-            least = 0.0
-        tells = phrase in question.names and 2 * len(holders) <= len(index.names)
-        add(phrase, holders, constants.filter_name if tells else 1.0)
-        named.update(map(stem, phrase.split()))
-    for moment, fully_said in question.moments.items():
-        weight = constants.filter_name * (1.0 if fully_said else constants.filter_partly_said)
-        add(moment, index.by_moment.get(moment, set()), weight)
-    for term in sorted(question.clue_stems - named):
-        add(term, index.by_term.get(term, set()), 1.0)
-    for term in sorted(question.other_stems - question.clue_stems - named):
-        add(term, index.by_term.get(term, set()), constants.filter_other)
     best = max(evidence.values(), default=0.0)
+    least = 0.0 if _equated(question, values) else constants.filter_least_evidence
     chosen = index.in_order(n for n, weight in evidence.items() if weight >= constants.filter_margin * best)
     if best <= 0 or best < least or len(chosen) > constants.filter_scopes:
         return {}
     return {index.names[n]: "the question says " + ", ".join(map(repr, clues[n][:4])) for n in chosen}
+
+
+def _evidence(
+    question: Question, index: LabelSpace, values: Iterable[tuple[str, set[int]]], *, constants: Constants
+) -> Iterator[tuple[str, set[int], float]]:
+    """What the question says that scopes hold: the clue, the scopes, and what it counts."""
+    named: set[str] = set()
+    for phrase, holders in values:
+        tells = phrase in question.names and 2 * len(holders) <= len(index.names)
+        yield phrase, holders, constants.filter_name if tells else 1.0
+        named.update(map(stem, phrase.split()))
+    for moment, fully_said in question.moments.items():
+        weight = constants.filter_name * (1.0 if fully_said else constants.filter_partly_said)
+        yield moment, index.by_moment.get(moment, set()), weight
+    for term in sorted(question.clue_stems - named):
+        yield term, index.by_term.get(term, set()), 1.0
+    for term in sorted(question.other_stems - question.clue_stems - named):
+        yield term, index.by_term.get(term, set()), constants.filter_other
+
+
+def _equated(question: Question, values: Iterable[tuple[str, set[int]]]) -> bool:
+    """Whether the question says of something that it *is* a value of a scope."""
+    told = f" {' '.join(words(question.clues))} "
+    return any(f" {verb} {phrase} " in told for phrase, _ in values for verb in _EQUALS)
 
 
 def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, set[int]]]:
@@ -235,24 +248,29 @@ def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, set
 
 def _entity_types(question: Question, index: LabelSpace, constants: Constants) -> Iterator[tuple[str, str]]:
     """The classes of what is asked for: by its name, its head, and the form of the question, in this order."""
-    asked = question.asked_stems
-    found: dict[str, tuple[int, str]] = {}
-    for name, said in index.entity_types.items():
-        if name == question.kind:
-            found[name] = (0, "what the question asks for is of this class")
-        elif question.kind in _COUNTED and said and said[-1] == _NUMBER:
-            continue
-        elif asked and said == asked:
-            found[name] = (0, "the question asks for it by name")
-        elif asked and said and said[-1] == asked[-1]:
-            found[name] = (1 if len(said) == 1 else 2, "it is the kind of thing the question asks for")
-        elif name in question.classes:
-            found[name] = (1, "the form of the question asks for it")
-        elif said and set(said) < set(asked):
-            found[name] = (2, "the question asks for something of its kind")
+    found = {name: fits for name, said in index.entity_types.items() if (fits := _fits(question, name, said))}
     order = sorted(found, key=lambda name: (found[name][0], name))
     for name in order[: constants.filter_entity_types]:
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]
+
+
+def _fits(question: Question, name: str, said: Sequence[str]) -> tuple[int, str] | None:
+    """How well a class fits what is asked for, 0 for best, and why; `said` are the stems of its name."""
+    asked = question.asked_stems
+    if name == question.kind:
+        return 0, "what the question asks for is of this class"
+    if question.kind in _COUNTED and said and said[-1] == _NUMBER:
+        return None
+    if said and asked:
+        if said == asked:
+            return 0, "the question asks for it by name"
+        if said[-1] == asked[-1]:
+            return min(len(said), 2), "it is the kind of thing the question asks for"
+    if name in question.classes:
+        return 1, "the form of the question asks for it"
+    if said and set(said) < set(asked):
+        return 2, "the question asks for something of its kind"
+    return None
 
 
 def _likely_entity_types(question: Question, index: LabelSpace, *, certain: bool) -> Iterator[tuple[str, str]]:

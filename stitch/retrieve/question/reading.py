@@ -188,45 +188,78 @@ class Question:
 def read_question(text: str) -> Question:
     """Take a question apart; of a very long one, its beginning."""
     text = text[:_MAX_READ_CHARS]
-    leading = _LEADING.match(text)
-    context = leading.group().rstrip(" ,") if leading and not _ASKS_ITSELF.match(leading["body"]) else ""
-    rest = text[len(context) :]
-    if not context and (trailing := _TRAILING.search(text)):
-        context, rest = trailing["clause"], text[: trailing.start()].rstrip(" ,\t\n") + text[trailing.end("clause") :]
-    lists = _LISTS.match(rest)
-    asking = _ASKED.search(rest)
-    asked = f"the {rest[lists.end() :]}" if lists else rest[asking.start() :] if asking else rest
-    phrases = noun_phrases(asked) if lists or _ASKS_FOR_A_THING.match(asked) else []
-    asked_stems = tuple(stem(word) for word in phrases[0].text.split()) if phrases else ()
-    other_stems = frozenset(content_stems(rest))
-    told = [(match["name"], kind) for form, kind in _FACTS if (match := form.search(text))]
-    things = [match["name"] for form in _ASKS_OF_A_THING if (match := form.search(text))]
+    context, rest = _split(text)
+    lists, asked, thing = _what_is_asked(rest)
+    asked_stems = tuple(map(stem, thing.text.split())) if thing else ()
+    facts, subjects = _facts_asked(text)
     return Question(
         text=text,
         words=tuple(words(text)),
         said=f" {' '.join(map(stem, words(text)))} ",
-        names=frozenset(
-            " ".join(words(name))
-            for name in (*(mention.value for mention in find_mentions(text)), *_CAPITALIZED.findall(text))
-        ),
+        names=_names(text),
         moments=find_moments(text),
         context=context,
         asked_beside_context=rest if context else "",
         clues=context or text,
         clue_stems=frozenset(content_stems(context or text)),
         asked_stems=asked_stems,
-        other_stems=other_stems,
-        classes=tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds)),
-        lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
-        several=bool(phrases) and not lists and _plural(asked, phrases[0]),
+        other_stems=frozenset(content_stems(rest)),
+        classes=_classes_of_form(asked),
+        lists=lists or _ASKS_FOR_ALL.search(rest) is not None,
+        several=thing is not None and not lists and _plural(asked, thing),
         asks_for_names=_ASKS_FOR_NAMES.search(text) is not None,
         operations=frozenset(act for way, act in _OPERATIONS if way.search(rest)),
-        acts=frozenset(act for way, act in _ACTS_OF_ARGUING if way.search(rest) and _ARGUING.search(rest)),
+        acts=_acts_of_arguing(rest),
         verbs=frozenset(map(stem, _done(rest))),
         kind=_kind(asked_stems),
-        facts=frozenset(kind for _, kind in told),
-        subjects=frozenset(" ".join(words(name)) for name in [*(name for name, _ in told), *things]),
+        facts=facts,
+        subjects=subjects,
     )
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The clause that says where to look, empty if there is none, and the rest of the question."""
+    leading = _LEADING.match(text)
+    if leading and not _ASKS_ITSELF.match(leading["body"]):
+        context = leading.group().rstrip(" ,")
+        return context, text[len(context) :]
+    if trailing := _TRAILING.search(text):
+        return trailing["clause"], text[: trailing.start()].rstrip(" ,\t\n") + text[trailing.end("clause") :]
+    return "", text
+
+
+def _what_is_asked(rest: str) -> tuple[bool, str, NounPhrase | None]:
+    """Whether it begins as a list does, what it asks from the asking word on, and the thing that it asks for."""
+    if lists := _LISTS.match(rest):
+        asked = f"the {rest[lists.end() :]}"
+    else:
+        asking = _ASKED.search(rest)
+        asked = rest[asking.start() :] if asking else rest
+    phrases = noun_phrases(asked) if lists or _ASKS_FOR_A_THING.match(asked) else []
+    return lists is not None, asked, phrases[0] if phrases else None
+
+
+def _names(text: str) -> frozenset[str]:
+    said = (*(mention.value for mention in find_mentions(text)), *_CAPITALIZED.findall(text))
+    return frozenset(" ".join(words(name)) for name in said)
+
+
+def _classes_of_form(asked: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds))
+
+
+def _acts_of_arguing(rest: str) -> frozenset[str]:
+    if not _ARGUING.search(rest):
+        return frozenset()
+    return frozenset(act for way, act in _ACTS_OF_ARGUING if way.search(rest))
+
+
+def _facts_asked(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Classes of which the one value is asked that belongs to something named, and what is so named."""
+    told = [(match["name"], kind) for form, kind in _FACTS if (match := form.search(text))]
+    things = [match["name"] for form in _ASKS_OF_A_THING if (match := form.search(text))]
+    named = [*(name for name, _ in told), *things]
+    return frozenset(kind for _, kind in told), frozenset(" ".join(words(name)) for name in named)
 
 
 def _done(text: str) -> Iterator[str]:
