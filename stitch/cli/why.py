@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, trajectory_of
+from stitch.console.options import find_step, json_option, known_trajectory, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.core import matched_by_kind
 from stitch.retrieve import WhyNot
@@ -31,12 +31,15 @@ def command(
 ) -> None:  # fmt: skip
     """Say why STEP comes back for QUERY, or why it does not: labels, rank, trust, state and budget.
 
+    STEP is an id, the beginning of one, or a position in the trajectory.
+
     \b
     Example:
       stitch why "What did the hotel for day 1 cost?" 12 --trajectory trip-1 --memory trip.memory
     """
     with opened_memory(**settings) as memory:
-        where = known_trajectory(memory, trajectory) or trajectory_of(step, memory)
+        meant = find_step(step, memory, trajectory=known_trajectory(memory, trajectory))
+        step, where = meant.step, meant.trajectory
         why = memory.why(query, step=step, trajectory=where, min_trust=min_trust, as_of=as_of, asked_at=asked_at)
     if not as_json:
         click.echo(str(why))

@@ -11,6 +11,7 @@ import click
 from stitch.errors import InputError, no_trajectory, some_of
 
 if TYPE_CHECKING:
+    from stitch.core import Receipt
     from stitch.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -101,3 +102,37 @@ def trajectory_of(step: str, memory: Memory) -> str:
     raise InputError(
         f"{len(found)} trajectories have a step {step!r}", hint=f"name one with --trajectory: {some_of(found)}"
     )
+
+
+_LEAST_PREFIX = 4
+"""Shorter beginnings of ids are taken for a mistake."""
+
+
+def find_step(named: str, memory: Memory, *, trajectory: str | None) -> Receipt:
+    """The one step that a person means: by its id, its position in the trajectory, or the beginning of its id.
+
+    Raises:
+        InputError: None is meant, or several are.
+    """
+    receipts = [own for own in memory.receipts() if trajectory in (None, own.trajectory)]
+    ways = (
+        [own for own in receipts if own.step == named],
+        [own for own in receipts if named == str(own.position)],
+        [own for own in receipts if len(named) >= _LEAST_PREFIX and own.step.startswith(named)],
+    )
+    found = next(filter(None, ways), [])
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        where = "no trajectory has a" if trajectory is None else f"trajectory {trajectory!r} has no"
+        raise InputError(
+            f"{where} step {named!r}: it was never accepted, or it was erased",
+            hint="`stitch show --steps` lists the steps; name one by its id, the beginning of it, or its position",
+        )
+    trajectories = list(dict.fromkeys(own.trajectory for own in found))
+    if len(trajectories) > 1:
+        raise InputError(
+            f"{len(trajectories)} trajectories have a step {named!r}",
+            hint=f"name one with --trajectory: {some_of(trajectories)}",
+        )
+    raise InputError(f"{len(found)} steps begin with {named!r}", hint=f"write more: {some_of([o.step for o in found])}")

@@ -1,8 +1,8 @@
 """Every constant of the search that was chosen on data, in one table, with where it was chosen.
 
-They are the defaults of `Constants`, so that a script can fit them again: it makes others by `dataclasses.replace`, hands
-them to `IntentRetriever(constants=...)` and `LocalFilterSelector(constants=...)`, and finds in the metadata of each field
-on which sets it was chosen. What was tried beside each value is told in `bench/EXPERIMENTS.md`.
+They are the defaults of `Constants`, so that a script can fit them again: it makes others by `dataclasses.replace`,
+hands them to `IntentRetriever(constants=...)` and `LocalFilterSelector(constants=...)`, and finds in the metadata of
+each field on which sets it was chosen. What was tried beside each value is told in `bench/EXPERIMENTS.md`.
 """
 
 from __future__ import annotations

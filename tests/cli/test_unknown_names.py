@@ -71,5 +71,19 @@ def test_why_takes_the_only_trajectory_that_has_such_a_step(run, memory):
     assert (code, "name one with --trajectory: 'other', 'more'" in err) == (2, True)
 
 
+def test_why_takes_a_step_by_its_position_or_the_beginning_of_its_id(run, tmp_path):
+    ids = ("0d2c1f1e-5a0e-5f6e-9d55-6c5a2c1b7a10", "0d2c1f1e-77aa-5f6e-9d55-6c5a2c1b7a10", "7")
+    lines = [json.dumps({"role": "user", "content": f"hello {n}", "id": own}) for n, own in enumerate(ids)]
+    Path("ids.jsonl").write_text("\n".join(lines))
+    assert run("ingest", "ids.jsonl", "--memory", "m")[0] == 0
+    for named, meant in (("1", ids[1]), ("0d2c1f1e-5", ids[0]), ("7", "7"), ("2", "7")):
+        code, out, _ = run("why", "hello", named, "--memory", "m", "--json")
+        assert (code, json.loads(out)["step"]) == (0, meant)
+    code, _, err = run("why", "hello", "0d2c", "--memory", "m")
+    assert (code, "2 steps begin with '0d2c'" in err, ids[0] in err) == (2, True, True)
+    code, _, err = run("why", "hello", "0d2", "--memory", "m", "--trajectory", "ids")
+    assert (code, "trajectory 'ids' has no step '0d2'" in err) == (2, True)
+
+
 def test_of_many_names_the_first_are_shown():
     assert some_of(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"

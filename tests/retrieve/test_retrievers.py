@@ -361,3 +361,20 @@ def test_a_filter_that_comes_along_as_likely_only_is_weighed_and_decides_nothing
     assert {hit.snippet.step for hit in weighed.hits if hit.matched} == {
         hit.snippet.step for hit in decided.hits if hit.matched
     }
+
+
+def test_why_not_says_of_no_label_that_a_step_carries_and_lacks_it() -> None:
+    kept = [
+        snippet("Is the Blue Door Inn well reviewed?", step="1").model_copy(
+            update={"role": "user", "intent": ContextualIntent(entity_types=("rating",))}
+        ),
+        snippet("Most people leave it four of five.", step="2").model_copy(update={"role": "agent"}),
+        *(snippet(f"How rated is inn {n}?", step=str(n)).model_copy(update={"role": "user"}) for n in range(3, 9)),
+    ]
+    rated = intent_retriever(stored(kept), choosing=IntentFilter(entity_types=("rating",)))
+    asked = SearchRequest(query="How is Blue Door Inn rated?", tenant="a", trajectory="trip", k=1)
+    why = rated.why_not(asked, step="2")
+    rating = Label(LabelKind.ENTITY_TYPE, "rating")
+    assert (why.rank, why.hit.matched, why.lacking) == (2, frozenset(), (rating,))
+    assert why.hit.parts["exchange_labels"] == 1.0
+    assert "labels of the other step of its exchange 1" in str(why)

@@ -90,18 +90,15 @@ class LocalFilterSelector:
         searched = bool(named) and not read_hints(request).decision
         lists = question.lists or (bool(named) and question.several)
         asked = _entity_types(question, index, constants) if searched or lists else _facts(question, index)
-        entity_types = dict(asked)
-        event_types = dict(_event_types(question, index))
+        entity_types, event_types = dict(asked), dict(_event_types(question, index))
         if not searched:
             acts = _acts(question, inventory, listed=lists and bool(entity_types), constants=constants)
             event_types = {name: reason for name, reason in event_types.items() if name in acts}
-        if not (named or event_types or entity_types or question.subjects):
+        if not any((named, event_types, entity_types, question.subjects)):
             return _likely(question, index, constants)
-        names = dict(_names_of_members(question, index, classes=entity_types)) if named and lists else {}
         reasons = {name: f"the question names {said!r}" for name, said in named.items()}
-        chosen = _selection(reasons, event_types, names | entity_types)
-        remainder = _without(question.text, set(named.values())) if named else None
-        return chosen._replace(remainder=remainder, lists_names=bool(names))
+        chosen = _selection(reasons, event_types, entity_types)
+        return _in_scopes(chosen, question, index, named, lists=lists) if named else chosen
 
     def _space(self, request: SearchRequest) -> LabelSpace:
         key = (request.tenant, request.trajectory, request.as_of)
@@ -111,6 +108,21 @@ class LocalFilterSelector:
             while len(self._spaces) > _REMEMBERED:
                 del self._spaces[next(iter(self._spaces))]
             return space
+
+
+def _in_scopes(
+    chosen: Selection, question: Question, index: LabelSpace, named: dict[str, str], *, lists: bool
+) -> Selection:
+    """The choice beside scopes that are named: their names are taken out, and a list is of names if it goes by them."""
+    classes = chosen.intent_filter.entity_types
+    names = dict(_names_of_members(question, index, classes=classes)) if lists else {}
+    entity_types = tuple(dict.fromkeys((*names, *classes)))
+    return chosen._replace(
+        intent_filter=chosen.intent_filter.model_copy(update={"entity_types": entity_types}),
+        reasons=(*chosen.reasons, *(f"entity type {name!r}: {names[name]}" for name in names if name not in classes)),
+        remainder=_without(question.text, set(named.values())),
+        lists_names=bool(names),
+    )
 
 
 def _selection(
