@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -114,15 +114,7 @@ def find_step(named: str, memory: Memory, *, trajectory: str | None) -> Receipt:
     Raises:
         InputError: None is meant, or several are.
     """
-    receipts = [own for own in memory.receipts() if trajectory in (None, own.trajectory)]
-    ways = (
-        [own for own in receipts if own.step == named],
-        [own for own in receipts if named == str(own.position)],
-        [own for own in receipts if len(named) >= _LEAST_PREFIX and own.step.startswith(named)],
-    )
-    found = next(filter(None, ways), [])
-    if len(found) == 1:
-        return found[0]
+    found = _meant(named, [own for own in memory.receipts() if trajectory in (None, own.trajectory)])
     if not found:
         where = "no trajectory has a" if trajectory is None else f"trajectory {trajectory!r} has no"
         raise InputError(
@@ -135,4 +127,16 @@ def find_step(named: str, memory: Memory, *, trajectory: str | None) -> Receipt:
             f"{len(trajectories)} trajectories have a step {named!r}",
             hint=f"name one with --trajectory: {some_of(trajectories)}",
         )
-    raise InputError(f"{len(found)} steps begin with {named!r}", hint=f"write more: {some_of([o.step for o in found])}")
+    if len(found) > 1:
+        ids = some_of([own.step for own in found])
+        raise InputError(f"{len(found)} steps begin with {named!r}", hint=f"write more: {ids}")
+    return found[0]
+
+
+def _meant(named: str, receipts: Sequence[Receipt]) -> list[Receipt]:
+    """Those that have the id; else those at the position; else those whose id begins so."""
+    by_id = [own for own in receipts if own.step == named]
+    by_position = [own for own in receipts if str(own.position) == named]
+    if by_id or by_position or len(named) < _LEAST_PREFIX:
+        return by_id or by_position
+    return [own for own in receipts if own.step.startswith(named)]
