@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -108,6 +108,24 @@ def match(
     if not labels:
         return frozenset()
     return frozenset(map(vocabulary.canonical_label, intent.labels())) & labels
+
+
+def matcher(
+    labels: frozenset[Label], vocabulary: LabelVocabulary = _NO_MERGES
+) -> Callable[[ContextualIntent], frozenset[Label]]:
+    """`match` for many intents and the same labels, which must be canonical: merges are looked up once."""
+    read_as: dict[LabelKind, dict[str, Label]] = {}
+    for label in labels:
+        for value in vocabulary.aliases(label):
+            read_as.setdefault(label.kind, {})[value] = label
+    nothing = frozenset[Label]()
+    kinds = tuple(read_as.items())
+
+    def matched(intent: ContextualIntent) -> frozenset[Label]:
+        found = [known[value] for kind, known in kinds for value in intent.of(kind) if value in known]
+        return frozenset(found) if found else nothing
+
+    return matched
 
 
 def density(

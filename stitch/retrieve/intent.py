@@ -32,9 +32,9 @@ from stitch.core import (
     Selection,
     SnippetStore,
     density,
-    match,
     snippet_id,
 )
+from stitch.core.ranking import matcher
 from stitch.errors import InputError
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.budget import TokenCounter
@@ -45,7 +45,7 @@ from stitch.retrieve.rank.explain import WhyNot, explain_rank
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
 from stitch.retrieve.rank.scorers import LICENSED, SCORERS, SURE, WEIGHED, rule_for
 from stitch.retrieve.rank.similarity import Similarity, result
-from stitch.retrieve.rank.verbatim import says
+from stitch.retrieve.rank.verbatim import repeater
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
@@ -246,8 +246,9 @@ class IntentRetriever:
         return constants.pool_of_facts if unplaced else 0
 
     def _candidates(self, asked: _Asked, query: DensityQuery) -> list[Candidate]:
+        matched = matcher(asked.labels, asked.vocabulary)
         return [
-            Candidate(snippet, match(snippet.intent, asked.labels, asked.vocabulary), counted, similarity)
+            Candidate(snippet, matched(snippet.intent), counted, similarity)
             for snippet, counted, similarity in self._store.rank(query)
         ]
 
@@ -256,11 +257,12 @@ class IntentRetriever:
         words = asked.question.words
         if len(words) < self._constants.verbatim_words:
             return []
+        says = repeater(words, constants=self._constants)
         similar = self._candidates(asked, self._similarity.query(asked.request, k=_REPEATING))
         return [
             one._replace(density=asked.density_of(one.matched))
             for one in similar
-            if one.snippet.id not in known and says(words, one.snippet.text, constants=self._constants)
+            if one.snippet.id not in known and says(one.snippet.text)
         ]
 
     def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:

@@ -24,7 +24,7 @@ from stitch.core import (
     matched_by_kind,
     rank_by_label_density,
 )
-from stitch.core.ranking import add_up
+from stitch.core.ranking import add_up, matcher
 
 NAMES = ("a", "b", "c", "d")
 names = st.lists(st.sampled_from(NAMES), max_size=3, unique=True).map(tuple)
@@ -124,6 +124,14 @@ def test_equal_snippets_of_two_trajectories_stand_by_trajectory():
     one, two = snippet(ContextualIntent(), 0, "b"), snippet(ContextualIntent(), 9, "a")
     ranked = rank_by_label_density([(one, 0.0), (two, 0.0)], IntentFilter())
     assert [hit.snippet.trajectory for hit in ranked] == ["a", "b"]
+
+
+@settings(deadline=None)
+@given(st.lists(intents, max_size=6), filters, merges)
+def test_to_match_many_is_to_match_each(drawn, intent_filter, vocabulary):
+    labels = frozenset(map(vocabulary.canonical_label, intent_filter.labels()))
+    matched = matcher(labels, vocabulary)
+    assert [matched(intent) for intent in drawn] == [match(intent, labels, vocabulary) for intent in drawn]
 
 
 RULE = RankingRule((("a",), ("b", "c")), ("d", "e"))

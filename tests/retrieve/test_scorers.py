@@ -21,7 +21,7 @@ from stitch.core import (
 from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.rank.scorers import LICENSED, SURE, WEIGHED
-from stitch.retrieve.rank.verbatim import says
+from stitch.retrieve.rank.verbatim import repeater
 from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
 from stitch.testing.contracts.scorer import ScorerContract
 from stitch.testing.scoring import pool_of
@@ -86,11 +86,11 @@ def test_every_part_of_every_rule_has_a_scorer_and_every_scorer_a_rule() -> None
     ],
 )
 def test_a_step_says_the_words_of_a_question_in_their_order_and_close_together(text: str, same: bool) -> None:
-    assert says(words("hotel 7 in Lisbon"), text, constants=CONSTANTS) is same
+    assert repeater(words("hotel 7 in Lisbon"), constants=CONSTANTS)(text) is same
 
 
 def test_one_or_two_words_repeat_nobody() -> None:
-    assert not says(["blue", "inn"], "blue inn", constants=CONSTANTS)
+    assert not repeater(["blue", "inn"], constants=CONSTANTS)("blue inn")
 
 
 def retriever(texts: list[str], *, scope: str, without: str = "") -> IntentRetriever:
