@@ -80,7 +80,7 @@ def check_version(path: Path) -> None:
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
         raise JournalError(
