@@ -21,6 +21,7 @@ from stitch.console.ending import Terminated
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.core import Receipt, Rejection, SourcedStep, StepState
+from stitch.core.files import private
 from stitch.errors import InputError, ModelError, StepRejectedError, StitchError
 from stitch.ingest.secrets import redact_text
 from stitch.pipelines.estimating import estimate, print_estimate
@@ -347,7 +348,7 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
             click.echo(f"stitch: more is rejected, see {path}", err=True)
         try:
             if file is None:
-                file = path.open("ab")
+                file = open(path, "ab", opener=private)  # noqa: SIM115 - closed below
             file.write(orjson.dumps({"tenant": tenant, **rejection.model_dump()}, option=orjson.OPT_APPEND_NEWLINE))
             file.flush()
         except OSError as error:

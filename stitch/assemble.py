@@ -44,7 +44,8 @@ def open_memory(
         StoreLockedError: Another process has it open.
         StoreMismatchError: It was written with another embedder or schema.
     """
-    from stitch.memory import Memory, tenant_name
+    from stitch.core import tenant_name
+    from stitch.memory import Memory
 
     loaded, location = parts.settings_for(memory, config=config, tenant=tenant, **settings)
     name = tenant_name(loaded.tenant)
@@ -90,6 +91,7 @@ def _open(
         is_url,
         made_folder,
         owner_note,
+        remove_abandoned,
     )
     from stitch.lifecycle.repair import finish_move
     from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts
@@ -125,6 +127,7 @@ def _open(
             owner = Ownership(owner_note(location, folder), what=f"the journal of {location!r}")
             resources.callback(owner.release)
         remove_drafts(folder)
+        remove_abandoned(folder)
         finish_rewriting(folder)
         journal = SqliteJournal(
             folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars

@@ -5,10 +5,8 @@ Not for who holds one tenant's memory: that one has `Lifecycle.backup` and `Life
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch import parts
 from stitch.config import Settings
+from stitch.core import tenant_name
+from stitch.core.files import copy_private, make_private_folder, refuse_links
 from stitch.errors import InputError, StoreError, StoreLockedError
 from stitch.lifecycle.folder import (
     JOURNAL_FILE,
@@ -27,6 +27,7 @@ from stitch.lifecycle.folder import (
     is_url,
     owner_note,
     restoring_in,
+    working_folder,
 )
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
         made = folder
         if not is_url(location):
             finish_move(folder)
-            (folder / "store").mkdir(exist_ok=True)
+            make_private_folder(folder / "store")
             owner = Ownership(owner_note(location, folder), what=f"the memory {location!r}")
             stack.callback(owner.release)
             made = next_folder(folder, embedder_name=embedder.name)
@@ -133,6 +134,7 @@ def backup_memory(
     """
     from stitch.lifecycle.backup import back_up
 
+    tenant = None if tenant is None else tenant_name(tenant)
     loaded, location, folder = _found(memory, config, settings)
     with _readable(loaded, location, folder) as journal:
         made = back_up(journal, to=to, beside=folder, at=time.time(), tenant=tenant)
@@ -165,12 +167,13 @@ def export_memory(
     from stitch.journal.sqlite import SqliteJournal, copy_running
     from stitch.lifecycle.transfer import export_lines
 
+    tenant = None if tenant is None else tenant_name(tenant)
     loaded, location, folder = _found(memory, config, {**settings, "tenant": tenant})
     with ExitStack() as stack:
         journal = stack.enter_context(_readable(loaded, location, folder))
         if isinstance(journal, Path):
-            copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stitch-"))) / JOURNAL_FILE
-            copy_running(journal, to=copy)
+            copy = stack.enter_context(working_folder(folder)) / JOURNAL_FILE
+            copy_running(journal, to=copy, tenant=loaded.tenant)
             journal = SqliteJournal(copy)
             stack.callback(journal.close)
         if tenant is not None and not journal.trajectories(tenant):
@@ -201,7 +204,7 @@ def restore_memory(
         JournalError: The backup is damaged.
         StoreMismatchError: It was made by a later version of this library.
     """
-    from stitch.lifecycle.backup import check_backup, check_empty, put_at
+    from stitch.lifecycle.backup import check_backup, check_empty, put_at, remove_unfinished
 
     loaded, location = parts.settings_for(memory, config=config, **settings)
     files = check_backup(backup)
@@ -211,10 +214,10 @@ def restore_memory(
     check_empty(folder)
     making = restoring_in(folder)
     try:
-        shutil.rmtree(making, ignore_errors=True)
-        making.mkdir(parents=True)
+        remove_unfinished(making)
+        make_private_folder(making, parents=True)
         for file in files:
-            shutil.copyfile(file, making / file.name)
+            copy_private(file, making / file.name)
         if is_url(location):
             (making / UNFINISHED_FILE).touch()
             put_at(making, folder)
@@ -244,6 +247,7 @@ def _found(
     loaded, location = parts.settings_for(memory, config=config, **settings)
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     check_there(location, folder)
+    refuse_links(folder)
     check_version(folder / JOURNAL_FILE)  # before anything of it is touched
     return loaded, location, folder
 
@@ -253,17 +257,17 @@ def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journ
     """The journal of a memory, opened if nobody has it; else its file, to be copied."""
     from stitch.journal import SqliteJournal
     from stitch.lifecycle.repair import finish_move
-    from stitch.store.owner import Ownership
+    from stitch.store.owner import Ownership, held_here
 
     note = owner_note(location, folder)
     with ExitStack() as stack:
         found: Journal | Path
         try:
             finish_move(folder)  # or a store would be begun where the next one is about to be put
-            note.parent.mkdir(exist_ok=True)
+            make_private_folder(note.parent)
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         except StoreLockedError as error:
-            if _holder(note) == os.getpid():
+            if held_here(note):
                 raise InputError(
                     f"the memory {location!r} is open in this process", hint="call `backup` or `export` of what is open"
                 ) from error
@@ -272,13 +276,6 @@ def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journ
             found = SqliteJournal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
             stack.callback(found.close)
         yield found
-
-
-def _holder(note: Path) -> int | None:
-    try:
-        return int(json.loads(note.read_text())["pid"])
-    except (OSError, ValueError, KeyError, TypeError):  # it has only just begun to write its note
-        return None
 
 
 def _compare(settings: Settings, location: str, folder: Path) -> Restored:

@@ -29,10 +29,11 @@ from stitch.core import (
     Step,
     StepState,
     Trust,
-    clean_name,
+    tenant_name,
+    trajectory_name,
 )
 from stitch.core.process import OwnProcess
-from stitch.errors import InputError, ScopeError, SettingsError, StepRejectedError, no_trajectory
+from stitch.errors import InputError, SettingsError, StepRejectedError, no_trajectory
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
 from stitch.text.dates import day_of
@@ -245,7 +246,7 @@ class Memory:
             InputError: There is no such trajectory, or a time cannot be read.
             SettingsError: There is no such retriever.
         """
-        self._check_trajectory(trajectory)
+        trajectory = self._known(trajectory)
         request = self._request(
             query=query,
             trajectory=trajectory,
@@ -313,9 +314,9 @@ class Memory:
         options["ranking"] = options.get("ranking") or self._defaults.ranking
         chosen = self._defaults.k if k is None else k
         request = self._request(query=query, k=chosen, budget_tokens=self._defaults.budget_tokens, **options)
-        retriever = self._explaining(request.as_of)
+        retriever, where = self._explaining(request.as_of), trajectory_name(trajectory)
         with charged_to(self.tenant):
-            return explain(self._ingestor.journal, retriever, request, step=step, trajectory=trajectory)
+            return explain(self._ingestor.journal, retriever, request, step=step, trajectory=where)
 
     def recalls(self) -> list[Recall]:
         """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
@@ -329,10 +330,12 @@ class Memory:
 
         return moment_of(self._ingestor.journal, as_of, tenant=self.tenant, trajectory=trajectory)
 
-    def _check_trajectory(self, trajectory: str | None) -> None:
-        """Refuse a name that is not there: to find nothing would look like an answer."""
-        if trajectory is not None and not self._ingestor.journal.length(self.tenant, trajectory):
-            raise no_trajectory(trajectory, self.trajectories())
+    def _known(self, trajectory: str | None) -> str | None:
+        """The name, as `add` reads it; one that is not there is refused: to find nothing would look like an answer."""
+        name = None if trajectory is None else trajectory_name(trajectory)
+        if name is not None and not self._ingestor.journal.length(self.tenant, name):
+            raise no_trajectory(name, self.trajectories())
+        return name
 
     def _request(self, **fields: Any) -> SearchRequest:
         asked_at = fields.get("asked_at")
@@ -376,7 +379,7 @@ class Memory:
 
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         """The label space of one trajectory, or of all."""
-        return self._ingestor.inventory(self.tenant, trajectory)
+        return self._ingestor.inventory(self.tenant, None if trajectory is None else trajectory_name(trajectory))
 
     def trajectories(self) -> list[str]:
         """The ids of all trajectories, in the order in which they began."""
@@ -384,7 +387,7 @@ class Memory:
 
     def steps(self, trajectory: str) -> Iterator[Entry]:
         """All steps of a trajectory with their labels and how far they have come, in order."""
-        return self._ingestor.journal.entries(self.tenant, trajectory)
+        return self._ingestor.journal.entries(self.tenant, trajectory_name(trajectory))
 
     def status(self) -> MemoryStatus:
         """How many steps have come how far."""
@@ -411,7 +414,7 @@ class Memory:
 
     def finish(self, trajectory: str) -> int:
         """Label now what waits for more steps of a trajectory; returns how many steps that were."""
-        return self._ingestor.finish(self.tenant, trajectory)
+        return self._ingestor.finish(self.tenant, trajectory_name(trajectory))
 
     def flush(self) -> None:
         """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
@@ -494,15 +497,3 @@ def retriever_named(name: str, retrievers: Mapping[str, Retriever]) -> Retriever
     if name not in retrievers:
         raise SettingsError(f"no retriever {name!r}", hint=f"one of {', '.join(retrievers)}")
     return retrievers[name]
-
-
-def tenant_name(tenant: str) -> str:
-    """The name of a tenant, checked.
-
-    Raises:
-        ScopeError: It can be none.
-    """
-    try:
-        return clean_name(tenant, what="tenant")
-    except ValueError as error:
-        raise ScopeError(str(error), hint="name the tenant, for example --tenant default") from None

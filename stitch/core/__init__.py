@@ -72,7 +72,7 @@ from stitch.core.snippets import (
     apply_rewrites,
     snippet_id,
 )
-from stitch.core.steps import Step, ToolCall, Trajectory, clean_name, clean_text
+from stitch.core.steps import Step, ToolCall, Trajectory, clean_name, clean_text, tenant_name, trajectory_name
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
@@ -86,5 +86,5 @@ __all__ = [
     "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels",
     "StepSource", "StepState", "StepsAccepted", "StepsFailed", "StepsStored", "StoreHit", "ToolCall", "Trajectory",
     "Trust", "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match", "matched_by_kind",
-    "origin_of", "rank_by_label_density", "snippet_id",
+    "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name",
 ]  # fmt: skip

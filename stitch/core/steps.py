@@ -9,10 +9,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from stitch.core.trust import Origin, origin_of
+from stitch.errors import InputError, ScopeError
 
 MAX_NAME_CHARS = 512
 """The longest id of a tenant, trajectory, step or session."""
 
+_NAME_A_TENANT = "name the tenant, for example --tenant default"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -30,6 +32,39 @@ def clean_name(value: str, *, what: str = "name") -> str:
         raise ValueError(f"{what} is empty")
     if len(cleaned) > MAX_NAME_CHARS:
         raise ValueError(f"{what} has {len(cleaned)} characters, at most {MAX_NAME_CHARS} are allowed")
+    return cleaned
+
+
+def tenant_name(value: str) -> str:
+    """The name of a tenant, as it is given: one that had to be cleaned first would open the memory of another.
+
+    Raises:
+        ScopeError: It is empty, too long, or has control characters, outer blanks or lone surrogates.
+    """
+    try:
+        if clean_name(value, what="tenant") != value:
+            raise ValueError(f"tenant {value!r} has control characters or outer blanks")
+        value.encode()
+    except UnicodeEncodeError:
+        raise ScopeError(f"tenant {value!r} is no text", hint=_NAME_A_TENANT) from None
+    except ValueError as error:
+        raise ScopeError(str(error), hint=_NAME_A_TENANT) from None
+    return value
+
+
+def trajectory_name(value: str) -> str:
+    """The name of a trajectory without control characters and outer blanks, for adding and for asking alike.
+
+    Raises:
+        InputError: Nothing is left, it is too long, or no text.
+    """
+    try:
+        cleaned = clean_name(value, what="trajectory")
+        cleaned.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"trajectory {value!r} is no text") from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
     return cleaned
 
 

@@ -30,14 +30,13 @@ from stitch.core import (
     StepsFailed,
     StepsStored,
     StepState,
-    clean_name,
+    tenant_name,
+    trajectory_name,
 )
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import (
     EmbedderError,
-    InputError,
     ModelError,
-    ScopeError,
     StepRejectedError,
     StitchError,
     StoreError,
@@ -377,7 +376,7 @@ class Ingestor:
     def _add(
         self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool, wait: bool
     ) -> list[Receipt | StepRejectedError]:
-        tenant, trajectory = _tenant_name(tenant), _trajectory_name(trajectory)
+        tenant, trajectory = tenant_name(tenant), trajectory_name(trajectory)
         redacted: Mapping[int, Sequence[Redaction]] = {}
         if self.redacts:
             steps, redacted = redact_steps(steps, tenant=tenant, trajectory=trajectory)
@@ -566,22 +565,3 @@ class Ingestor:
 
 def _reason(error: StitchError) -> str:
     return f"{error.message} ({error.hint})" if error.hint else error.message
-
-
-def _tenant_name(tenant: str) -> str:
-    try:
-        return _encodable(clean_name(tenant, what="tenant"))
-    except ValueError as error:
-        raise ScopeError(str(error)) from error
-
-
-def _trajectory_name(trajectory: str) -> str:
-    try:
-        return _encodable(clean_name(trajectory, what="trajectory"))
-    except ValueError as error:
-        raise InputError(str(error)) from error
-
-
-def _encodable(name: str) -> str:
-    name.encode()
-    return name

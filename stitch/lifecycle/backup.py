@@ -9,18 +9,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stitch.errors import InputError, JournalError, StoreMismatchError
+from stitch.core.files import make_private, make_private_folder, private, refuse_links
+from stitch.errors import InputError, JournalError, StoreMismatchError, some_of
 from stitch.journal import CopyableJournal, Journal
 from stitch.journal.sqlite import VERSION, copy_running
 
 MANIFEST = "manifest.json"
 JOURNAL_FILE = "journal.sqlite"
 
+_OF_A_COPY = re.compile(
+    r"journal\.sqlite(-wal|-shm|-journal)?|manifest\.json|owner\.json|unfinished|store|reindex|.+\.jsonl"
+)
+"""What stands in the folder of a copy that is being made, or of a memory that is made from one."""
 _FORMAT = "stitch backup"
 
 
@@ -53,9 +59,9 @@ def back_up(
     folder = Path(to)
     check_empty(folder)
     making = folder.with_name(f"{folder.name}.partial")
+    remove_unfinished(making)
     try:
-        shutil.rmtree(making, ignore_errors=True)
-        making.mkdir(parents=True)
+        make_private_folder(making, parents=True)
         copy = making / JOURNAL_FILE
         if isinstance(journal, Path):
             tenants, steps = copy_running(journal, to=copy, tenant=tenant)
@@ -71,6 +77,7 @@ def back_up(
             "files": files,
         }  # fmt: skip
         (making / MANIFEST).write_text(json.dumps(about, indent=1) + "\n")
+        make_private(making)
         for path in making.iterdir():
             _sync(path)
         _sync(making)
@@ -89,11 +96,12 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
     """The files of a backup, all of them as they were when it was made.
 
     Raises:
-        InputError: There is no backup.
+        InputError: There is no backup, or one with symbolic links.
         StoreMismatchError: It was made by a later version of this library.
         JournalError: A file is missing or is not as it was.
     """
     folder = Path(backup)
+    refuse_links(folder)
     try:
         about = json.loads((folder / MANIFEST).read_text())
         if about["format"] != _FORMAT:
@@ -131,6 +139,24 @@ def check_empty(folder: Path) -> None:
         raise InputError(f"there is something at {str(folder)!r}", hint="name a folder that is empty or not there")
 
 
+def remove_unfinished(making: Path) -> None:
+    """Remove what an interrupted call has left of a copy.
+
+    Raises:
+        InputError: There is something else of that name.
+    """
+    refuse_links(making)
+    if making.is_symlink() or (making.exists() and not making.is_dir()):
+        raise InputError(f"there is something at {str(making)!r}", hint="move it away; the copy is made there")
+    foreign = [path.name for path in making.glob("*") if not _OF_A_COPY.fullmatch(path.name)]
+    if foreign:
+        raise InputError(
+            f"{str(making)!r} holds {some_of(sorted(foreign))}, which no copy has",
+            hint="move it away; the copy is made there",
+        )
+    shutil.rmtree(making, ignore_errors=True)
+
+
 def put_at(made: Path, folder: Path) -> None:
     """Give a complete folder its name, where there is nothing or an empty folder."""
     if folder.exists():
@@ -141,7 +167,7 @@ def put_at(made: Path, folder: Path) -> None:
 
 def _copy_lines(lines: Path, *, to: Path, tenant: str | None) -> None:
     """Copy the whole lines of a file, of one tenant if it is named: those that name it."""
-    with lines.open("rb") as source, to.open("wb") as target:
+    with lines.open("rb") as source, open(to, "wb", opener=private) as target:
         for line in source:
             if line.endswith(b"\n") and (tenant is None or _names(line, tenant)):
                 target.write(line)

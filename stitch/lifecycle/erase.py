@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +14,8 @@ from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.cleaning import cleaner
-from stitch.lifecycle.repair import NEXT_FOLDER
+from stitch.lifecycle.folder import remove_abandoned
+from stitch.lifecycle.repair import remove_next
 from stitch.lifecycle.retire import take_from_store
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.traces import Proof, PurgeableStore, remove_lines, search_files, traces_of
@@ -77,7 +77,8 @@ def purge(ingestor: Ingestor, *, folder: Path) -> None:
 
     The journal itself overwrites what is deleted, so that its file need not be written anew.
     """
-    shutil.rmtree(folder / NEXT_FOLDER, ignore_errors=True)
+    remove_next(folder)
+    remove_abandoned(folder)
     ingestor.flush()
     if isinstance(ingestor.store, PurgeableStore):
         ingestor.store.purge()

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from stitch.core.files import make_private_folder, refuse_links
 from stitch.errors import InputError, JournalError, StoreError, StoreLockedError
 from stitch.lifecycle.traces import BUILDING
+from stitch.store.owner import Ownership
 
 if TYPE_CHECKING:
     from stitch.core import SnippetStore
@@ -28,6 +31,8 @@ OWNER_FILE = "owner.json"
 """Who has it open: beside the journal of a memory on a server, inside the store of one in a folder."""
 UNFINISHED_FILE = "unfinished"
 """Beside the journal of a memory on a server: its snippets are not all there yet, it is being restored."""
+
+_WORKING = "exporting-"
 
 
 def is_url(location: str) -> bool:
@@ -89,16 +94,18 @@ def made_folder(folder: Path) -> Iterator[None]:
 
     Raises:
         JournalError: It cannot be made.
+        InputError: There are symbolic links in it.
     """
     made = [folder, *folder.parents]
     made = [each for each in made if not each.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder, parents=True)
     except OSError as error:
         raise JournalError(
             f"cannot make the folder {str(folder)!r}: {str(error.strerror).lower()}", hint="name another folder"
         ) from error
     try:
+        refuse_links(folder)
         yield
     except StoreLockedError:  # somebody else has begun a memory there meanwhile
         raise
@@ -110,6 +117,32 @@ def made_folder(folder: Path) -> Iterator[None]:
                 break
             parent.rmdir()
         raise
+
+
+@contextmanager
+def working_folder(folder: Path) -> Iterator[Path]:
+    """A folder inside that of a memory, for a copy that is needed for a while; removed in the end.
+
+    Not under the system's folder for temporary files: what a killed process leaves of it is removed by the next one,
+    and by whoever opens the memory or erases from it.
+    """
+    remove_abandoned(folder)
+    made = Path(tempfile.mkdtemp(prefix=_WORKING, dir=folder))
+    claim = Ownership(made / OWNER_FILE, what=f"the copy {str(made)!r}")
+    try:
+        yield made
+    finally:
+        claim.release()
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the working folders of processes that are gone."""
+    for made in folder.glob(f"{_WORKING}*"):
+        with suppress(StoreLockedError, StoreError):  # somebody is at it, or has just removed it
+            claim = Ownership(made / OWNER_FILE, what=f"the copy {str(made)!r}")
+            shutil.rmtree(made, ignore_errors=True)
+            claim.release()
 
 
 def check_restored(location: str, folder: Path) -> None:

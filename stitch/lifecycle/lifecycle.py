@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stitch.core import trajectory_name
 from stitch.lm import charged_to
 
 if TYPE_CHECKING:
@@ -92,14 +93,14 @@ class Lifecycle:
         """
         from stitch.lifecycle.correct import correct
 
-        correct(self._ingestor, tenant=self._tenant, trajectory=trajectory, step=step, at=time.time(), by=by,
-                text=text, labels=dict(labels or {}), references=references)  # fmt: skip
+        correct(self._ingestor, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
+                by=by, text=text, labels=dict(labels or {}), references=references)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """What a step was before each of its corrections, oldest first."""
         from stitch.lifecycle.correct import history
 
-        return history(self._ingestor.journal, tenant=self._tenant, trajectory=trajectory, step=step)
+        return history(self._ingestor.journal, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step)
 
     def corrections(self) -> Iterator[Correction]:
         """The steps whose labels a person has put right, in the order of acceptance."""
@@ -147,7 +148,11 @@ class Lifecycle:
         from stitch.lifecycle.transfer import export_lines
 
         self._ingestor.save()
-        return export_lines(self._ingestor.journal, tenant=self._tenant, trajectory=trajectory)
+        return export_lines(
+            self._ingestor.journal,
+            tenant=self._tenant,
+            trajectory=None if trajectory is None else trajectory_name(trajectory),
+        )
 
     def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-") -> Imported:
         """Take in what `export` gave, without loss; what is there already is left alone.

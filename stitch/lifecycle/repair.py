@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, StepState
+from stitch.core.files import make_private_folder, private
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.state import BATCH_STEPS, chunks
@@ -21,6 +22,8 @@ NEXT_FOLDER = "reindex"
 """Where in the folder of a memory its next store is built."""
 
 _COMPLETE = "complete"
+_NOTE = "embedder"
+_OLD = "old"
 
 
 class Disagreement(NamedTuple):
@@ -139,12 +142,15 @@ def _listed(label: Label, vocabulary: LabelVocabulary) -> bool:
 
 def next_folder(folder: Path, *, embedder_name: str) -> Path:
     """The folder in which the next store of a memory is built; what an earlier run with this embedder did is kept."""
-    made, note = folder / NEXT_FOLDER, folder / NEXT_FOLDER / "embedder"
+    made, note = folder / NEXT_FOLDER, folder / NEXT_FOLDER / _NOTE
     with _written(made):
-        if note.exists() and note.read_text() != embedder_name:
-            shutil.rmtree(made)
-        made.mkdir(exist_ok=True)
-        note.write_text(embedder_name)
+        if made.exists() and (not note.exists() or note.read_text() != embedder_name):
+            remove_next(folder)
+        if (made / _OLD).exists():  # an earlier run was killed when it had put its store in place
+            shutil.rmtree(made / _OLD)
+        make_private_folder(made)
+        with open(note, "w", opener=private) as file:
+            file.write(embedder_name)
     return made
 
 
@@ -155,10 +161,17 @@ def put_in_place(folder: Path) -> None:
     """
     made = folder / NEXT_FOLDER
     with _written(made):
-        with open(made / _COMPLETE, "w") as file:
+        with open(made / _COMPLETE, "w", opener=private) as file:
             os.fsync(file.fileno())
         _sync(made)
         _move(folder)
+
+
+def remove_next(folder: Path) -> None:
+    """Remove what is there of a next store; whatever interrupts it, what is left of it is not taken for one."""
+    made = folder / NEXT_FOLDER
+    (made / _NOTE).unlink(missing_ok=True)  # first: without it, the folder is a left-over
+    shutil.rmtree(made, ignore_errors=True)  # where an open file cannot be removed, the claim's note stays
 
 
 def finish_move(folder: Path) -> None:
@@ -200,11 +213,13 @@ def _move(folder: Path) -> None:
     made, store = folder / NEXT_FOLDER, folder / "store"
     if (made / _COMPLETE).exists() and (made / "store").exists():
         if store.exists():
-            store.rename(made / "old")
+            if (made / _OLD).exists():  # left by an earlier run, or somebody has begun a store meanwhile
+                shutil.rmtree(made / _OLD)
+            store.rename(made / _OLD)
         (made / "store").rename(store)
         _sync(folder)
     (made / _COMPLETE).unlink(missing_ok=True)
-    shutil.rmtree(made, ignore_errors=True)  # where an open file cannot be removed, the claim's note stays
+    remove_next(folder)
 
 
 def _sync(folder: Path) -> None:

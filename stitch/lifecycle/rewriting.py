@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from stitch.core.files import private
 from stitch.errors import JournalError
 
 _NEW, _KEPT = ".new", ".kept"
@@ -23,7 +24,7 @@ def rewrite(path: Path, lines: Sequence[bytes]) -> None:
     data, kept = b"".join(lines), _beside(path, _KEPT)
     try:
         fresh = _beside(path, _NEW)
-        with fresh.open("wb") as file:
+        with open(fresh, "wb", opener=private) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -64,7 +65,7 @@ def _beside(path: Path, ending: str) -> Path:
 
 
 def _overwrite(path: Path, data: bytes) -> None:
-    with path.open("r+b") as file:
+    with open(path, "r+b", opener=private) as file:
         file.write(data)
         file.flush()
         os.ftruncate(file.fileno(), len(data))

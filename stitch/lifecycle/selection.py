@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict
 
 from stitch.core import Label, LabelKind
+from stitch.core.steps import Name
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal.entries import Selected
@@ -17,8 +18,8 @@ class Selector(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    trajectory: str | None = None
-    step: str | None = None
+    trajectory: Name | None = None
+    step: Name | None = None
     """An id; names a step together with `trajectory`."""
     scope: str | None = None
     event_type: str | None = None

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from stitch.core.files import private
 from stitch.errors import JournalError
 
 _log = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ class Ledger:
                 self._tenants[charge.tenant].charge(charge)
             if self.file is not None:
                 try:
-                    with self.file.open("ab") as lines:
+                    with open(self.file, "ab", opener=private) as lines:
                         lines.write(charge.model_dump_json(exclude_defaults=True).encode() + b"\n")
                 except OSError as error:
                     _log.warning("the ledger %r cannot be written: %s", str(self.file), error.strerror)

@@ -12,6 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stitch.core import IntentFilter, RetrievalResult, matched_by_kind
+from stitch.core.files import private
 from stitch.errors import SettingsError
 
 
@@ -125,7 +126,7 @@ class RecallLog:
                 self._counts = Counter(each.tenant for each in self._read())
             self._counts[request.tenant] += 1
             try:
-                with self.path.open("ab") as file:
+                with open(self.path, "ab", opener=private) as file:
                     file.write(line)
                 if self._counts[request.tenant] >= 2 * self._most:
                     self._shorten()
@@ -160,6 +161,7 @@ class RecallLog:
             if left[recall.tenant] <= self._most:
                 kept.append(orjson.dumps(recall.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE))
         fresh = self.path.with_name(f"{self.path.name}.new")
-        fresh.write_bytes(b"".join(reversed(kept)))
+        with open(fresh, "wb", opener=private) as file:
+            file.write(b"".join(reversed(kept)))
         fresh.replace(self.path)
         self._counts = Counter({tenant: min(count, self._most) for tenant, count in left.items()})

@@ -11,6 +11,7 @@ from types import TracebackType
 import orjson
 
 from stitch.core import MemoryEvent
+from stitch.core.files import private
 from stitch.errors import SettingsError
 
 
@@ -33,7 +34,7 @@ class TraceObserver:
         self._clock = clock
         self._lock = threading.Lock()
         try:
-            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 open as long as the observer is
+            self._file = open(self.path, "ab", buffering=0, opener=private)  # noqa: SIM115 open as long as the observer is
         except OSError as error:
             cause = (error.strerror or str(error)).lower()
             raise SettingsError(f"trace {str(path)!r} cannot be written: {cause}", hint="name another file") from error

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stitch.core.files import make_private, make_private_folder
 from stitch.core.process import ProcessLock, close_files_in, in_each_fork, never_free
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
@@ -293,6 +294,7 @@ class EdgeStore:
                 self._finish()
             finally:
                 self._let_go()
+                make_private(self._folder)  # what the engine has written
 
     # A store built anew, while this one serves
 
@@ -336,7 +338,7 @@ class EdgeStore:
                 f"there is no memory at {str(self.path)!r}", hint=f"stitch ingest FILE --memory {self.path}"
             )
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._folder, parents=True)
         except OSError as error:
             raise StoreError(f"{self._what} cannot be made: {(error.strerror or str(error)).lower()}") from error
         self._owner = Ownership(self._folder / "owner.json", what=self._what)
@@ -380,9 +382,10 @@ class EdgeStore:
             shutil.rmtree(shard)
         self._check_disk()
         with self._system("make"):
-            shard.mkdir()
+            make_private_folder(shard)
         self._shard = EdgeShard.create(str(shard), self._config())
         self._shard.flush()
+        make_private(self._folder)
         write_facts(made_with, self._facts)
 
     def _config(self) -> Any:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from stitch.core.files import private
 from stitch.errors import StoreError, StoreMismatchError
 
 Facts = Mapping[str, str | int]
@@ -16,7 +17,7 @@ Facts = Mapping[str, str | int]
 def write_facts(file: Path, facts: Facts) -> None:
     """Write what a store was made with; after a loss of power the file is whole, or not there."""
     half_written = file.with_suffix(".new")
-    with open(half_written, "w") as stream:
+    with open(half_written, "w", opener=private) as stream:
         json.dump(dict(facts), stream)
         stream.flush()
         os.fsync(stream.fileno())

@@ -9,14 +9,15 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+from stitch.core.files import private
 from stitch.core.process import OwnProcess, in_each_fork
 from stitch.errors import StoreError, StoreLockedError
 
-NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
-"""Refuses to open a symbolic link, where the system can."""
-
 _LOCK_AT = 1 << 30
 """Where Windows locks a byte: beyond the note, so that others can read it."""
+
+_HELD = set[tuple[int, int]]()
+"""The files of the claims that this process holds."""
 
 
 class Ownership:
@@ -37,7 +38,7 @@ class Ownership:
     def __init__(self, note: Path, *, what: str) -> None:
         self._process = OwnProcess(what)
         try:
-            self._file = os.open(note, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
+            self._file = private(str(note), os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise StoreError(
                 f"{what} cannot be opened for writing: {(error.strerror or str(error)).lower()}"
@@ -60,6 +61,8 @@ class Ownership:
                 f"{what} cannot be opened for writing: {(error.strerror or str(error)).lower()}",
                 hint="free some disk space and run the command again",
             ) from error
+        self._key = _key(os.fstat(self._file))
+        _HELD.add(self._key)
         in_each_fork(self._leave_to_parent)
 
     def release(self) -> None:
@@ -69,15 +72,29 @@ class Ownership:
             ForkedProcessError: Another process made the claim; it stays.
         """
         self._process.check()
+        _HELD.discard(self._key)
         os.ftruncate(self._file, 0)
         os.close(self._file)
         self._file = -1
 
     def _leave_to_parent(self) -> None:
         """In a fork: the lock is the parent's, and must end with it, whatever becomes of this process."""
+        _HELD.discard(self._key)
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def held_here(note: Path) -> bool:
+    """Whether it is this very process that holds a claim; the number of a process says nothing, containers share it."""
+    try:
+        return _key(note.stat()) in _HELD
+    except OSError:
+        return False
+
+
+def _key(about: os.stat_result) -> tuple[int, int]:
+    return about.st_dev, about.st_ino
 
 
 def _holder(note: Path) -> str:

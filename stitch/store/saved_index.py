@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stitch.core.files import private
 from stitch.store.index import LabelIndex
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def save_index(file: Path, index: LabelIndex) -> None:
     shapes = [[array.dtype.str, *array.shape] for array in arrays]
     head = json.dumps({"version": _VERSION, "names": names, "arrays": shapes}).encode()
     half_written = file.with_suffix(".new")
-    with open(half_written, "wb") as stream:
+    with open(half_written, "wb", opener=private) as stream:
         stream.write(len(head).to_bytes(_HEAD_BYTES, "little") + head)
         for array in arrays:
             stream.write(np.ascontiguousarray(array).data.cast("B") if array.size else b"")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stitch.core.files import private
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -93,7 +95,7 @@ class _Matrix:
     def __init__(self, file: Path, width: int) -> None:
         self._file = file
         self._width = width
-        file.touch()
+        open(file, "ab", opener=private).close()
         self.rows = self._map()
 
     def times(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -121,7 +123,7 @@ class _Matrix:
             return
         self.close()  # a mapped file cannot be made larger everywhere
         size = -(-rows // _GROW_ROWS) * _GROW_ROWS * self._width * 4
-        with open(self._file, "r+b") as stream:
+        with open(self._file, "r+b", opener=private) as stream:
             if hasattr(os, "posix_fallocate"):  # a full disk is an error here; where pages are written, it is the end
                 os.posix_fallocate(stream.fileno(), 0, size)
             else:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -277,6 +280,56 @@ def test_a_backup_that_cannot_be_written_says_why(folder: Path, tmp_path: Path) 
 def test_an_interrupted_restore_is_repeated(folder: Path, tmp_path: Path) -> None:
     backup_memory(folder, to=tmp_path / "b")
     (tmp_path / "r.restoring").mkdir()
-    (tmp_path / "r.restoring" / "half").write_text("x")
+    (tmp_path / "r.restoring" / "ledger.jsonl").write_text("x")
     assert restore_memory(tmp_path / "b", memory=tmp_path / "r").steps == 7
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["journal.sqlite", "store"]
+
+
+def test_what_stands_where_a_copy_is_made_and_is_no_copy_is_left_alone(folder: Path, tmp_path: Path) -> None:
+    for name, copy in (
+        ("b.partial", lambda: backup_memory(folder, to=tmp_path / "b")),
+        ("r.restoring", lambda: restore_memory(tmp_path / "whole", memory=tmp_path / "r")),
+    ):
+        if name == "r.restoring":
+            backup_memory(folder, to=tmp_path / "whole")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis.txt").write_text("years of work")
+        with pytest.raises(InputError, match=r"'thesis.txt', which no copy has"):
+            copy()
+        assert (tmp_path / name / "thesis.txt").read_text() == "years of work"
+
+
+def test_an_export_beside_an_open_memory_leaves_no_copy_even_if_it_is_killed(folder: Path, tmp_path: Path) -> None:
+    program = "from stitch import open_memory\nwith open_memory('m'):\n    print('open', flush=True)\n    input()"
+    owner = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"open\n"
+        lines = export_memory(folder, tenant="ann")
+        next(lines)
+        [copy] = folder.glob("exporting-*")
+        assert b"default" not in (copy / "journal.sqlite").read_bytes(), "of one tenant"
+        killed = shutil.copytree(copy, folder / "exporting-killed")
+        assert list(lines)
+        assert list(folder.glob("exporting-*")) == [killed]
+        assert list(export_memory(folder, tenant="ann"))
+        assert list(folder.glob("exporting-*")) == []
+    finally:
+        owner.communicate(b"\n")
+
+
+def test_a_note_of_another_container_with_the_same_process_number_is_not_taken_for_this_process(
+    folder: Path, tmp_path: Path
+) -> None:
+    note = folder / "store" / "owner.json"
+    descriptor = os.open(note, os.O_RDWR)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)  # as another process would hold it
+    try:
+        note.write_text(json.dumps({"pid": os.getpid(), "host": "another container", "started": "today"}))
+        assert backup_memory(folder, to=tmp_path / "b").steps == 7
+    finally:
+        os.close(descriptor)
+    with open_tenants(folder), pytest.raises(InputError, match="open in this process"):
+        backup_memory(folder, to=tmp_path / "c")

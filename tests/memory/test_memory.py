@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from stitch import IntentFilter, Step, open_memory
+from stitch import IntentFilter, Step, open_memory, open_tenants
 from stitch.config import Settings
 from stitch.core import Searched, StepsAccepted, StepsStored, StepState
 from stitch.errors import (
@@ -22,6 +22,8 @@ from stitch.errors import (
     StoreMismatchError,
     StoreUnavailableError,
 )
+from stitch.lifecycle.selection import Selector
+from stitch.maintenance import backup_memory, export_memory
 from stitch.testing.observing import RecordingObserver
 
 STEPS = [
@@ -257,3 +259,51 @@ def test_what_would_look_like_an_answer_is_refused(tmp_path):
                 memory.search("day 1", asked_at=wrong)
         for right in ("2026-03-01", "8 May 2023", 1_700_000_000, "1700000000"):
             assert memory.search("day 1", asked_at=right).hits
+
+
+ODD = [
+    "vic\x07tim",
+    " victim",
+    "victim ",
+    "victim\n",
+    "vic\x00tim",
+    "\x85victim",
+    "vic\u2028tim",
+    "\tvictim",
+    "",
+    " ",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("tenant", ODD)
+def test_a_tenant_whose_name_would_have_to_be_cleaned_is_refused_everywhere(tmp_path, tenant):
+    with open_tenants(tmp_path / "m") as tenants:
+        tenants.memory("victim").add(Step(role="user", content="My own secret plan."), trajectory="t")
+        with pytest.raises(ScopeError):
+            tenants.memory(tenant)
+        ingestor = tenants.memory("victim")._ingestor
+        with pytest.raises(ScopeError):
+            ingestor.add(Step(role="user", content="x"), tenant=tenant, trajectory="t")
+    with pytest.raises(ScopeError):
+        open_memory(tmp_path / "m", tenant=tenant)
+    for copy in (lambda: list(export_memory(tmp_path / "m", tenant=tenant)),
+                 lambda: backup_memory(tmp_path / "m", to=tmp_path / "b", tenant=tenant)):  # fmt: skip
+        with pytest.raises(ScopeError):
+            copy()
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_trajectory_is_named_alike_where_it_is_added_and_where_it_is_asked(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        memory.add(Step(id="a", role="user", content="Let's plan day 1."), trajectory=" tr\x07ip\n")
+        assert memory.trajectories() == ["trip"]
+        for name in ("trip", " tr\x07ip\n"):
+            assert memory.search("day 1", trajectory=name).hits
+            assert [entry.id for entry in memory.steps(name)] == ["a"]
+            assert memory.inventory(name).steps == 1
+            assert memory.lifecycle.count(Selector(trajectory=name, step="a ")) == 1
+            assert memory.why("day 1", step="a", trajectory=name).found
+            assert len(list(memory.lifecycle.export(trajectory=name))) == len(list(memory.lifecycle.export()))
+        with pytest.raises(InputError):
+            memory.search("day 1", trajectory="\ud800")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from stitch.core.files import private
 from stitch.core.process import ProcessLock, in_each_fork, never_free
 from stitch.errors import ForkedProcessError, JournalError
 
@@ -44,6 +46,9 @@ class Connection:
                 f"the journal {str(path)!r} was open in the process of which this one is a fork",
                 hint="open it in a process that was forked before, or started anew (spawn)",
             )
+        if str(path) != ":memory:":
+            with suppress(OSError):  # SQLite says it in its own words
+                os.close(private(str(path), os.O_RDWR | os.O_CREAT))
         with self.errors():
             self.db = sqlite3.connect(path, timeout=0.25, isolation_level=None, check_same_thread=False)
         self._is_open = True

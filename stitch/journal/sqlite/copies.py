@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from stitch.core.files import copy_private
 from stitch.errors import JournalError
 from stitch.journal.sqlite.schema import TABLES, bring_up
 
@@ -48,11 +48,11 @@ def copy_running(journal: Path, *, to: Path, tenant: str | None = None) -> tuple
     log, copied_log = (path.with_name(f"{path.name}-wal") for path in (journal, to))
     for _ in range(_ATTEMPTS):
         before = _log_header(log), journal.stat().st_mtime_ns
-        shutil.copyfile(journal, to)
+        copy_private(journal, to)
         copied_log.unlink(missing_ok=True)
         if before[0]:
             try:
-                shutil.copyfile(log, copied_log)
+                copy_private(log, copied_log)
             except FileNotFoundError:  # its owner has just closed it
                 continue
         # With the same log, what has come into the file meanwhile is in the log too.

@@ -567,6 +567,7 @@ class SqliteJournal(CopyableJournal):
         db = self._file.db
         # One owner: a second process is told so at once, and no shared-memory file is needed.
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("PRAGMA trusted_schema = OFF")  # a stranger's file calls no functions
         db.execute("PRAGMA secure_delete = ON")  # what is deleted or replaced is overwritten, not only unlinked
         brought_up = bring_up(db, self.path)
         db.execute("PRAGMA journal_mode = WAL")

@@ -119,6 +119,7 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
     (application,) = db.execute("PRAGMA application_id").fetchone()
     if application != _APPLICATION_ID and db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
         raise _no_journal(path)
+    _refuse_strange_parts(db, path)
     if version == VERSION:
         return False
     db.execute("BEGIN IMMEDIATE")
@@ -138,6 +139,31 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
         db.rollback()
         raise
     return True
+
+
+def _refuse_strange_parts(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse what this library never makes and SQLite would run: triggers, views, computed columns, other tables.
+
+    Raises:
+        JournalError: There is any.
+    """
+    parts = db.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    ).fetchall()
+    tables = [name for kind, name, _ in parts if kind == "table"]
+    strange = {f"{kind} {name!r}" for kind, name, _ in parts if kind not in ("table", "index")}
+    strange |= {f"table {name!r}" for kind, name, sql in parts if kind == "table" and _is_strange(name, sql)}
+    columns = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 0"
+    strange |= {f"column {name!r} of {table!r}" for table in tables for (name,) in db.execute(columns, (table,))}
+    if strange:
+        raise JournalError(
+            f"journal {str(path)!r} cannot be used: it holds {', '.join(sorted(strange))}, which no memory has",
+            hint="do not use it if you do not know who made it; restore the memory from a backup of your own",
+        )
+
+
+def _is_strange(table: str, sql: str) -> bool:
+    return table not in TABLES or not sql.lstrip().upper().startswith("CREATE TABLE")
 
 
 def checksum(*parts: bytes) -> int:

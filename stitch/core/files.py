@@ -1,0 +1,77 @@
+"""Files of a memory: for its user alone, and never reached through a symbolic link that somebody has laid."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from stitch.errors import InputError, some_of
+
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+
+
+def private(path: str, flags: int) -> int:
+    """An `opener` for the built-in `open`: a new file is the user's alone, a symbolic link is an error (`ELOOP`).
+
+    Where the system knows no such modes or flags, it opens as ever.
+    """
+    return os.open(path, flags | _NO_LINKS, PRIVATE_FILE)
+
+
+def make_private_folder(folder: Path, *, parents: bool = False) -> None:
+    """Make a folder that only its user can enter; one that is there stays as it is."""
+    folder.mkdir(mode=PRIVATE_FOLDER, parents=parents, exist_ok=True)
+
+
+def copy_private(source: Path, to: Path) -> None:
+    """Copy the content of a file into one that is the user's alone."""
+    os.close(private(str(to), os.O_WRONLY | os.O_CREAT))
+    shutil.copyfile(source, to)
+
+
+def make_private(folder: Path) -> None:
+    """Let nobody but the user read what libraries have written into a folder."""
+    for path, about in _inside(folder):
+        if about.st_mode & 0o077 and (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
+            with suppress(OSError):  # a file that has just gone, or is another user's
+                os.chmod(path, PRIVATE_FOLDER if stat.S_ISDIR(about.st_mode) else PRIVATE_FILE)
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder in which something points elsewhere: to open it would read or overwrite the user's other files.
+
+    The folder itself may be reached through a link.
+
+    Raises:
+        InputError: There are symbolic links in it, or pipes or devices; all of them are named.
+    """
+    found = []
+    for path, about in _inside(folder):
+        if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode) or stat.S_ISSOCK(about.st_mode)):
+            found.append(str(path.relative_to(folder)))
+    if found:
+        raise InputError(
+            f"{str(folder)!r} is not opened: {some_of(sorted(found))} in it point elsewhere or are no files",
+            hint="a memory and a backup hold plain files; remove these if you trust the rest",
+        )
+
+
+def _inside(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """All that is in a folder and its subfolders; no link is followed."""
+    waiting = [folder]
+    while waiting:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                about = entry.stat(follow_symlinks=False)
+                yield Path(entry.path), about
+                if stat.S_ISDIR(about.st_mode):
+                    waiting.append(Path(entry.path))

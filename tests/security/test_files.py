@@ -1,0 +1,145 @@
+"""The files of a memory are its user's alone, and no link in a stranger's folder or backup leads out of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import Step, open_memory
+from stitch.core.files import private, refuse_links
+from stitch.errors import InputError, JournalError
+from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with open_memory(tmp_path / "m", recall_log=3) as memory:
+        memory.add(Step(id="a", role="user", content="Let's plan day 1."), trajectory="t")
+        memory.search("day 1")
+    return tmp_path / "m"
+
+
+def too_open(folder: Path) -> list[str]:
+    """All in a folder, and itself, that others may read or enter."""
+    there = [folder, *folder.rglob("*")]
+    return [str(path) for path in there if stat.S_IMODE(path.lstat().st_mode) & 0o077]
+
+
+def test_what_is_written_is_the_users_alone(folder: Path, tmp_path: Path) -> None:
+    mask = os.umask(0o000)
+    try:
+        with open_memory(tmp_path / "new" / "m", recall_log=3) as memory:
+            memory.add(Step(id="a", role="user", content="Let's plan day 1."), trajectory="t")
+            memory.search("day 1")
+            memory.lifecycle.backup(tmp_path / "b")
+        restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    finally:
+        os.umask(mask)
+    for made in (tmp_path / "new" / "m", tmp_path / "b", tmp_path / "r"):
+        assert too_open(made) == []
+
+
+LINKS = [
+    "journal.sqlite", "journal.sqlite-wal", "rejects.jsonl", "ledger.jsonl", "recalls.jsonl", "recalls.jsonl.new",
+    "store/owner.json", "store/index.bin", "store/index.new", "store/store.json", "store/shard", "reindex", "store",
+    "anything", "store/shard/anything",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_in_a_folder_is_refused_by_name_and_what_it_leads_to_is_untouched(
+    folder: Path, tmp_path: Path, name: str
+) -> None:
+    own = tmp_path / "own"
+    if name in ("reindex", "store", "store/shard"):
+        own.mkdir()
+        (own / "precious").write_text("mine")
+    else:
+        own.write_text("mine")
+    link = folder / name
+    if link.is_dir():
+        shutil.rmtree(link)
+    link.unlink(missing_ok=True)
+    link.symlink_to(own)
+    before = own.read_text() if own.is_file() else [path.read_text() for path in own.iterdir()]
+    tries: list[Callable[[], Any]] = [
+        lambda: open_memory(folder), lambda: backup_memory(folder, to=tmp_path / "b"),
+        lambda: list(export_memory(folder)), lambda: reindex_memory(folder),
+    ]  # fmt: skip
+    for attempt in tries:
+        with pytest.raises(InputError, match=name):
+            attempt()
+    assert (own.read_text() if own.is_file() else [path.read_text() for path in own.iterdir()]) == before
+
+
+def test_all_links_are_named_and_the_folder_itself_may_be_one(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(folder)
+    with open_memory(tmp_path / "alias") as memory:
+        assert memory.status().stored == 1
+    (folder / "one").symlink_to("/etc/hostname")
+    os.mkfifo(folder / "two")
+    with pytest.raises(InputError, match=r"'one', 'two' in it"):
+        open_memory(folder)
+
+
+def test_a_file_is_not_opened_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "own")
+    with pytest.raises(OSError, match="symbolic link"):
+        os.close(private(str(tmp_path / "link"), os.O_WRONLY))
+    assert (tmp_path / "own").read_text() == "mine"
+    refuse_links(tmp_path / "nowhere")
+
+
+HOSTILE = {
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM steps; END",
+    "view": "CREATE VIEW v AS SELECT * FROM steps",
+    "table": "CREATE TABLE more (x)",
+    "virtual table": "CREATE VIRTUAL TABLE v USING fts5(x)",
+    "computed column": "ALTER TABLE steps ADD COLUMN x AS (abs(position))",
+    "view for a table": "ALTER TABLE purges RENAME TO p2; CREATE VIEW purges AS SELECT * FROM p2",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_journal_or_backup_is_refused_before_anything_of_it_runs(
+    folder: Path, tmp_path: Path, what: str
+) -> None:
+    backup_memory(folder, to=tmp_path / "b")
+    for journal in (folder / "journal.sqlite", tmp_path / "b" / "journal.sqlite"):
+        with closing(sqlite3.connect(journal)) as db:
+            db.executescript(HOSTILE[what])
+    manifest = tmp_path / "b" / "manifest.json"
+    about = json.loads(manifest.read_text())
+    about["files"]["journal.sqlite"] = described(tmp_path / "b" / "journal.sqlite")
+    manifest.write_text(json.dumps(about))
+    with pytest.raises(JournalError, match="which no memory has"):
+        open_memory(folder)
+    with pytest.raises(JournalError, match="which no memory has"):
+        restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def described(path: Path) -> dict[str, Any]:
+    import hashlib
+
+    return {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def test_a_backup_with_links_is_refused(folder: Path, tmp_path: Path) -> None:
+    backup_memory(folder, to=tmp_path / "b")
+    (tmp_path / "b" / "ledger.jsonl").symlink_to("/etc/hostname")
+    with pytest.raises(InputError, match=r"ledger\.jsonl"):
+        restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
