@@ -105,7 +105,6 @@ def _open(
     folder = folder_of(location, journal=settings.journal, collection=settings.collection)
     if must_exist:
         check_there(location, folder)
-    check_version(folder / JOURNAL_FILE)  # before anything of it is touched
     check_restored(location, folder)
     embedder, lexical, counter = parts.embedder_for(settings), LexicalEncoder(), PieceCounter()
     ledger = Ledger(folder / LEDGER_FILE)
@@ -116,6 +115,7 @@ def _open(
     threads = 2 * settings.model_concurrency if settings.labels == "model" else 0
 
     with made_folder(folder), ExitStack() as resources:
+        check_version(folder / JOURNAL_FILE)  # before anything of it is touched
         resources.callback(clear_text_caches)
         if not is_url(location):
             finish_move(folder)

@@ -50,6 +50,9 @@ class Ownership:
             raise StoreLockedError(
                 f"{what} is in use by {_holder(note)}", hint="close it there, or wait until that process has ended"
             ) from error
+        except StoreError:
+            os.close(self._file)
+            raise
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         about = {"pid": os.getpid(), "host": platform.node(), "started": started}
         try:
@@ -114,7 +117,13 @@ if sys.platform == "win32":
         os.lseek(file, 0, os.SEEK_SET)
 
 else:
-    import fcntl
 
     def _lock(file: int) -> None:
+        try:
+            import fcntl
+        except ImportError:
+            raise StoreError(
+                "this system cannot lock files: nothing would keep a second process from opening the memory",
+                hint="use a memory on a Qdrant server",
+            ) from None
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
