@@ -136,44 +136,16 @@ class MessageReader:
                 yield from self._acted(fields)
                 return
             raise StepRejectedError("step has no field 'role'")
-        said = fields.pop(field)
-        if isinstance(said, Mapping):  # the author of a message, as an object of its own
-            author, said = said, named_in(said) or ""
-            if said == "tool" and isinstance(author.get("name"), str):
-                fields.setdefault("tool_name", author["name"])
-            fields.setdefault(field, author)
-        elif isinstance(said, int):
-            said = f"{field.split('_')[0]} {said}"
-        metadata = metadata_of(fields)
-        row: Row = {"role": ROLES.get(said.lower(), "tool" if said.lower() == "tool" else said), "metadata": metadata}
-        if row["role"] != said:
-            metadata["role"] = said
-        for name in ("id", "timestamp", "session", "parent", "tool_name"):
-            if (value := taken(metadata, name)) is not None:
-                row[name] = value
-        if speaker and isinstance(metadata.get("name"), str):
-            metadata["role"] = said
-            row["role"] = metadata.pop("name")
+        row, said = _row_of(fields, field, speaker=speaker)
+        metadata = row["metadata"]
         for several in several_in(metadata, row["role"]):
             yield from self.rows({**moment(row), **several})
         if row["role"] == "tool" and metadata.pop("several", False):
             return
-        content = _content_in(metadata)
-        if isinstance(content, Mapping) and row["role"] != "tool":
-            inner = next((name for name, kind in _CONTENTS if isinstance(content.get(name), kind)), None)
-            if inner:
-                metadata.update({key: value for key, value in content.items() if key != inner})
-                content = content[inner]
-                if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
-                    row["parent"] = answered
-        # A summary repeats the calls that it sums up.
-        written = [] if metadata.get("type") == "ToolCallSummaryMessage" else calls_beside(metadata)
-        if not written and said.lower() == "function_call":
-            written, content = calls_in(content)
-        if not written and row["role"] not in _CALLED_BY_NOBODY and isinstance(content, str):
-            written = spoken_calls(content)
+        written, content = _calls_and_content(row, _content_of(row), said)
         if (origin := _told_origin(row, calls=bool(written))) is not None:
             row["origin"] = origin
+        results = _results_observed(metadata)
         telling = _Telling(self, row)
         for call in written:
             telling.call(call)
@@ -183,15 +155,10 @@ class MessageReader:
         whole = row["role"] == "tool" and not has_parts(content)
         for part in content if isinstance(content, list) and not whole else [text_of(content)]:
             telling.take_in(part)
-        observed = metadata.get("observation") if isinstance(metadata.get("observation"), Mapping) else None
-        if observed is not None and isinstance(observed.get("results"), list):
-            metadata.pop("observation")
         self._name_result(row, observes=said.lower() in ("observation", "function", "tool"))
         yield from telling.rows(written)
-        if observed is not None and isinstance(observed.get("results"), list):
-            for result in observed["results"]:
-                if isinstance(result, Mapping):
-                    yield {**moment(row), **self.result(result)}
+        for result in results:
+            yield {**moment(row), **self.result(result)}
 
     def _acted(self, fields: dict[str, Any]) -> Iterator[Row]:
         """An entry of thought, action and observation: what was done with which tool, and what came of it."""
@@ -309,6 +276,65 @@ class MessageReader:
             self.tool_names[made.id] = made.name
         self.tool_names[_LAST] = made.name
         return made
+
+
+def _row_of(fields: dict[str, Any], field: str, *, speaker: bool) -> tuple[Row, str]:
+    """The row of a message whose `field` says who speaks, and who does as it is written; what is left is metadata."""
+    said = fields.pop(field)
+    if isinstance(said, Mapping):  # the author of a message, as an object of its own
+        author, said = said, named_in(said) or ""
+        if said == "tool" and isinstance(author.get("name"), str):
+            fields.setdefault("tool_name", author["name"])
+        fields.setdefault(field, author)
+    elif isinstance(said, int):
+        said = f"{field.split('_')[0]} {said}"
+    metadata = metadata_of(fields)
+    row: Row = {"role": ROLES.get(said.lower(), "tool" if said.lower() == "tool" else said), "metadata": metadata}
+    if row["role"] != said:
+        metadata["role"] = said
+    for name in ("id", "timestamp", "session", "parent", "tool_name"):
+        if (value := taken(metadata, name)) is not None:
+            row[name] = value
+    if speaker and isinstance(metadata.get("name"), str):
+        metadata["role"] = said
+        row["role"] = metadata.pop("name")
+    return row, said
+
+
+def _content_of(row: Row) -> Any:
+    """Take what a message says out of its metadata; of a content that is an object, the words in it."""
+    metadata = row["metadata"]
+    content = _content_in(metadata)
+    if not isinstance(content, Mapping) or row["role"] == "tool":
+        return content
+    inner = next((name for name, kind in _CONTENTS if isinstance(content.get(name), kind)), None)
+    if inner is None:
+        return content
+    metadata.update({key: value for key, value in content.items() if key != inner})
+    if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
+        row["parent"] = answered
+    return content[inner]
+
+
+def _calls_and_content(row: Row, content: Any, said: str) -> tuple[list[Any], Any]:
+    """The calls that stand beside the content or are written in it, and what is left of it."""
+    # A summary repeats the calls that it sums up.
+    summary = row["metadata"].get("type") == "ToolCallSummaryMessage"
+    written = [] if summary else calls_beside(row["metadata"])
+    if not written and said.lower() == "function_call":
+        written, content = calls_in(content)
+    if not written and row["role"] not in _CALLED_BY_NOBODY and isinstance(content, str):
+        written = spoken_calls(content)
+    return written, content
+
+
+def _results_observed(metadata: dict[str, Any]) -> list[Mapping[str, Any]]:
+    """Take the results that a message brings with it out of its metadata."""
+    observed = metadata.get("observation")
+    if not isinstance(observed, Mapping) or not isinstance(observed.get("results"), list):
+        return []
+    metadata.pop("observation")
+    return [result for result in observed["results"] if isinstance(result, Mapping)]
 
 
 def _told_origin(row: Row, *, calls: bool) -> Origin | None:

@@ -97,15 +97,9 @@ def _asked_in(record: Mapping[str, Any]) -> list[Any]:
 def _replies_in(reply: Any, *, asked: bool, depth: int = 0) -> list[Any]:
     """The messages of a reply, in whatever envelope it is; a text is one if something was `asked`."""
     if isinstance(reply, str):
-        if turns := turns_in(reply):
-            return turns
-        return [{"role": "assistant", "content": reply}] if asked and reply and depth else []
+        return turns_in(reply) or ([{"role": "assistant", "content": reply}] if asked and reply and depth else [])
     if isinstance(reply, list):
-        texts = [{"role": "assistant", "content": said} for said in reply if isinstance(said, str) and said]
-        if asked and len(texts) == len(reply):
-            return texts
-        # What is no message among messages is an event of its kind.
-        return [said for said in reply if isinstance(said, Mapping)] if any(map(is_message, reply)) else []
+        return _listed(reply, asked=asked)
     if not isinstance(reply, Mapping) or depth > _MAX_DEPTH:
         return []
     if isinstance(reply.get("choices"), list):
@@ -118,17 +112,36 @@ def _replies_in(reply: Any, *, asked: bool, depth: int = 0) -> list[Any]:
         inner = reply.get(name)
         if inner and (said := _replies_in(inner, asked=asked, depth=depth + 1)):
             return said
+    return _answered(reply, asked=asked) or _ended(reply, inside=depth > 0)
+
+
+def _listed(reply: list[Any], *, asked: bool) -> list[Any]:
+    """The messages of a reply that is a list, of texts or of messages."""
+    texts = [{"role": "assistant", "content": said} for said in reply if isinstance(said, str) and said]
+    if asked and len(texts) == len(reply):
+        return texts
+    # What is no message among messages is an event of its kind.
+    return [said for said in reply if isinstance(said, Mapping)] if any(map(is_message, reply)) else []
+
+
+def _answered(reply: Mapping[str, Any], *, asked: bool) -> list[Any]:
+    """A reply in a field of its own beside the question."""
     if asked and isinstance(reply.get("answers"), str):
         calls, said = calls_in(reply["answers"])
         return [{"role": "assistant", "content": said, "tool_calls": calls}]
     own = reply.get("answer") if "query" in reply else reply.get("text") if "chat_history" in reply else None
     if isinstance(own, str) and own:
         return [{"role": "assistant", "content": own}]
+    return []
+
+
+def _ended(reply: Mapping[str, Any], *, inside: bool) -> list[Any]:
+    """Why there is no reply; an error that is not `inside` an envelope is one of a request with an id."""
     if "custom_id" in reply and isinstance(ended := reply.get("result"), Mapping) and isinstance(
             kind := ended.get("type"), str) and len(ended) == 1:  # fmt: skip
         return [{"role": "error", "content": kind}]
     error = reply.get("error")
-    if isinstance(error, Mapping) and (depth or "custom_id" in reply):
+    if isinstance(error, Mapping) and (inside or "custom_id" in reply):
         text = error.get("message") or (error.get("error") or {}).get("message") or str(dict(error))
         return [{"role": "error", "content": text, "error": error}]
     return []

@@ -120,22 +120,9 @@ class TraceReader:
     def span(self, span: Mapping[str, Any]) -> Reading:
         """Read one span: the messages of a model call, or the call of a tool with its result."""
         attributes = _attributes_of(span)
-        tool = attributes.get("gen_ai.tool.name") or attributes.get("tool.name")
-        kind = next((str(attributes[name]).strip('"').lower() for name in _KINDS if attributes.get(name)), "")
-        if tool is None and kind in ("tool", "retriever"):
-            tool = attributes.get("traceloop.entity.name") or span.get("name") or kind
+        tool = _tool_of(span, attributes)
         messages, told = _messages_of(span, attributes, values=tool is None)
-        rest = {
-            "span": _name_of(span),
-            "span_id": span.get("spanId") or span.get("span_id") or span.get("spanID") or _context(span).get("span_id"),
-            "parent_span_id": span.get("parentSpanId") or span.get("parent_span_id") or span.get("parent_id"),
-            "status": span.get("status") or None,
-            **{key: value for key, value in span.items() if key not in _SPAN_FIELDS},
-            "events": _other_events(span),
-            **{key: value for key, value in attributes.items() if key not in told},
-        }
-        rest = {key: value for key, value in rest.items() if value is not None and value != []}
-        about: Row = {"timestamp": _seconds(span), "metadata": rest}
+        about: Row = {"timestamp": _seconds(span), "metadata": _beside(span, attributes, told)}
         if tool is not None and (not messages or all(m.get("role") == "tool" for m in messages)):
             for row in self._tool(str(tool), attributes, messages, about):
                 if row["role"] == "tool":
@@ -233,6 +220,29 @@ class TraceReader:
                        "metadata": {**about["metadata"], **row["metadata"]}}  # fmt: skip
         except StepRejectedError as error:
             yield error
+
+
+def _tool_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
+    """The tool that a span is the call of; None if it is none."""
+    tool = attributes.get("gen_ai.tool.name") or attributes.get("tool.name")
+    kind = next((str(attributes[name]).strip('"').lower() for name in _KINDS if attributes.get(name)), "")
+    if tool is None and kind in ("tool", "retriever"):
+        return attributes.get("traceloop.entity.name") or span.get("name") or kind
+    return tool
+
+
+def _beside(span: Mapping[str, Any], attributes: Mapping[str, Any], told: set[str]) -> dict[str, Any]:
+    """What a span says beside its messages, which stand under the attributes that are `told`."""
+    rest = {
+        "span": _name_of(span),
+        "span_id": span.get("spanId") or span.get("span_id") or span.get("spanID") or _context(span).get("span_id"),
+        "parent_span_id": span.get("parentSpanId") or span.get("parent_span_id") or span.get("parent_id"),
+        "status": span.get("status") or None,
+        **{key: value for key, value in span.items() if key not in _SPAN_FIELDS},
+        "events": _other_events(span),
+        **{key: value for key, value in attributes.items() if key not in told},
+    }
+    return {key: value for key, value in rest.items() if value is not None and value != []}
 
 
 def _messages_of(
