@@ -186,40 +186,49 @@ def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> It
             yield from enumerate(value, start=1)
             yield from rest
     elif plain and (speaks(first[1]) or not opens):
-        # Where the first line says who speaks, no line waits for another.
-        head = [first] if speaks(first[1]) else [first, *islice(lines, _HEAD_LINES)]
-        rest = chain(head, lines)
-        if any(parse(raw) is not _NO_JSON and raw.lstrip()[:1] in _OPENING for _, raw in head):
-            yield from rest
-        elif (delimiter := delimiter_of(first[1].decode("utf-8", "replace"))) is not None:
-            yield from rows_of(rest, delimiter=delimiter)
-        elif (said := conversation_in(head, rest)) is not None:
-            yield from said
-        else:
-            yield from _prose(rest)
+        yield from _texts(first, lines)
     elif value is _NO_JSON:
-        # The beginning of a document over several lines, or of a file whose first line is broken.
-        remaining, size = list[tuple[int, bytes]](), len(first[1])
-        for number, line in lines:
-            remaining.append((number, line))
-            size += len(line)
-            if size > limits.MAX_RECORD_BYTES or len(remaining) > limits.MAX_DOCUMENT_LINES:
-                reason = f"{too_long('JSON document over several lines')}, or has too many of them; {GENERIC_FORM}"
-                yield first[0], Unreadable(reason, first[1])
-                return
-        data = b"".join([first[1], *(line for _, line in remaining)])
-        whole = parse(data)
-        if whole is not _NO_JSON:
-            yield from enumerate(_items(whole), start=1)
-        elif documents := list(_documents(data)):
-            yield from documents
-        elif not any(isinstance(parse(line), Mapping) for _, line in remaining) and (
-                remaining or not first[1].rstrip().endswith(b"}")):  # fmt: skip
-            yield from _cut_off(data, last=(remaining or [first])[-1][0])
-        else:
-            yield from [first, *remaining]
+        yield from _document(first, lines)
     else:
         yield from chain([first], lines)
+
+
+def _texts(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
+    """What is said in a text or a table; the records among other lines."""
+    # Where the first line says who speaks, no line waits for another.
+    head = [first] if speaks(first[1]) else [first, *islice(lines, _HEAD_LINES)]
+    rest = chain(head, lines)
+    if any(parse(raw) is not _NO_JSON and raw.lstrip()[:1] in _OPENING for _, raw in head):
+        yield from rest
+    elif (delimiter := delimiter_of(first[1].decode("utf-8", "replace"))) is not None:
+        yield from rows_of(rest, delimiter=delimiter)
+    elif (said := conversation_in(head, rest)) is not None:
+        yield from said
+    else:
+        yield from _prose(rest)
+
+
+def _document(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
+    """The records of a document over several lines, or of a file whose first line is broken."""
+    remaining, size = list[tuple[int, bytes]](), len(first[1])
+    for number, line in lines:
+        remaining.append((number, line))
+        size += len(line)
+        if size > limits.MAX_RECORD_BYTES or len(remaining) > limits.MAX_DOCUMENT_LINES:
+            reason = f"{too_long('JSON document over several lines')}, or has too many of them; {GENERIC_FORM}"
+            yield first[0], Unreadable(reason, first[1])
+            return
+    data = b"".join([first[1], *(line for _, line in remaining)])
+    whole = parse(data)
+    if whole is not _NO_JSON:
+        yield from enumerate(_items(whole), start=1)
+    elif documents := list(_documents(data)):
+        yield from documents
+    elif not any(isinstance(parse(line), Mapping) for _, line in remaining) and (
+            remaining or not first[1].rstrip().endswith(b"}")):  # fmt: skip
+        yield from _cut_off(data, last=(remaining or [first])[-1][0])
+    else:
+        yield from [first, *remaining]
 
 
 def _prose(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:

@@ -186,19 +186,7 @@ class TraceReader:
                 rest[name] = more
         trace = str(run.get("trace_id") or run.get("id"))
         if run["run_type"] in ("tool", "retriever"):
-            tool = str(run.get("name") or "tool")
-            given = arguments_in(inputs)
-            arguments = given if isinstance(given, Mapping) else {"input": given}
-            yield {**about, "role": "assistant", "content": "", "tool_calls": ({"name": tool, "arguments": arguments},)}
-            answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
-            beside: dict[str, Any] = {}
-            if isinstance(answer, Mapping) and "tool_call_id" in answer and "content" in answer:  # a message of a tool
-                beside = {key: value for key, value in answer.items() if key not in ("content", "type", "name")}
-                answer = answer["content"]
-            said = {**about, "role": "tool", "tool_name": tool, "content": text_of(answer or run.get("error")),
-                    "metadata": {**rest, **beside}}  # fmt: skip
-            self._seen(trace, said)
-            yield said
+            yield from self._tool_run(run, inputs, outputs, about)
             return
         rows = []
         for role, side in (("user", inputs), ("assistant", outputs)):
@@ -209,6 +197,22 @@ class TraceReader:
         yield from rows
         if not rows:
             yield {**about, "role": "run", "content": str(run.get("name") or run["run_type"])}
+
+    def _tool_run(self, run: Mapping[str, Any], inputs: Any, outputs: Any, about: Row) -> Reading:
+        """The call of a tool, and what it gave."""
+        tool = str(run.get("name") or "tool")
+        given = arguments_in(inputs)
+        arguments = given if isinstance(given, Mapping) else {"input": given}
+        yield {**about, "role": "assistant", "content": "", "tool_calls": ({"name": tool, "arguments": arguments},)}
+        answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
+        beside: dict[str, Any] = {}
+        if isinstance(answer, Mapping) and "tool_call_id" in answer and "content" in answer:  # a message of a tool
+            beside = {key: value for key, value in answer.items() if key not in ("content", "type", "name")}
+            answer = answer["content"]
+        said = {**about, "role": "tool", "tool_name": tool, "content": text_of(answer or run.get("error")),
+                "metadata": {**about["metadata"], **beside}}  # fmt: skip
+        self._seen(str(run.get("trace_id") or run.get("id")), said)
+        yield said
 
     def _once(self, trace: str, message: Any, about: Row) -> Reading:
         try:
@@ -252,45 +256,65 @@ def _messages_of(
 
     What stands in such a value beside its messages becomes an attribute of its own.
     """
-    messages: list[dict[str, Any]] = []
-    told = {*_TOOL_ARGUMENTS[:1], *_TOOL_RESULTS[:1]}
-    sources = [attributes]
+    told = {*_TOOL_ARGUMENTS[:1], *_TOOL_RESULTS[:1], _SYSTEM, _INPUT, _OUTPUT}
     events = [event for event in span.get("events") or () if isinstance(event, Mapping)]
-    sources += [_attributes_of(event) for event in events]
-    for source in sources:
-        system = _parsed(source.get(_SYSTEM))
-        if system:
-            messages.append({"role": "system", "content": system})
-        for name in (_INPUT, _OUTPUT):
-            value = _parsed(source.get(name))
-            messages += [_plain_roles(m) for m in (value if isinstance(value, list) else ()) if isinstance(m, Mapping)]
-    told |= {_SYSTEM, _INPUT, _OUTPUT}
-    for event in events:
-        if (role := _EVENT_ROLES.get(str(event.get("name")))) is not None:
-            message = _event_message(role, _attributes_of(event))
-            if (at := event.get("timeUnixNano") or event.get("time_unix_nano")) and "timestamp" not in message:
-                message["timestamp"] = int(at) / 1e9
-            messages.append(message)
-    numbered: dict[tuple[str, int], dict[str, Any]] = {}
-    for key, value in attributes.items():
-        if found := _NUMBERED.fullmatch(key):
-            told.add(key)
-            order = ("prompt" not in found["list"] and "input" not in found["list"], int(found["number"]))
-            fields = numbered.setdefault((str(int(order[0])), order[1]), {})
-            fields[found["field"].removeprefix("message.")] = value
-    messages += [_numbered_message(fields) for _, fields in sorted(numbered.items())]
+    messages = [said for source in (attributes, *map(_attributes_of, events)) for said in _by_convention(source)] + [
+        message for event in events if (message := _message_of(event)) is not None
+    ]
+    numbered = [key for key in attributes if _NUMBERED.fullmatch(key)]
+    told.update(numbered)
+    messages += _numbered_in(attributes, numbered)
     if values and not messages:
-        for name, role in _VALUES:
-            if attributes.get(name) is not None:
-                given = _parsed(attributes[name])
-                inner = _messages_in(given)
-                beside = {key: value for key, value in given.items() if key not in _NESTED} if (
-                    inner and isinstance(given, Mapping) and not is_message(given)) else {}  # fmt: skip
-                messages += inner or [{"role": role, "content": _words_of(given)}]
-                told.add(name)
-                if beside:
-                    attributes[f"{name} beside"] = beside
+        messages = _values_in(attributes, told)
     return messages, told
+
+
+def _by_convention(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The messages in the attributes that the convention names."""
+    if system := _parsed(source.get(_SYSTEM)):
+        yield {"role": "system", "content": system}
+    for name in (_INPUT, _OUTPUT):
+        value = _parsed(source.get(name))
+        yield from (_plain_roles(m) for m in (value if isinstance(value, list) else ()) if isinstance(m, Mapping))
+
+
+def _message_of(event: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The message that an event of a span is; None if it is none."""
+    role = _EVENT_ROLES.get(str(event.get("name")))
+    if role is None:
+        return None
+    message = _event_message(role, _attributes_of(event))
+    if (at := event.get("timeUnixNano") or event.get("time_unix_nano")) and "timestamp" not in message:
+        message["timestamp"] = int(at) / 1e9
+    return message
+
+
+def _numbered_in(attributes: Mapping[str, Any], keys: list[str]) -> list[dict[str, Any]]:
+    """The messages whose fields are attributes of their own, those that were given first."""
+    numbered: dict[tuple[str, int], dict[str, Any]] = {}
+    for key in keys:
+        found = _NUMBERED.fullmatch(key)
+        assert found is not None
+        given = "prompt" in found["list"] or "input" in found["list"]
+        fields = numbered.setdefault(("0" if given else "1", int(found["number"])), {})
+        fields[found["field"].removeprefix("message.")] = attributes[key]
+    return [_numbered_message(fields) for _, fields in sorted(numbered.items())]
+
+
+def _values_in(attributes: dict[str, Any], told: set[str]) -> list[dict[str, Any]]:
+    """What a span that has no messages is given and gives; what stands beside it becomes an attribute of its own."""
+    messages: list[dict[str, Any]] = []
+    for name, role in _VALUES:
+        if attributes.get(name) is None:
+            continue
+        given = _parsed(attributes[name])
+        inner = _messages_in(given)
+        messages += inner or [{"role": role, "content": _words_of(given)}]
+        told.add(name)
+        if inner and isinstance(given, Mapping) and not is_message(given) and (
+                beside := {key: value for key, value in given.items() if key not in _NESTED}):  # fmt: skip
+            attributes[f"{name} beside"] = beside
+    return messages
 
 
 _SPAN_FIELDS = frozenset(

@@ -118,18 +118,24 @@ def _acted(record: Mapping[str, Any], row: Row, *, source: str) -> Row:
         rest["action"], arguments = rest.get("action", dict(about)), dict(arguments_of(made["arguments"]))
         rest["tool_call"] = {key: value for key, value in made.items() if key not in ("name", "arguments")}
     if action in ("message", "system") or (not action and message):
-        spoken: Any = arguments.pop("content") if arguments.get("content") else message
-        if message and message != spoken:
-            rest["message"] = message
-        if arguments := {name: value for name, value in arguments.items() if value not in (None, "", [])}:
-            rest["args"] = arguments
-        role = "system" if action == "system" else source
-        return {**row, "role": role, "content": text_of(spoken) or str(action)}
+        return _spoken(record, row, arguments, source=source)
     said: Any = arguments.pop("thought", None) or record.get("thought") or message
     if message and message != said:
         rest["message"] = message
     name = record.get("tool_name") or about.get("kind") or (action if isinstance(action, str) else None) or "action"
     return {**row, "role": source, "content": text_of(said), "tool_calls": (call_of(str(name), arguments),)}
+
+
+def _spoken(record: Mapping[str, Any], row: Row, arguments: dict[str, Any], *, source: str) -> Row:
+    """What somebody says, or how to behave."""
+    rest, action, message = row["metadata"], record["action"], record.get("message")
+    spoken: Any = arguments.pop("content") if arguments.get("content") else message
+    if message and message != spoken:
+        rest["message"] = message
+    if arguments := {name: value for name, value in arguments.items() if value not in (None, "", [])}:
+        rest["args"] = arguments
+    role = "system" if action == "system" else source
+    return {**row, "role": role, "content": text_of(spoken) or str(action)}
 
 
 def read_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
