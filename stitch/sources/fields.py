@@ -21,6 +21,7 @@ _KNOWN_ROLES = frozenset({*ROLES, "user", "assistant", "system", "developer", "t
 _SAYING = ("role", "from", "sender", "speaker", "author")
 _NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "speaker_name", "author_name",
            "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id")  # fmt: skip
+_AUTHORS = ("role", "author", "from", "sender", "user")
 _ROLE_FIELDS = (*_SAYING, "source", *_NAMING)
 _NAMES = ("role", "label", "displayName", "display_name", "nickname", "name", "username", "user", "login", "id")
 TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "items", "body",
@@ -131,20 +132,23 @@ def role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
     has_text = any(name in fields for name in TEXT_FIELDS)
     for name in _ROLE_FIELDS:
         value = fields.get(name)
-        if isinstance(value, Mapping) and name in ("role", "author", "from", "sender", "user") and named_in(value):
+        if isinstance(value, Mapping) and name in _AUTHORS and named_in(value):
             if has_text or "role" in value:
                 return name
             continue
-        if name not in _SAYING and not has_text:
-            continue
-        if name in _NAMING and not _says(fields):
+        if (name not in _SAYING and not has_text) or (name in _NAMING and not _says(fields)):
             continue
         if isinstance(value, str) and value.strip():
             return name
         if isinstance(value, int) and not isinstance(value, bool) and name not in ("role", "source", "from"):
             return name if has_text and _says(fields) else None
-    return next((name for name in ("type", "event") if isinstance(kind := fields.get(name), str)
-                 and kind.lower() in _KNOWN_ROLES and (typed or has_text)), None)  # fmt: skip
+    return _typed_role(fields) if typed or has_text else None
+
+
+def _typed_role(fields: Mapping[str, Any]) -> str | None:
+    """The field that says of which kind a record is, if that is a role."""
+    kinds = ((name, fields.get(name)) for name in ("type", "event"))
+    return next((name for name, kind in kinds if isinstance(kind, str) and kind.lower() in _KNOWN_ROLES), None)
 
 
 def _says(fields: Mapping[str, Any]) -> bool:

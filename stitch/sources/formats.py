@@ -272,17 +272,25 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
         known = next((known for known in FORMATS if known.recognizes(entry)), None)
         if known is None:
             known = Format("event", with_fields(), lambda entry, reading: _list([entry], reading))
-        part: str | None = None
-        for trajectory, row in read_safely(known, entry, reading):
-            if part is None:
-                # Whole trajectories keep their names; parts of one are of the one that the record names.
-                whole = known.whole and (trajectory is not None or named is None or len(entries) > 1)
-                part = reading.name(trajectory, entry, whole=True) if whole else (trajectory or named or "")
+        for trajectory, row in _named(known, entry, reading, named=named, alone=len(entries) == 1):
             if about and not isinstance(row, StepRejectedError):
                 metadata = row.get("metadata", {})
                 row["metadata"] = {**metadata, "within" if "trajectory" in metadata else "trajectory": about}
                 about = None
-            yield part or None, row
+            yield trajectory, row
+
+
+def _named(
+    known: Format, entry: Any, reading: FileReading, *, named: str | None, alone: bool
+) -> Iterator[TrajectoryRow]:
+    """The rows of a record that another one holds, which may be `named`; all of them are of the first's trajectory."""
+    part: str | None = None
+    for trajectory, row in read_safely(known, entry, reading):
+        if part is None:
+            # Whole trajectories keep their names; parts of one are of the one that the record names.
+            whole = known.whole and (trajectory is not None or named is None or not alone)
+            part = reading.name(trajectory, entry, whole=True) if whole else (trajectory or named or "")
+        yield part or None, row
 
 
 def _inside(record: Any) -> list[str]:

@@ -254,13 +254,7 @@ class MessageReader:
             inner = {**inner["toolCall"], **inner["toolCall"].get("value", {})}
         name = next((inner[key] for key in CALL_NAMES if isinstance(inner.get(key), str)), None) if inner else None
         if name is None and isinstance(call, Mapping) and isinstance(call.get("type"), str):
-            if isinstance(own := call.get(call["type"]), Mapping):  # a tool of the provider, in a field of its own
-                name, inner = call["type"], {key: value for key, value in own.items() if key != "outputs"}
-                inner = inner if any(key in inner for key in CALL_ARGUMENTS) else {"arguments": inner}
-            elif kind_of(call):
-                # Calls of tools that a provider runs itself: "web_search_call", "tool-weather".
-                name = None if call["type"] in ("function_call", "tool_use", "tool_call", "tool-call") else call["type"]
-                name = name.removesuffix("_call").removeprefix("tool-") if name else None
+            name, inner = _provided(call, inner)
         if not isinstance(inner, Mapping) or name is None:
             raise StepRejectedError("tool call has no name")
         given = next((key for key in CALL_ARGUMENTS if inner.get(key) is not None), None)
@@ -276,6 +270,17 @@ class MessageReader:
             self.tool_names[made.id] = made.name
         self.tool_names[_LAST] = made.name
         return made
+
+
+def _provided(call: Mapping[str, Any], inner: Any) -> tuple[str | None, Any]:
+    """The name of a tool that a provider runs itself, and what its call holds."""
+    kind = call["type"]
+    if isinstance(own := call.get(kind), Mapping):  # a tool of the provider, in a field of its own
+        given = {key: value for key, value in own.items() if key != "outputs"}
+        return kind, given if any(key in given for key in CALL_ARGUMENTS) else {"arguments": given}
+    if not kind_of(call) or kind in ("function_call", "tool_use", "tool_call", "tool-call"):
+        return None, inner
+    return kind.removesuffix("_call").removeprefix("tool-") or None, inner  # "web_search_call", "tool-weather"
 
 
 def _row_of(fields: dict[str, Any], field: str, *, speaker: bool) -> tuple[Row, str]:

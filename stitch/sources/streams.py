@@ -142,25 +142,33 @@ def _blocks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
         elif kind == "content_block_start" and isinstance(piece.get("content_block"), Mapping):
             blocks[index] = dict(piece["content_block"])
         elif kind == "content_block_delta" and isinstance(piece.get("delta"), Mapping):
-            block = blocks.setdefault(index, {"type": "text"})
-            for key, value in piece["delta"].items():
-                if key == "partial_json":
-                    block["json"] = block.get("json", "") + str(value)
-                elif key == "citation":
-                    block.setdefault("citations", []).append(value)
-                elif key != "type" and isinstance(value, str):
-                    block[key] = str(block.get(key) or "") + value
+            _grow_block(blocks.setdefault(index, {"type": "text"}), piece["delta"])
         elif kind == "message_delta":
             usage = {**(message.get("usage") or {}), **(piece.get("usage") or {})}
             message |= {**(piece.get("delta") or {}), **({"usage": usage} if usage else {})}
     for block in blocks.values():
         if "json" in block:
-            written = block.pop("json")
-            try:
-                block["input"] = json.loads(written) if written else block.get("input", {})
-            except ValueError:
-                block["input"] = written
+            block["input"] = _input_of(block.pop("json"), block)
     return {"role": "assistant", **message, "content": list(blocks.values())}
+
+
+def _grow_block(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a piece to a block of a message."""
+    for key, value in delta.items():
+        if key == "partial_json":
+            block["json"] = block.get("json", "") + str(value)
+        elif key == "citation":
+            block.setdefault("citations", []).append(value)
+        elif key != "type" and isinstance(value, str):
+            block[key] = str(block.get(key) or "") + value
+
+
+def _input_of(written: str, block: Mapping[str, Any]) -> Any:
+    """The input of a tool that came in pieces of JSON; one that is no JSON is kept as it is written."""
+    try:
+        return json.loads(written) if written else block.get("input", {})
+    except ValueError:
+        return written
 
 
 _JOINS = {"chunks": _chunks, "parts": _parts, "blocks": _blocks}
