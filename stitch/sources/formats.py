@@ -274,10 +274,13 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
             known = Format("event", with_fields(), lambda entry, reading: _list([entry], reading))
         for trajectory, row in _named(known, entry, reading, named=named, alone=len(entries) == 1):
             if about and not isinstance(row, StepRejectedError):
-                metadata = row.get("metadata", {})
-                row["metadata"] = {**metadata, "within" if "trajectory" in metadata else "trajectory": about}
-                about = None
+                row["metadata"], about = _with_outer(row.get("metadata", {}), about), None
             yield trajectory, row
+
+
+def _with_outer(metadata: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """Metadata with what is known of the record around; what a step knows of its own trajectory comes first."""
+    return {**metadata, "within" if "trajectory" in metadata else "trajectory": about}
 
 
 def _named(

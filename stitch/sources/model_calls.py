@@ -97,15 +97,15 @@ def _asked_in(record: Mapping[str, Any]) -> list[Any]:
 def _replies_in(reply: Any, *, asked: bool, depth: int = 0) -> list[Any]:
     """The messages of a reply, in whatever envelope it is; a text is one if something was `asked`."""
     if isinstance(reply, str):
-        return turns_in(reply) or ([{"role": "assistant", "content": reply}] if asked and reply and depth else [])
+        said = [{"role": "assistant", "content": reply}] if asked and reply and depth else []
+        return turns_in(reply) or said
     if isinstance(reply, list):
         return _listed(reply, asked=asked)
     if not isinstance(reply, Mapping) or depth > _MAX_DEPTH:
         return []
-    if isinstance(reply.get("choices"), list):
-        return [_choice(choice) for choice in reply["choices"] if isinstance(choice, Mapping)]
-    if isinstance(reply.get("candidates"), list):
-        return [_candidate(choice) for choice in reply["candidates"] if isinstance(choice, Mapping)]
+    for name, read in (("choices", _choice), ("candidates", _candidate)):
+        if isinstance(reply.get(name), list):
+            return [read(choice) for choice in reply[name] if isinstance(choice, Mapping)]
     if depth and is_message(reply):
         return [reply]
     for name in _REPLIED:

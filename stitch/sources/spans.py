@@ -180,14 +180,13 @@ class TraceReader:
         rest = {key: value for key, value in run.items() if key not in told and value is not None}
         about: Row = {"timestamp": run.get("start_time"), "metadata": rest}
         inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
-        for name, side in (("inputs", inputs), ("outputs", outputs)):
-            if isinstance(side, Mapping) and run["run_type"] not in ("tool", "retriever") and _messages_in(side) and (
-                    more := {key: value for key, value in side.items() if key not in _NESTED}):  # fmt: skip
-                rest[name] = more
         trace = str(run.get("trace_id") or run.get("id"))
         if run["run_type"] in ("tool", "retriever"):
             yield from self._tool_run(run, inputs, outputs, about)
             return
+        for name, side in (("inputs", inputs), ("outputs", outputs)):
+            if more := _beside_messages(side):
+                rest[name] = more
         rows = []
         for role, side in (("user", inputs), ("assistant", outputs)):
             messages = _messages_in(side)
@@ -224,6 +223,13 @@ class TraceReader:
                        "metadata": {**about["metadata"], **row["metadata"]}}  # fmt: skip
         except StepRejectedError as error:
             yield error
+
+
+def _beside_messages(side: Any) -> dict[str, Any]:
+    """What a run is given or gives beside messages; nothing if there are none."""
+    if not isinstance(side, Mapping) or not _messages_in(side):
+        return {}
+    return {key: value for key, value in side.items() if key not in _NESTED}
 
 
 def _tool_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:

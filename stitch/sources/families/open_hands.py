@@ -99,24 +99,26 @@ def _observed(record: Mapping[str, Any], row: Row) -> Row:
     known = seen if isinstance(seen, Mapping) else {}
     content = record.get("content")
     if content is None and known:
-        content = next((known[key] for key in ("content", "output", "text") if known.get(key)), None) or seen
-        beside = {key: value for key, value in known.items() if value is not content and value is not None}
-        rest |= {f"observation_{key}" if key in rest else key: value for key, value in beside.items()}
+        content = _taken_from(known, rest)
     if message and message != content:
         rest["message"] = message
     tool = record.get("tool_name") or known.get("kind") or (seen if isinstance(seen, str) else None)
     return {**row, "role": "tool", "tool_name": str(tool or "tool"), "content": text_of(content)}
 
 
+def _taken_from(seen: Mapping[str, Any], rest: dict[str, Any]) -> Any:
+    """What an observation that is an object says; what stands beside it goes to the metadata."""
+    content = next((seen[key] for key in ("content", "output", "text") if seen.get(key)), None) or seen
+    beside = {key: value for key, value in seen.items() if value is not content and value is not None}
+    rest |= {f"observation_{key}" if key in rest else key: value for key, value in beside.items()}
+    return content
+
+
 def _acted(record: Mapping[str, Any], row: Row, *, source: str) -> Row:
     """What an agent or a user says or does."""
     rest, action, message = row["metadata"], record["action"], record.get("message")
     about = action if isinstance(action, Mapping) else {}
-    arguments: dict[str, Any] = dict(record["args"] if isinstance(record.get("args"), Mapping) else about)
-    made = record.get("tool_call")
-    if about and isinstance(made, Mapping) and made.get("arguments"):  # the call as the model made it
-        rest["action"], arguments = rest.get("action", dict(about)), dict(arguments_of(made["arguments"]))
-        rest["tool_call"] = {key: value for key, value in made.items() if key not in ("name", "arguments")}
+    arguments = _arguments_in(record, about, rest)
     if action in ("message", "system") or (not action and message):
         return _spoken(record, row, arguments, source=source)
     said: Any = arguments.pop("thought", None) or record.get("thought") or message
@@ -124,6 +126,16 @@ def _acted(record: Mapping[str, Any], row: Row, *, source: str) -> Row:
         rest["message"] = message
     name = record.get("tool_name") or about.get("kind") or (action if isinstance(action, str) else None) or "action"
     return {**row, "role": source, "content": text_of(said), "tool_calls": (call_of(str(name), arguments),)}
+
+
+def _arguments_in(record: Mapping[str, Any], about: Mapping[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an action; of one that is an object, those of the call that the model made."""
+    made = record.get("tool_call")
+    if about and isinstance(made, Mapping) and made.get("arguments"):
+        rest["action"] = rest.get("action", dict(about))
+        rest["tool_call"] = {key: value for key, value in made.items() if key not in ("name", "arguments")}
+        return dict(arguments_of(made["arguments"]))
+    return dict(record["args"] if isinstance(record.get("args"), Mapping) else about)
 
 
 def _spoken(record: Mapping[str, Any], row: Row, arguments: dict[str, Any], *, source: str) -> Row:
