@@ -9,6 +9,7 @@ import click
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.errors import StoreError
+from stitch.lifecycle.repair import Repaired
 
 
 @click.command()
@@ -30,6 +31,8 @@ def command(context: click.Context, /, *, as_json: bool, repair: bool, **argumen
         disagreements = [disagreement._asdict() for disagreement in found.disagreements]
         print_json({"steps": found.steps, "snippets": found.snippets, "disagreements": disagreements})
     else:
+        for choice in found.choices if isinstance(found, Repaired) else ():
+            click.echo(choice)
         for disagreement in found.disagreements:
             where = " ".join(filter(None, disagreement[:2])) or "memory"
             click.echo(f"{where}: {disagreement.what}")

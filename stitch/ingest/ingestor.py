@@ -263,7 +263,14 @@ class Ingestor:
                 self._work_off(state, self._accepted(state, start=entry.position, states=(StepState.LABELED,)))
         self._writer.flush_when_due()
 
-    def reindex(self, store: SnippetStore, *, embedder: Embedder | None = None, tenant: str | None = None) -> int:
+    def reindex(
+        self,
+        store: SnippetStore,
+        *,
+        embedder: Embedder | None = None,
+        tenant: str | None = None,
+        entries: Iterable[Entry] | None = None,
+    ) -> int:
         """Put every step of the journal into `store`; return how many snippets it did not hold already.
 
         A snippet that the store has as it should be is left alone, so an interrupted run goes on where it was.
@@ -272,9 +279,10 @@ class Ingestor:
             store: An empty store, or the one of this memory.
             embedder: The embedder of that store; the one of this memory if None.
             tenant: Whose steps; everybody's if None.
+            entries: Only these.
         """
         count = 0
-        for chunk in chunks(self.journal.every_entry(tenant), BATCH_STEPS):
+        for chunk in chunks(self.journal.every_entry(tenant) if entries is None else entries, BATCH_STEPS):
             shown = (entry for entry in chunk if entry.state is not StepState.RETIRED)
             for owner, group in groupby(sorted(shown, key=lambda e: e.tenant), key=lambda e: e.tenant):
                 wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in group)}

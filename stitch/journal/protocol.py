@@ -405,6 +405,14 @@ class Journal(Protocol):
         """What is wrong with what is kept; nothing if it is sound."""
         ...
 
+    def damaged(self, tenant: str) -> dict[int, str]:
+        """The steps of a tenant that are not as they were written, by their numbers: `step` or `labels` is damaged."""
+        ...
+
+    def mend(self, seq: int, *, step: Step) -> bool:
+        """Keep a damaged step as another copy has it, if that is how it was accepted by its digest; return whether."""
+        ...
+
     def sync(self) -> None:
         """Make everything written survive a loss of power."""
         ...

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stitch.lifecycle.erase import Erased
     from stitch.lifecycle.handover import Handover
     from stitch.lifecycle.relabel import Relabeled
-    from stitch.lifecycle.repair import Verification
+    from stitch.lifecycle.repair import Repaired, Verification
     from stitch.lifecycle.retention import Expiry
     from stitch.lifecycle.selection import Selector
     from stitch.lifecycle.transfer import Imported
@@ -177,7 +177,7 @@ class Lifecycle:
         self._ingestor.save()
         return back_up(self._ingestor.journal, to=to, beside=self._folder, at=time.time(), tenant=self._tenant)
 
-    def verify(self, *, repair: bool = False) -> Verification:
+    def verify(self, *, repair: bool = False) -> Verification | Repaired:
         """Compare journal, store and inventories; name each thing that does not agree.
 
         Args:

@@ -48,6 +48,11 @@ def rebuild(ingestor: Ingestor, *, folder: Path) -> int:
     serving = ingestor.store
     if not isinstance(serving, ReplaceableStore):
         raise StoreError("a store on a server is not built anew while it serves", hint="stitch reindex")
+    if not ingestor.journal.tenants() and serving.count():
+        raise StoreError(
+            "the journal holds nothing, and the store does: it is not built anew from that",
+            hint="`stitch restore` makes a memory of a backup",
+        )
     made = next_folder(folder, embedder_name=ingestor.embedder.name)
     claim = claim_next(folder)
     try:

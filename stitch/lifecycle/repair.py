@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, StepState
+from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, Step, StepState, snippet_id
 from stitch.core.files import make_private_folder, private
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
@@ -44,25 +44,51 @@ class Verification(NamedTuple):
     disagreements: tuple[Disagreement, ...]
 
 
+class Repaired(NamedTuple):
+    """What was compared after a repair, what still does not agree, and which of two copies were believed."""
+
+    steps: int
+    snippets: int
+    disagreements: tuple[Disagreement, ...]
+    choices: tuple[str, ...] = ()
+    """One sentence for each step of which the journal's copy was damaged."""
+
+
 def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     """Compare journal, store and inventories of a tenant; name each thing that does not agree.
 
     Every step that is stored must be in the store as the journal has it, one that is retired must not, and the store
-    must hold nothing else. Every label of a step that is not retired must be in the inventory of its trajectory.
+    must hold nothing else. Every label of a step that is not retired must be in the inventory of its trajectory. Every
+    step must stand in the journal as it was written.
     """
     found = [Disagreement("", "", f"journal: {message}") for message in ingestor.journal.damage()]
     try:
-        return _compare(ingestor, tenant=tenant, found=found)
+        damaged = ingestor.journal.damaged(tenant)
+        found += _damages(ingestor, damaged, tenant=tenant)
+        return _compare(ingestor, tenant=tenant, found=found, damaged=damaged)
     except JournalError as error:  # what of it cannot be read cannot be compared
         found.append(Disagreement("", "", f"{error.message}: not all could be compared"))
         return Verification(0, ingestor.store.count(tenant), tuple(found))
 
 
-def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement]) -> Verification:
+def _damages(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str) -> Iterator[Disagreement]:
+    for each in ingestor.journal.select(tenant) if damaged else ():
+        if each.seq in damaged:
+            what = f"its {damaged[each.seq]} in the journal is not as it was written"
+            yield Disagreement(each.trajectory, each.step, what)
+
+
+def _sound(journal: Journal, damaged: Collection[int], *, tenant: str) -> Iterator[Entry]:
+    if not damaged:
+        return journal.every_entry(tenant)
+    return journal.entries_of([each.seq for each in journal.select(tenant) if each.seq not in damaged])
+
+
+def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement], damaged: Collection[int]) -> Verification:
     journal, store = ingestor.journal, ingestor.store
-    known: set[str] = set()
-    steps = 0
-    for chunk in chunks(journal.every_entry(tenant), BATCH_STEPS):
+    known = {snippet_id(tenant, each.trajectory, each.step) for each in journal.select(tenant) if each.seq in damaged}
+    steps = len(damaged)
+    for chunk in chunks(_sound(journal, damaged, tenant=tenant), BATCH_STEPS):
         wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in chunk)}
         held = {snippet.id: snippet for snippet in store.get(tenant, list(wanted))}
         for entry, (name, snippet) in zip(chunk, wanted.items(), strict=True):
@@ -81,27 +107,66 @@ def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement]) -> V
     return Verification(steps, snippets, tuple(found))
 
 
-def repair(ingestor: Ingestor, *, tenant: str) -> Verification:
+def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
     """Put what the store of a tenant lacks, remove from it what it must not hold, take inventories from the journal.
+
+    The journal is believed where it is sound. A step that is damaged there is taken from the store if the digest of
+    what was accepted says that this copy is right; else both stay as they are, and nothing is removed from the store.
+    Nor is anything removed by a journal that holds nothing.
 
     Returns:
         What does not agree after that: damage of the journal itself.
     """
-    ingestor.reindex(ingestor.store, tenant=tenant)
-    remove_unknown(ingestor.journal, ingestor.store, tenant=tenant)
-    journal = ingestor.journal
+    journal, store = ingestor.journal, ingestor.store
+    choices = tuple(_mend(ingestor, tenant=tenant))
+    damaged = journal.damaged(tenant)
+    ingestor.reindex(store, tenant=tenant, entries=_sound(journal, damaged, tenant=tenant))
+    if damaged:
+        return Repaired(*verify(ingestor, tenant=tenant), choices)
+    remove_unknown(journal, store, tenant=tenant)
     for trajectory in journal.trajectories(tenant):
         if any(_inventory_disagreements(ingestor, tenant, trajectory)):
             drop_checkpoint(ingestor, tenant=tenant, trajectory=trajectory)
     ingestor.flush()
-    return verify(ingestor, tenant=tenant)
+    return Repaired(*verify(ingestor, tenant=tenant), choices)
 
 
 def remove_unknown(journal: Journal, store: SnippetStore, *, tenant: str) -> int:
-    """Remove a tenant's snippets that a store must not hold, unknown or retired ones; return how many there were."""
-    shown = {entry.snippet().id for entry in journal.every_entry(tenant) if entry.state is not StepState.RETIRED}
-    unwanted = [snippet.id for snippet in store.scroll(tenant) if snippet.id not in shown]
+    """Remove a tenant's snippets that a store must not hold, unknown or retired ones; return how many there were.
+
+    A journal that has nothing of the tenant has lost it: it removes nothing.
+    """
+    retired = {entry.seq for entry in journal.every_entry(tenant, state=StepState.RETIRED)}
+    known = journal.select(tenant)
+    shown = {snippet_id(tenant, each.trajectory, each.step) for each in known if each.seq not in retired}
+    unwanted = [snippet.id for snippet in store.scroll(tenant) if snippet.id not in shown] if known else []
     return store.delete(tenant, unwanted) if unwanted else 0
+
+
+def _mend(ingestor: Ingestor, *, tenant: str) -> Iterator[str]:
+    """Take damaged steps from the store where its copy is right; say of each what was believed."""
+    damaged = ingestor.journal.damaged(tenant)
+    for each in ingestor.journal.select(tenant) if damaged else ():
+        if each.seq not in damaged:
+            continue
+        name = f"step {each.step!r} of trajectory {each.trajectory!r}"
+        held = ingestor.store.get(tenant, [snippet_id(tenant, each.trajectory, each.step)])
+        if damaged[each.seq] == "step" and held and ingestor.journal.mend(each.seq, step=_step_of(held[0])):
+            yield f"{name} was damaged in the journal: the copy in the store is the accepted one, and was taken"
+        else:
+            yield f"{name} is damaged in the journal, and no copy is known to be right: the store was left as it is"
+
+
+def _step_of(snippet: MemorySnippet) -> Step:
+    """The step of a snippet, if it said nothing that snippets do not keep."""
+    return Step(
+        id=snippet.step,
+        role=snippet.role,
+        content=snippet.text,
+        timestamp=snippet.happened,
+        session=snippet.session,
+        metadata=snippet.metadata,
+    )
 
 
 def drop_checkpoint(ingestor: Ingestor, *, tenant: str, trajectory: str) -> None:

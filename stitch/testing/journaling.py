@@ -511,6 +511,14 @@ class DictJournal(Journal):
         return []
 
     @override
+    def damaged(self, tenant: str) -> dict[int, str]:
+        return {}
+
+    @override
+    def mend(self, seq: int, *, step: Step) -> bool:
+        return False
+
+    @override
     def sync(self) -> None:
         """Do nothing: there is no disk."""
 

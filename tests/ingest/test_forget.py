@@ -300,7 +300,7 @@ def test_a_retired_step_is_kept_and_not_found(memory: Memory) -> None:
     assert memory.status().retired == 1
     assert next(memory.steps("trip")).step.content == SECRET
     assert memory.retry() == 0
-    assert memory.lifecycle.verify(repair=True) == (5, 4, ())
+    assert memory.lifecycle.verify(repair=True) == (5, 4, (), ())
     assert memory.add(TRIP[0], trajectory="trip").repeated
 
 

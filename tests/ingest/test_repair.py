@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from stitch.errors import EmbedderError, InputError, SettingsError, StoreError, 
 from stitch.ingest import Ingestor
 from stitch.journal import Checkpoint, SqliteJournal
 from stitch.lifecycle.rebuild import rebuild
-from stitch.lifecycle.repair import NEXT_FOLDER, claim_next, next_folder, repair, verify
+from stitch.lifecycle.repair import NEXT_FOLDER, Repaired, claim_next, next_folder, repair, verify
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import reindex_memory
 from stitch.store import EdgeStore
@@ -62,7 +64,7 @@ def test_each_thing_that_does_not_agree_is_named_and_repaired(world: Any, steps:
         ("t", "s1", "the store has it with another text, resolved"),
         ("t", "ghost", "it is in the store, and the journal does not know it"),
     ]
-    assert repair(world.ingestor, tenant="a") == (6, 6, ())
+    assert repair(world.ingestor, tenant="a") == (6, 6, (), ())
     assert next(iter(world.store.scroll("a"))).text.startswith("Book the Olympus")
 
 
@@ -305,3 +307,50 @@ def test_a_store_on_a_server_is_not_built_anew_while_it_serves(world: Any, tmp_p
     with pytest.raises(StoreError, match="while it serves") as caught:
         rebuild(world.ingestor, folder=tmp_path)
     assert caught.value.hint == "stitch reindex"
+
+
+def damage_journal(folder: Path, statement: str) -> None:
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db, db:
+        db.execute(statement)
+
+
+def test_a_flipped_letter_in_the_journal_does_not_reach_the_store(memory: Path) -> None:
+    replaced = "CAST(replace(CAST(payload AS TEXT), 'Olympus', 'Olympos') AS BLOB)"
+    damage_journal(memory, f"UPDATE steps SET payload = {replaced} WHERE position = 0")
+    with open_memory(memory) as opened:
+        (found,) = [each for each in opened.lifecycle.verify().disagreements if "not as it was written" in each.what]
+        assert (found.step, found.what) == ("0", "its step in the journal is not as it was written")
+        repaired = opened.lifecycle.verify(repair=True)
+        assert isinstance(repaired, Repaired)
+        assert (repaired.steps, repaired.snippets, repaired.disagreements) == (3, 3, ())
+        assert ["the copy in the store is the accepted one" in choice for choice in repaired.choices] == [True]
+        assert next(opened.steps("t")).step.content == SENTENCES[0]
+        assert opened.lifecycle.verify() == (3, 3, ())
+
+
+def test_where_no_copy_is_known_to_be_right_both_stay_as_they_are(memory: Path) -> None:
+    with open_memory(memory) as opened:
+        opened.lifecycle.correct("0", trajectory="t", text="Let's plan day 3.")
+        before = [snippet.model_dump_json() for snippet in opened._ingestor.store.scroll("default")]
+    damage_journal(memory, "UPDATE steps SET payload = replace(payload, 'day 3', 'day 4') WHERE position = 0")
+    damage_journal(memory, "UPDATE labels SET labels = replace(labels, 'made_by', 'made-by') WHERE seq = 2")
+    with open_memory(memory) as opened:
+        repaired = opened.lifecycle.verify(repair=True)
+        assert isinstance(repaired, Repaired)
+        assert [each.what for each in repaired.disagreements if "not as it was written" in each.what] == [
+            "its step in the journal is not as it was written",
+            "its labels in the journal is not as it was written",
+        ]
+        assert ["was left as it is" in choice for choice in repaired.choices] == [True, True]
+        assert [snippet.model_dump_json() for snippet in opened._ingestor.store.scroll("default")] == before
+
+
+def test_an_emptied_journal_never_wipes_the_store(memory: Path) -> None:
+    for table in ("steps", "labels", "states", "trajectories", "changes", "checkpoints"):
+        damage_journal(memory, f"DELETE FROM {table}")
+    with open_memory(memory) as opened:
+        assert opened.lifecycle.verify(repair=True).snippets == 3
+        assert len(opened.lifecycle.verify().disagreements) == 3
+        with pytest.raises(StoreError, match="the journal holds nothing"):
+            opened.lifecycle.reindex()
+        assert opened.status().snippets == 3

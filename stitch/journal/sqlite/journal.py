@@ -545,6 +545,16 @@ class SqliteJournal(CopyableJournal):
         return [] if messages == ["ok"] else messages
 
     @override
+    def damaged(self, tenant: str) -> dict[int, str]:
+        return reading.damaged(self._file, tenant)
+
+    @override
+    def mend(self, seq: int, *, step: Step) -> bool:
+        payload, digest = encode_step(step, max_chars=self.max_step_chars)
+        with self._file.transaction() as db:
+            return writing.mend(db, seq, step=str(step.id), payload=payload, digest=digest)
+
+    @override
     def sync(self) -> None:
         self._file.rows("PRAGMA wal_checkpoint(PASSIVE)")
 

@@ -9,6 +9,7 @@ from typing import Any
 from stitch.core import Redaction, StepState
 from stitch.journal.entries import KeptStep, Selected
 from stitch.journal.sqlite.connection import Connection
+from stitch.journal.sqlite.schema import checksum, step_checksum
 from stitch.journal.sqlite.writing import GIVEN
 
 PAGE = 512
@@ -100,3 +101,22 @@ def select(
     given = (trajectory, step, accepted_before, *labels)
     rows = file.rows(_SELECTED, tenant, *(value for value in given for _ in range(2)))
     return [Selected(seq, name, known, bool(labeled)) for seq, name, known, labeled in rows]
+
+
+def damaged(file: Connection, tenant: str) -> dict[int, str]:
+    """See `Journal.damaged`."""
+    query = (
+        "SELECT s.seq, s.step, s.payload, s.checksum, labels.labels, labels.checksum FROM steps s"
+        " JOIN trajectories t ON t.number = s.trajectory LEFT JOIN labels USING (seq)"
+        " WHERE s.seq > ? AND t.tenant = ? ORDER BY s.seq LIMIT ?"
+    )
+    found: dict[int, str] = {}
+    last = 0
+    while rows := file.rows(query, last, tenant, PAGE):
+        last = rows[-1][0]
+        for seq, step, payload, check, labels, labels_check in rows:
+            if not isinstance(payload, bytes) or step_checksum(step, payload) != check:
+                found[seq] = "step"
+            elif labels is not None and (not isinstance(labels, bytes) or checksum(labels) != labels_check):
+                found[seq] = "labels"
+    return found

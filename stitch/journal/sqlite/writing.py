@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stitch.core import ChangeKind, Redaction, Step, StepLabels, StepState
-from stitch.errors import StepRejectedError
+from stitch.errors import JournalError, StepRejectedError
 from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_labels, encode_step
 from stitch.journal.sqlite.schema import checksum, step_checksum
 
@@ -29,8 +29,13 @@ _OF_A_STEP = ("steps", "labels", "states", "unflushed", "history", "redactions")
 def entry_of(row: Sequence[Any]) -> Entry:
     """A row of `ENTRIES` as an entry."""
     seq, tenant, trajectory, position, payload, recorded, state, reason, labels, retired_at = row
-    step = Step.model_validate_json(payload)
-    made = StepLabels.model_validate_json(labels) if labels is not None else None
+    try:
+        step = Step.model_validate_json(payload)
+        made = StepLabels.model_validate_json(labels) if labels is not None else None
+    except ValueError as error:
+        raise JournalError(
+            f"step {position} of trajectory {trajectory!r} is damaged in the journal", hint="stitch verify --repair"
+        ) from error
     return Entry(
         seq, tenant, trajectory, position, step, recorded, StepState(state), reason, made, retired_at=retired_at
     )
@@ -286,6 +291,17 @@ def correct(
     else:
         save_checkpoint_of(db, seq, checkpoint)
     note_changes_of(db, ChangeKind.CORRECTED, [seq])
+
+
+def mend(db: sqlite3.Connection, seq: int, *, step: str, payload: bytes, digest: bytes) -> bool:
+    """Keep a step as it was accepted, which its digest says; return whether it was."""
+    row = db.execute("SELECT digest FROM steps WHERE seq = ?", (seq,)).fetchone()
+    corrected = db.execute("SELECT 1 FROM history WHERE seq = ? LIMIT 1", (seq,)).fetchone()
+    if row is None or corrected or row[0] != digest:
+        return False
+    check = step_checksum(step, payload)
+    db.execute("UPDATE steps SET step = ?, payload = ?, checksum = ? WHERE seq = ?", (step, payload, check, seq))
+    return True
 
 
 def retire(db: sqlite3.Connection, seqs: Sequence[int], *, at: float, reason: str) -> int:
