@@ -318,14 +318,12 @@ class DictJournal(Journal):
 
     @override
     def lengths_at(self, moment: Moment, *, tenant: str, trajectory: str | None = None) -> dict[str, tuple[int, int]]:
-        def known(kept: KeptRow) -> bool:
-            later = kept.trajectory == moment.trajectory and kept.position > moment.position
-            return kept.recorded <= moment.recorded and not later
-
         with self._open():
             names = [name for name in self.trajectories(tenant) if trajectory in (None, name)]
             found = {name: self._of(tenant, name) for name in names}
-        return {name: (len(steps), sum(map(known, steps))) for name, steps in found.items() if steps}
+        return {
+            name: (len(steps), sum(kept.was_there(moment) for kept in steps)) for name, steps in found.items() if steps
+        }
 
     @override
     def counts(self, tenant: str | None = None) -> IngestCounts:
@@ -370,8 +368,8 @@ class DictJournal(Journal):
     def said_by_others(self, tenant: str) -> Iterator[bytes]:
         with self._open():
             others = {kept.tenant for kept in self._all()} - {tenant}
-            made = [kept.labels for kept in self._all() if kept.tenant in others]
-            made += [labels for kept in self._all() if kept.tenant in others for *_, labels in kept.revisions]
+            steps = [kept for kept in self._all() if kept.tenant in others]
+            made = [labels for kept in steps for labels in (kept.labels, *(each[-1] for each in kept.revisions))]
             made += [each.session for (owner, _), each in self._checkpoints.items() if owner in others]
             inventories = [each.inventory for (owner, _), each in self._checkpoints.items() if owner in others]
             made += [each.model_dump_json(exclude_defaults=True).encode() for each in inventories]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from stitch.core import ContextualIntent, Redaction, Step, StepLabels, StepState
+from stitch.core import ContextualIntent, Moment, Redaction, Step, StepLabels, StepState
 from stitch.journal import Entry, Revision
 
 
@@ -27,6 +27,11 @@ class KeptRow:
     retired_at: float | None = None
     revisions: list[tuple[int, float, str, bytes, bytes | None]] = field(default_factory=list)
     redactions: tuple[Redaction, ...] = ()
+
+    def was_there(self, moment: Moment) -> bool:
+        """Whether it was known at a moment."""
+        later = self.trajectory == moment.trajectory and self.position > moment.position
+        return self.recorded <= moment.recorded and not later
 
     def entry(self) -> Entry:
         """The step as it is handed around."""

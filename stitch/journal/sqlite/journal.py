@@ -378,14 +378,7 @@ class SqliteJournal(CopyableJournal):
 
     @override
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
-        query = (
-            "SELECT seq, kind, count, place FROM redactions JOIN steps s USING (seq)"
-            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? ORDER BY redactions.rowid"
-        )
-        found: dict[int, tuple[Redaction, ...]] = {}
-        for seq, kind, count, place in self._file.rows(query, tenant):
-            found[seq] = (*found.get(seq, ()), Redaction(kind=kind, count=count, place=place))
-        return found
+        return reading.redactions(self._file, tenant)
 
     @override
     def kept(self, tenant: str, trajectory: str | None = None) -> Iterator[KeptStep]:

@@ -120,3 +120,15 @@ def damaged(file: Connection, tenant: str) -> dict[int, str]:
             elif labels is not None and (not isinstance(labels, bytes) or checksum(labels) != labels_check):
                 found[seq] = "labels"
     return found
+
+
+def redactions(file: Connection, tenant: str) -> dict[int, tuple[Redaction, ...]]:
+    """See `Journal.redactions`."""
+    query = (
+        "SELECT seq, kind, count, place FROM redactions JOIN steps s USING (seq)"
+        " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? ORDER BY redactions.rowid"
+    )
+    found: dict[int, tuple[Redaction, ...]] = {}
+    for seq, kind, count, place in file.rows(query, tenant):
+        found[seq] = (*found.get(seq, ()), Redaction(kind=kind, count=count, place=place))
+    return found
