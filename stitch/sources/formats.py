@@ -58,18 +58,10 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         StepRejectedError: No format recognizes it.
     """
     record = _unpacked(record)
-    for known in FORMATS:
-        if known.recognizes(record):
-            break
-    else:
-        if reading.recognized and _is_event(record):
-            # Between records that are known: nothing of a log is dropped.
-            for row in sessions.session_event(record):
-                yield (
-                    reading.name(None, record, whole=False),
-                    row if isinstance(row, StepRejectedError) else make_step(row),
-                )
-            return
+    known = next((known for known in FORMATS if known.recognizes(record)), None)
+    if known is None and reading.recognized and _is_event(record):
+        known = sessions.HEAD  # between records that are known: nothing of a log is dropped
+    if known is None:
         names = ", ".join(known.name for known in FORMATS)
         raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
     reading.recognized = True

@@ -39,7 +39,7 @@ def joined(records: Records) -> Iterator[tuple[int, Any]]:
     began, pieces = 0, list[Mapping[str, Any]]()
     for number, record in records:
         of = _stream_of(record)
-        if pieces and (of is None or of[0] != (stream or of)[0] or (of[1] and of[1] != (stream or of)[1])):
+        if pieces and not _goes_on(stream, of):
             yield began, _JOINS[stream[0] if stream else ""](pieces)
             pieces, stream = [], None
         if of is None:
@@ -53,6 +53,11 @@ def joined(records: Records) -> Iterator[tuple[int, Any]]:
             pieces, stream = [], None
     if pieces and stream:
         yield began, _JOINS[stream[0]](pieces)
+
+
+def _goes_on(stream: tuple[str, str] | None, of: tuple[str, str] | None) -> bool:
+    """Whether a piece is of the stream that was begun; some pieces do not say of which reply they are."""
+    return of is not None and (stream is None or (of[0] == stream[0] and of[1] in ("", stream[1])))
 
 
 def _stream_of(record: Any) -> tuple[str, str] | None:

@@ -68,6 +68,7 @@ TOOL_MESSAGES = (
     {"from": "gpt", "type": "tool_response", "value": TEXT},
     {"author": {"role": "tool", "name": "browser"}, "content": TEXT},
     {"author": {"role": "user", "name": "bash"}, "content": TEXT},
+    {"type": "user", "isSidechain": True, "uuid": "u", "message": {"role": "user", "name": "bash", "content": TEXT}},
 )  # fmt: skip
 AGENT_MESSAGES = (
     {"role": "assistant", "name": "Ann", "content": "Hi"},

@@ -112,18 +112,15 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     if not isinstance(record.get("message"), Mapping):
         yield {**moment, **event(record, outer), **({"id": record["uuid"]} if record.get("uuid") else {})}
         return
-    message = dict(record["message"])
-    message.setdefault("role", record.get("type"))
-    # What is asked in a side chain is asked by the agent.
-    asked_by = {"origin": Origin.AGENT} if record.get("isSidechain") is True else {}
+    message = {"role": record.get("type"), **record["message"]}
     inner_id = message.pop("id", None)
     if inner_id is not None and inner_id != record.get("uuid"):
         outer["message_id"] = inner_id
     for number, row in enumerate(reader.rows(message)):
         row["metadata"] = {**outer, **row["metadata"]}
         row |= moment
-        if row["role"] == "user":
-            row |= asked_by
+        if row["role"] == "user" and record.get("isSidechain") is True:
+            row.setdefault("origin", Origin.AGENT)  # what is asked in a side chain is asked by the agent
         if record.get("uuid") is not None:
             row["id"] = record["uuid"] if number == 0 else f"{record['uuid']}-{number}"
         yield row
