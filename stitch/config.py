@@ -176,10 +176,12 @@ def _check_environment() -> None:
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # a long number is a ValueError
+        reason = " ".join(str(error).split()).partition(";")[0][:200]
         if isinstance(error, OSError):
             reason = str(error.strerror).lower()
+        elif isinstance(error, RecursionError):
+            reason = "it is nested too deeply"
         raise SettingsError(f"cannot read settings from {str(path)!r}: {reason}", hint="check the file") from error
     if content is None:
         return {}

@@ -99,3 +99,13 @@ def test_the_values_of_settings_are_plain(monkeypatch):
     assert (values["density"], values["qdrant_key"], values["model_key"]) == ("values", "(set)", None)
     assert values["retention"] == [{"older_than_days": 3.0, "action": "erase", "event_type": None}]
     assert set(values) == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("text", ["k: " + "[" * 3_000 + "]" * 3_000, "k: " + "9" * 1_000_000, "? " * 3_000 + "a"])
+def test_a_file_made_to_break_the_reader_is_told_of_in_one_line(tmp_path, text):
+    file = tmp_path / "s.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match="cannot read settings from") as caught:
+        load_settings(file)
+    assert len(str(caught.value)) < 1_000
+    assert "\n" not in caught.value.message
