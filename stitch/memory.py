@@ -138,6 +138,7 @@ class Memory:
             retention=parts.retention,
             ledger=parts.ledger,
             process=parts.process,
+            for_all=owns_parts,
         )
         """What can be done with the steps that are there: correct, retire, erase, copy, verify, build anew."""
         self.labeler = parts.ingestor.labeler.name

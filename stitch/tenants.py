@@ -56,6 +56,13 @@ class Tenants:
         self._parts.ingestor.save()
         return back_up(self._parts.ingestor.journal, to=to, beside=self._parts.folder, at=time.time())
 
+    def reindex(self) -> int:
+        """Build the store anew from the journal, for all tenants, while it serves; as `Lifecycle.reindex`."""
+        from stitch.lifecycle.rebuild import rebuild
+
+        self._parts.process.check()
+        return rebuild(self._parts.ingestor, folder=self._parts.folder)
+
     def close(self) -> None:
         """Flush and let go of all memories; closing twice is harmless."""
         self._parts.close()

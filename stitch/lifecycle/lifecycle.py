@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stitch.core import trajectory_name
+from stitch.errors import ScopeError
 from stitch.lm import charged_to
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Lifecycle:
         retention: What `expire` does if it is given no rules.
         ledger: Where replies are counted that were made elsewhere.
         process: The process that may call it; all others get a `ForkedProcessError`.
+        for_all: Whether it may do what concerns all tenants; not where their memories are handed out one by one.
     """
 
     def __init__(
@@ -51,10 +53,11 @@ class Lifecycle:
         retention: Sequence[RetentionRule] = (),
         ledger: Ledger,
         process: OwnProcess,
+        for_all: bool = True,
     ) -> None:
         self._opened, self._tenant, self._folder = ingestor, tenant, folder
         self.retention, self._ledger = tuple(retention), ledger
-        self._process = process
+        self._process, self._for_all = process, for_all
 
     @property
     def _ingestor(self) -> Ingestor:
@@ -192,7 +195,12 @@ class Lifecycle:
 
         Steps are added and found as ever; at the end, the next search is answered from the new store. An interrupted
         call leaves the old one, and is taken up by the next. For another embedder see `stitch reindex`.
+
+        Raises:
+            ScopeError: This memory is one of `Tenants`; see `Tenants.reindex`.
         """
+        if not self._for_all:
+            raise ScopeError("one tenant cannot build the store anew for all", hint="call `Tenants.reindex`")
         from stitch.lifecycle.rebuild import rebuild
 
         return rebuild(self._ingestor, folder=self._folder)

@@ -349,3 +349,25 @@ def test_each_tenant_has_a_ledger_of_its_own(tmp_path: Path) -> None:
     charges = list(read_ledger(tmp_path / "m" / "ledger.jsonl"))
     assert {charge.tenant for charge in charges} == {name_of(1), name_of(2)}
     assert all(charge.trajectory in ("", charge.tenant) for charge in charges)
+
+
+def test_a_tenant_cannot_build_the_store_anew_for_all_and_who_holds_all_can(tenants: Tenants) -> None:
+    for number in (1, 2):
+        tenants.memory(name_of(number)).add_many(steps_of(name_of(number), 0, 4), trajectory="trip")
+    with pytest.raises(ScopeError, match="for all"):
+        tenants.memory(name_of(1)).lifecycle.reindex()
+    assert tenants.reindex() == 8
+    for number in (1, 2):
+        assert tenants.memory(name_of(number)).lifecycle.verify() == (4, 4, ())
+
+
+def test_to_hand_out_the_memories_of_many_tenants_reads_nothing(tmp_path: Path) -> None:
+    """A thousand of them are opened in a hundredth of a second: what is known of a tenant is read when it is asked."""
+    tenants = open_tenants(tmp_path / "m")
+    tenants._parts.ingestor.journal.close()  # what is read now is an error
+    with pytest.raises(StitchError):
+        tenants.names()
+    memories = [tenants.memory(name_of(number)) for number in range(1000)]
+    assert len({memory.tenant for memory in memories}) == 1000
+    with pytest.raises(StitchError):
+        tenants.close()
