@@ -12,6 +12,7 @@ One tree, so that `except StitchError` is enough for a caller who only wants to 
     │   ├── StoreLockedError    another process owns it
     │   ├── StoreMismatchError  it was written with another embedder or schema
     │   └── StoreUnavailableError  the server does not answer
+    ├── ForkedProcessError      a fork uses what its parent process has open
     ├── EmbedderError           texts could not be turned into vectors
     ├── CallInterruptedError    a call of a model was given up, for the memory is about to be closed
     └── ModelError              a language model could not be used
