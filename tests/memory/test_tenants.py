@@ -194,7 +194,7 @@ def rows_of_others(folder: Path, tenant: str) -> dict[str, list[Any]]:
     rows = {
         name: f"SELECT * FROM {name} WHERE tenant NOT IN (?, '')" for name in ("trajectories", "changes", "records")
     }
-    for table in ("steps", "checkpoints"):
+    for table in ("steps", "checkpoints", "cuts", "replies"):
         rows[table] = f"SELECT * FROM {table} WHERE {of_others}"
     for table in ("labels", "states", "history", "redactions", "unflushed"):
         rows[table] = f"SELECT * FROM {table} WHERE seq IN (SELECT seq FROM steps WHERE {of_others})"
@@ -267,7 +267,7 @@ def test_deleting_in_one_tenant_leaves_all_others_byte_for_byte(tmp_path: Path, 
     shown_to_others(folder, mine)  # labelings that a correction made forget are learnt again, and saved
     before = all_of_others()
     assert len(before[1]["steps"]) == len(before[2]) + 1 == 7 * 9
-    assert all(before[1][table] for table in before[1] if table not in ("unflushed", "records"))
+    assert all(before[1][table] for table in before[1] if table not in ("unflushed", "records", "cuts", "replies"))
     assert {"recalls.jsonl", "trace.jsonl"} <= set(before[3])
     with open_memory(folder, tenant=mine) as memory:
         if deletion == "retire":
@@ -282,7 +282,8 @@ def test_deleting_in_one_tenant_leaves_all_others_byte_for_byte(tmp_path: Path, 
 def test_a_memory_is_of_its_tenant_whatever_the_name(tenants: Tenants) -> None:
     ann = tenants.memory("ann")
     assert tenants.memory("ann") is ann
-    assert tenants.memory(" ann\n").tenant == "ann"
+    with pytest.raises(ScopeError, match="outer blanks"):
+        tenants.memory(" ann\n")
     with pytest.raises(ScopeError, match="empty"):
         tenants.memory(" ")
     ann.add(Step(role="user", content="Hello there"), trajectory="t")
