@@ -2,6 +2,6 @@
 
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.inventories import unite
-from stitch.ingest.state import IngestState
+from stitch.ingest.state import TrajectoryState
 
-__all__ = ["IngestState", "Ingestor", "unite"]
+__all__ = ["TrajectoryState", "Ingestor", "unite"]

@@ -1,7 +1,7 @@
 """From a step to a snippet that can be found: journal, label, resolve, embed, put, receipt.
 
-More than 400 lines because the order of these is one thought: it is what receipts promise. How labels are made is in
-`labeling`, how snippets are put in `writing`.
+More than 400 lines because all that is asked of it is one class. How labels are made is in `labeling`, how snippets are
+put in `writing`, and in which order that happens in `pipeline`.
 """
 
 from __future__ import annotations
@@ -27,26 +27,21 @@ from stitch.core import (
     Step,
     StepLabels,
     StepsAccepted,
-    StepsFailed,
-    StepsStored,
     StepState,
     tenant_name,
     trajectory_name,
 )
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import (
-    EmbedderError,
-    ModelError,
     StepRejectedError,
-    StitchError,
-    StoreError,
 )
 from stitch.ingest.label_threads import LabelThreads
 from stitch.ingest.labeling import Labeling
+from stitch.ingest.pipeline import StepPipeline
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.records import make_records
 from stitch.ingest.secrets import redact_steps, redact_text, redact_value
-from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates, chunks
+from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, chunks
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
 from stitch.journal.entries import differences
@@ -132,7 +127,7 @@ class Ingestor:
             searches=self.searches,
             flush_steps=flush_steps,
         )
-        self._states = LiveStates(
+        self._states = TrajectoryStates(
             journal=journal,
             labeler=labeler,
             notice=self._notice,
@@ -141,6 +136,15 @@ class Ingestor:
         )
         self._labeling = Labeling(
             journal=journal, labeler=labeler, states=self._states, stand_back=self._stand_back, timer=timer
+        )
+        self._pipeline = StepPipeline(
+            journal=journal,
+            store=store,
+            labeling=self._labeling,
+            writer=self._writer,
+            searches=self.searches,
+            stand_back=self._stand_back,
+            notice=self._notice,
         )
         self._follows = self._labeling.lets_wait and label_threads > 0
         self._threads = LabelThreads(self._bring_on, count=max(1, label_threads))
@@ -199,8 +203,8 @@ class Ingestor:
                 count += self.finish(tenant, trajectory)
                 continue
             with self._states.held(tenant, trajectory) as state:
-                count += self._work_off(state, self._accepted(state, states=(StepState.LABELED,)))
-            count += self._show_again(tenant, trajectory)
+                count += self._pipeline.work_off(state, self._accepted(state, states=(StepState.LABELED,)))
+            count += self._pipeline.show_again(tenant, trajectory)
             if self._follows:
                 self._threads.announce(tenant, trajectory)
             else:
@@ -232,7 +236,7 @@ class Ingestor:
         with self._states.reworked(tenant, trajectory) as forget:
             change()
             state = forget()
-            self._work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
+            self._pipeline.work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
         self._writer.flush_when_due()
 
     def correct(
@@ -258,9 +262,9 @@ class Ingestor:
             with self._states.corrected(state, entry, step=step, labels=labels) as checkpoint:
                 self.journal.correct(entry.seq, step=step, labels=labels, at=at, by=by, checkpoint=checkpoint)
             if labels is None:
-                self._work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
+                self._pipeline.work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
             else:
-                self._work_off(state, self._accepted(state, start=entry.position, states=(StepState.LABELED,)))
+                self._pipeline.work_off(state, self._accepted(state, start=entry.position, states=(StepState.LABELED,)))
         self._writer.flush_when_due()
 
     def reindex(
@@ -401,7 +405,7 @@ class Ingestor:
                 )
                 accepted = [result for result in results if isinstance(result, Entry) and not result.repeated]
                 if follow:
-                    self._show(accepted)
+                    self._pipeline.show(accepted)
             outcomes: dict[int, Entry] = {}
             if accepted:
                 ids = tuple(entry.id for entry in accepted)
@@ -411,12 +415,12 @@ class Ingestor:
                 elif self._labeling.lets_wait:
                     waiting = list(self._accepted(state, start=state.position))
                     while ready := self._labeling.ready(state, waiting):
-                        outcomes |= {entry.seq: entry for entry in self._advance(state, waiting[:ready])}
+                        outcomes |= {entry.seq: entry for entry in self._pipeline.advance(state, waiting[:ready])}
                         del waiting[:ready]
-                    self._show([entry for entry in accepted if entry.seq not in outcomes])
+                    self._pipeline.show([entry for entry in accepted if entry.seq not in outcomes])
                 else:
-                    blocked = self._catch_up(state, accepted[0].position)
-                    outcomes = {entry.seq: entry for entry in self._advance(state, accepted, blocked)}
+                    blocked = self._pipeline.catch_up(state, accepted[0].position)
+                    outcomes = {entry.seq: entry for entry in self._pipeline.advance(state, accepted, blocked)}
         self._writer.flush_when_due()
         return [
             result
@@ -426,7 +430,7 @@ class Ingestor:
         ]
 
     @contextmanager
-    def _taken(self, tenant: str, trajectory: str, *, follow: bool) -> Iterator[IngestState]:
+    def _taken(self, tenant: str, trajectory: str, *, follow: bool) -> Iterator[TrajectoryState]:
         """A trajectory, to add to it; for this thread alone unless its labels follow."""
         if follow:
             with self._accepting.first(), self._states.pinned(tenant, trajectory) as state:
@@ -436,7 +440,7 @@ class Ingestor:
                 yield state
 
     def _accepted(
-        self, state: IngestState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
+        self, state: TrajectoryState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
     ) -> Iterator[Entry]:
         """The steps of a trajectory up to now: each that is labeled later on has been put without labels before."""
         with state.door:
@@ -448,7 +452,7 @@ class Ingestor:
         with self._states.held(tenant, trajectory) as state:
             waiting = list(islice(self._accepted(state, start=state.position), BATCH_STEPS))
             ready = self._labeling.ready(state, waiting)
-            self._work_off(state, waiting[:ready])
+            self._pipeline.work_off(state, waiting[:ready])
             if ready and state.position <= waiting[0].position:
                 again_s = None  # labels cannot be made now; they are when the trajectory goes on, or by `retry`
             elif ready:
@@ -457,28 +461,6 @@ class Ingestor:
                 again_s = LOOK_AGAIN_S if waiting else None
         self._writer.flush_when_due()
         return again_s
-
-    def _work_off(self, state: IngestState, entries: Iterable[Entry]) -> int:
-        return sum(1 for _ in self._advance(state, entries))
-
-    def _show_again(self, tenant: str, trajectory: str) -> int:
-        """Put the accepted steps of a trajectory that the store does not hold; return how many."""
-        count = 0
-        for chunk in chunks(self.journal.entries(tenant, trajectory, states=(StepState.ACCEPTED,)), BATCH_STEPS):
-            held = {snippet.id for snippet in self.store.get(tenant, [entry.snippet().id for entry in chunk])}
-            missing = [entry for entry in chunk if entry.snippet().id not in held]
-            self._show(missing)
-            count += len(missing)
-        return count
-
-    def _show(self, entries: Sequence[Entry]) -> None:
-        """Put steps that wait for their labels, so that they can be found meanwhile; they stay accepted."""
-        if not entries:
-            return
-        try:
-            self._writer.put([entry.snippet() for entry in entries], stand_back=self.searches.stand_back)
-        except (EmbedderError, StoreError) as error:
-            _log.warning("steps that wait for labels cannot be found yet: %s", error)
 
     def _finish_waiting(self) -> None:
         waiting = [
@@ -498,68 +480,15 @@ class Ingestor:
                     self.interrupt()
                 raise
 
-    def _catch_up(self, state: IngestState, position: int) -> str:
-        """Label and store the steps before `position` that wait for labels; return why that cannot be done, or ""."""
-        waiting = self.journal.entries(state.tenant, state.trajectory, start=state.position, stop=position)
-        for batch in self._labeling.batches(state, waiting) if state.position < position else ():
-            try:
-                labeled = self._labeling.label(state, batch)
-            except ModelError as error:
-                return _reason(error)
-            self._put(state, labeled, "")
-        return ""
-
     def finish(self, tenant: str, trajectory: str) -> int:
         """Bring what is open of a trajectory as far as it can come; return how many steps that were.
 
         What waits for a patient labeler is labeled now.
         """
         with self._states.held(tenant, trajectory) as state:
-            count = self._work_off(state, self._accepted(state, states=UNFINISHED))
+            count = self._pipeline.work_off(state, self._accepted(state, states=UNFINISHED))
         self._writer.flush_when_due()
         return count
-
-    def _advance(self, state: IngestState, entries: Iterable[Entry], blocked: str = "") -> Iterator[Entry]:
-        """Label those entries that are not labeled, put all, and yield them as they are then.
-
-        Args:
-            state: Of their trajectory.
-            entries: In order.
-            blocked: Why labels cannot be made now. Once they cannot, no later step is labeled: order is kept.
-        """
-        for batch in self._labeling.batches(state, entries):
-            ready = [entry for entry in batch if entry.labels is not None]
-            waiting = batch[len(ready) :]
-            if waiting and not blocked:
-                try:
-                    ready += self._labeling.label(state, waiting)
-                    waiting = []
-                except ModelError as error:
-                    blocked = _reason(error)
-            yield from self._put(state, ready + waiting, blocked)
-
-    def _put(self, state: IngestState, entries: Sequence[Entry], blocked: str) -> list[Entry]:
-        """Put entries, those without labels as failed because of `blocked`; return them as they are then."""
-        try:
-            self._writer.put([entry.snippet() for entry in entries], stand_back=self._stand_back)
-        except (EmbedderError, StoreError) as error:
-            return self._failed(state, entries, _reason(error), put=False)
-        self._writer.count(len(entries))
-        labeled = [entry for entry in entries if entry.labels is not None]
-        self.journal.record_stored([entry.seq for entry in labeled])
-        for maker, group in groupby(labeled, key=lambda entry: entry.labels.made_by if entry.labels else ""):
-            ids = tuple(entry.id for entry in group)
-            self._notice(StepsStored(tenant=state.tenant, trajectory=state.trajectory, steps=ids, made_by=maker))
-        stored = [entry._replace(state=StepState.STORED, reason="") for entry in labeled]
-        return stored + self._failed(state, entries[len(labeled) :], blocked, put=True)
-
-    def _failed(self, state: IngestState, entries: Sequence[Entry], reason: str, *, put: bool) -> list[Entry]:
-        if not entries:
-            return []
-        self.journal.record_failed([entry.seq for entry in entries], reason, put=put)
-        ids = tuple(entry.id for entry in entries)
-        self._notice(StepsFailed(tenant=state.tenant, trajectory=state.trajectory, steps=ids, reason=reason))
-        return [entry._replace(state=StepState.FAILED, reason=reason) for entry in entries]
 
     def _stand_back(self) -> None:
         """Let who searches, or adds and does not wait for labels, go first."""
@@ -569,7 +498,3 @@ class Ingestor:
     def _notice(self, event: MemoryEvent) -> None:
         if self._observer is not None:
             self._observer.notice(event)
-
-
-def _reason(error: StitchError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message

@@ -10,7 +10,7 @@ from itertools import islice
 from stitch.core import Labeler, PatientLabeler, StepState
 from stitch.errors import CallInterruptedError, ModelError, ModelUnavailableError, ReplyError
 from stitch.ingest.priorities import InTurns
-from stitch.ingest.state import BATCH_STEPS, IngestState, LiveStates
+from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import encode_labels
 from stitch.lm import charged_to, keeping_replies
@@ -74,7 +74,7 @@ class Labeling:
         *,
         journal: Journal,
         labeler: Labeler,
-        states: LiveStates,
+        states: TrajectoryStates,
         stand_back: Callable[[], None],
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -90,7 +90,7 @@ class Labeling:
         """Whether steps may wait for others to be labeled with."""
         return self._patient is not None
 
-    def ready(self, state: IngestState, waiting: Sequence[Entry]) -> int:
+    def ready(self, state: TrajectoryState, waiting: Sequence[Entry]) -> int:
         """How many of the steps that wait, in order, are to be labeled now.
 
         How long a step has waited is measured from when this process saw it: a memory that was closed for a day, or a
@@ -107,7 +107,7 @@ class Labeling:
             seen.append((waiting[-1].seq, now))
         return self._patient.ready([entry.step for entry in waiting], waited_s=now - seen[0][1])
 
-    def batches(self, state: IngestState, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    def batches(self, state: TrajectoryState, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         """Cut entries that are all to be labeled now, in order: those that have labels first, the others by windows."""
         iterator, held = iter(entries), list[Entry]()
         while True:
@@ -122,7 +122,7 @@ class Labeling:
             yield held[:size]
             del held[:size]
 
-    def label(self, state: IngestState, entries: Sequence[Entry]) -> list[Entry]:
+    def label(self, state: TrajectoryState, entries: Sequence[Entry]) -> list[Entry]:
         """Label the next steps of a trajectory, and write that down.
 
         Raises:
@@ -164,7 +164,7 @@ class Labeling:
             state.saved, state.saved_bytes = position, len(checkpoint.session)
         return [entry._replace(state=StepState.LABELED, reason="", labels=made) for entry, made in pairs]
 
-    def _cut(self, state: IngestState, entries: Sequence[Entry]) -> int:
+    def _cut(self, state: TrajectoryState, entries: Sequence[Entry]) -> int:
         """How many of these entries stand before the last cut; none if it is behind them."""
         cut = self._journal.cut(state.tenant, state.trajectory)
         return sum(entry.position < cut for entry in entries)

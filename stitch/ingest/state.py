@@ -20,7 +20,7 @@ from stitch.journal import Checkpoint, Entry, Journal
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
 
-LIVE_STEPS = 50_000
+KEPT_STEPS = 50_000
 """How many steps the trajectories kept ready have at most, together: a labeling remembers a kilobyte a step or so."""
 
 _CHECKPOINT_BYTES = 4096
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 @dataclass
-class IngestState:
+class TrajectoryState:
     """All that is remembered of a trajectory between two steps; the journal can give it again."""
 
     tenant: str
@@ -62,19 +62,19 @@ class IngestState:
     """When this process first saw steps wait for their window: up to which (`Entry.seq`), the earliest first."""
 
 
-def _counted(state: IngestState) -> int:
+def _counted(state: TrajectoryState) -> int:
     # What is remembered of a long trajectory hardly grows any more, and saving it again and again costs the most.
     return min(state.position, _LONG_STEPS)
 
 
-class LiveStates:
+class TrajectoryStates:
     """The trajectories that were used last, ready to go on; all others can be resumed from the journal.
 
     Args:
         journal: Holds checkpoints, steps and labels.
         labeler: Begins and resumes sessions.
         notice: Is told of merges.
-        limit: How many are kept, as long as they have no more than `LIVE_STEPS` steps. One that has to make room is
+        limit: How many are kept, as long as they have no more than `KEPT_STEPS` steps. One that has to make room is
             saved; those in use stay.
         checkpoint_steps: After how many steps a labeling is saved.
     """
@@ -93,12 +93,12 @@ class LiveStates:
         self._notice = notice
         self._limit = limit
         self._checkpoint_steps = checkpoint_steps
-        self._states: OrderedDict[tuple[str, str], IngestState] = OrderedDict()
+        self._states: OrderedDict[tuple[str, str], TrajectoryState] = OrderedDict()
         self._inventories = TenantInventories()
         self._lock = threading.RLock()
 
     @contextmanager
-    def held(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
+    def held(self, tenant: str, trajectory: str) -> Iterator[TrajectoryState]:
         """A trajectory's state, for this thread alone."""
         with self.pinned(tenant, trajectory) as state:
             before = state.position
@@ -118,7 +118,7 @@ class LiveStates:
                 if state.position != before:  # after the lock is free: who asks now is given the new one
                     self._inventories.changed(tenant, trajectory)
 
-    def session(self, state: IngestState) -> LineageSession:
+    def session(self, state: TrajectoryState) -> LineageSession:
         """The labeling of a trajectory, where it stands; labels that were made are taken in, never made again."""
         if state.session is None:
             checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
@@ -142,28 +142,28 @@ class LiveStates:
         return state.session
 
     @contextmanager
-    def reworked(self, tenant: str, trajectory: str) -> Iterator[Callable[[], IngestState]]:
+    def reworked(self, tenant: str, trajectory: str) -> Iterator[Callable[[], TrajectoryState]]:
         """A trajectory for this thread alone, whose journal is changed: after that, call what is yielded.
 
         It forgets all that was remembered, and gives the state from which to go on.
         """
         with self.held(tenant, trajectory) as state:
 
-            def forget() -> IngestState:
+            def forget() -> TrajectoryState:
                 self._forget(state)
                 return state
 
             yield forget
         self._inventories.changed(tenant, trajectory)
 
-    def _forget(self, state: IngestState) -> None:
+    def _forget(self, state: TrajectoryState) -> None:
         state.session, state.inventory = None, LabelInventory()
         state.position, state.saved, state.inventoried, state.merges = _UNKNOWN, 0, 0, 0
         self._locate(state)
 
     @contextmanager
     def corrected(
-        self, state: IngestState, entry: Entry, *, step: Step, labels: StepLabels | None
+        self, state: TrajectoryState, entry: Entry, *, step: Step, labels: StepLabels | None
     ) -> Iterator[Checkpoint | None]:
         """Correct a step of a trajectory that is held: the journal is changed within this.
 
@@ -213,13 +213,13 @@ class LiveStates:
                 self._save(state)
 
     @contextmanager
-    def pinned(self, tenant: str, trajectory: str) -> Iterator[IngestState]:
+    def pinned(self, tenant: str, trajectory: str) -> Iterator[TrajectoryState]:
         """A trajectory's state, which stays the only one of it as long as somebody uses it."""
         key = (tenant, trajectory)
         with self._lock:
             state = self._states.get(key)
             if state is None:
-                state = self._states[key] = IngestState(tenant, trajectory)
+                state = self._states[key] = TrajectoryState(tenant, trajectory)
             self._states.move_to_end(key)
             state.users += 1
             self._make_room()
@@ -231,7 +231,7 @@ class LiveStates:
 
     def _make_room(self) -> None:
         excess = len(self._states) - self._limit
-        steps = sum(map(_counted, self._states.values())) - LIVE_STEPS
+        steps = sum(map(_counted, self._states.values())) - KEPT_STEPS
         for key, state in list(self._states.items()):
             if excess <= 0 and steps <= 0:
                 return
@@ -240,7 +240,7 @@ class LiveStates:
                 del self._states[key]
                 excess, steps = excess - 1, steps - _counted(state)
 
-    def _locate(self, state: IngestState) -> None:
+    def _locate(self, state: TrajectoryState) -> None:
         if state.position == _UNKNOWN:
             state.position = self._journal.labeled(state.tenant, state.trajectory)
 
@@ -264,7 +264,7 @@ class LiveStates:
             finally:
                 state.lock.release()
 
-    def _inventory_now(self, state: IngestState) -> LabelInventory:
+    def _inventory_now(self, state: TrajectoryState) -> LabelInventory:
         if state.position and (state.session is None or state.inventoried != state.position):
             state.inventory, state.inventoried = self.session(state).inventory(), state.position
             for merge in state.inventory.merges[state.merges :]:
@@ -276,7 +276,7 @@ class LiveStates:
         """What a labeling remembers after so many steps, to be written down by whoever asks."""
         return Checkpoint(self._labeler.name, position, session.save(), session.inventory())
 
-    def _save(self, state: IngestState) -> None:
+    def _save(self, state: TrajectoryState) -> None:
         if state.session is not None and state.position > state.saved:
             inventory = self._inventory_now(state)
             checkpoint = Checkpoint(self._labeler.name, state.position, state.session.save(), inventory)

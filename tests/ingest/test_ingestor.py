@@ -154,8 +154,8 @@ def test_a_step_without_a_trajectory_is_refused(world: Any, steps: Make, traject
         world.add(*steps(1), trajectory=trajectory)
 
 
-def test_names_are_cleaned(world: Any, steps: Make) -> None:
-    (receipt,) = world.add(*steps(1), tenant=" a\x00 ", trajectory="t\n")
+def test_names_of_trajectories_are_cleaned(world: Any, steps: Make) -> None:
+    (receipt,) = world.add(*steps(1), trajectory="t\n")
     assert (receipt.tenant, receipt.trajectory) == ("a", "t")
 
 

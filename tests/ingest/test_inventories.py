@@ -115,7 +115,7 @@ def test_trajectories_that_are_kept_ready_have_only_so_many_steps(
 ) -> None:
     few, many = worlds(), worlds()
     for most, world in ((5, few), (1_000, many)):
-        monkeypatch.setattr("stitch.ingest.state.LIVE_STEPS", most)
+        monkeypatch.setattr("stitch.ingest.state.KEPT_STEPS", most)
         for start in range(0, 6, 2):
             for name in "tuvw":
                 world.add(*steps(2, start=start), trajectory=name)

@@ -196,10 +196,10 @@ class LocalLabelSession:
         if (joined := self._scopes.reconsider()) is not None:
             alias, into = (self._names[each.number] for each in joined)
             self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=alias, into=into, position=self._steps))
-        events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
         kinds = self._entities.type(reading)
         resolution = self._references.resolve(reading.step, scope=label)
         if known is None:
+            events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
             known = StepLabels(
                 intent=ContextualIntent(scope=label, event_types=tuple(events), entity_types=tuple(kinds.types)),
                 made_by=NAME,
