@@ -378,3 +378,17 @@ def test_why_not_says_of_no_label_that_a_step_carries_and_lacks_it() -> None:
     assert (why.rank, why.hit.matched, why.lacking) == (2, frozenset(), (rating,))
     assert why.hit.parts["exchange_labels"] == 1.0
     assert "labels of the other step of its exchange 1" in str(why)
+
+
+def test_a_speaker_who_is_named_is_found_among_steps_that_are_hardly_less_alike_than_the_first_ones() -> None:
+    said = "a boat was bought there on monday morning early"
+    ann = [snippet(said, step=str(n)).model_copy(update={"role": "ann"}) for n in range(1, 5)]
+    bo = [
+        snippet(text, step=step).model_copy(update={"role": "bo"})
+        for text, step in ((said, "0"), (f"{said} then", "9"))
+    ]
+    retriever = intent_retriever(stored([*ann, *bo]), choosing=IntentFilter())
+    request = SearchRequest(query=f"What did Bo buy, when {said}?", tenant="a", k=2)
+    assert steps(retriever, request) == ["0", "9"]
+    plain = HybridRetriever(store=stored([*ann, *bo]), embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
+    assert steps(plain, request) == ["0", "1"]

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from stitch.core import FilterMaker, Label, LabelKind, MemorySnippet
+from stitch.core import Label, LabelKind, MemorySnippet
 from stitch.retrieve.rank.hinted import in_time
 from stitch.retrieve.rank.pool import Pool
 from stitch.text.words import content_stems
@@ -36,7 +36,7 @@ _ACTS = frozenset(("decide", "accept", "accept offer", "affirm", "confirm", "boo
 def decides(pool: Pool) -> Sequence[float] | None:
     """What the label *decide* would add, of steps whose words decide and that lack it: few decisions are labeled so."""
     deciding = frozenset([pool.vocabulary.canonical_label(DECIDE)]) & pool.labels
-    if not deciding or pool.selection.made_by is not FilterMaker.WORDS:
+    if not deciding:
         return None
     return [
         pool.density_of(one.matched | deciding) - one.density
