@@ -33,6 +33,7 @@ test-long: $(STAMP)
 	$(BIN)/python tests/security/measure.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
 	for target in lines export settings program text; do $(BIN)/python tests/security/fuzz.py $$target 60 || exit 1; done
+	STITCH_TEST_PLACES=100 $(BIN)/pytest tests/store/test_damage.py
 
 # How many small mistakes in a room its own tests find: `make mutants COUNT=40` for a sample of each, 400 by default.
 COUNT ?= 400

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, Step, StepState, snippet_id
 from stitch.core.files import make_private_folder, private
@@ -16,6 +16,7 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Journal
 from stitch.journal.entries import Entry, differences
+from stitch.store.checks import Damage
 from stitch.store.owner import Ownership
 
 NEXT_FOLDER = "reindex"
@@ -34,6 +35,19 @@ class Disagreement(NamedTuple):
     step: str
     """Empty if it is about a whole trajectory."""
     what: str
+
+
+@runtime_checkable
+class CheckableStore(Protocol):
+    """A store that can tell what of it is not as it was written."""
+
+    def check(self, tenant: str) -> Sequence[Damage]:
+        """Read everything of a tenant, and name each snippet that is damaged."""
+        ...
+
+    def mend(self, tenant: str) -> int:
+        """Delete the damaged snippets of a tenant, so that they can be put again; return how many."""
+        ...
 
 
 class Verification(NamedTuple):
@@ -57,11 +71,17 @@ class Repaired(NamedTuple):
 def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     """Compare journal, store and inventories of a tenant; name each thing that does not agree.
 
-    Every step that is stored must be in the store as the journal has it, one that is retired must not, and the store
-    must hold nothing else. Every label of a step that is not retired must be in the inventory of its trajectory. Every
-    step must stand in the journal as it was written.
+    What the store holds must be as it was written; if it is not, nothing is compared. Every step that is stored must be
+    in the store as the journal has it, one that is retired must not, and the store must hold nothing else. Every label
+    of a step that is not retired must be in the inventory of its trajectory. Every step must stand in the journal as it
+    was written.
     """
     found = [Disagreement("", "", f"journal: {message}") for message in ingestor.journal.damage()]
+    store = ingestor.store
+    unlike = store.check(tenant) if isinstance(store, CheckableStore) else ()
+    found += [Disagreement(each.trajectory, each.step, f"store: {each.what}") for each in unlike]
+    if unlike:
+        return Verification(0, store.count(tenant), tuple(found))
     try:
         damaged = ingestor.journal.damaged(tenant)
         found += _damages(ingestor, damaged, tenant=tenant)
@@ -118,6 +138,8 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
         What does not agree after that: damage of the journal itself.
     """
     journal, store = ingestor.journal, ingestor.store
+    if isinstance(store, CheckableStore):
+        store.mend(tenant)
     choices = tuple(_mend(ingestor, tenant=tenant))
     damaged = journal.damaged(tenant)
     ingestor.reindex(store, tenant=tenant, entries=_sound(journal, damaged, tenant=tenant))

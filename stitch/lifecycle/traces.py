@@ -44,10 +44,6 @@ class PurgeableStore(Protocol):
         """Leave no byte of what was deleted in the files."""
         ...
 
-    def holding(self, file: Path, texts: set[bytes]) -> set[bytes]:
-        """Those of some texts that a file really holds; they were found in its bytes, perhaps by chance."""
-        ...
-
 
 class Proof(NamedTuple):
     """Where traces of erased steps were searched for, and what was found."""
@@ -122,8 +118,6 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
         except FileNotFoundError:  # the engine makes and moves files of its log when it likes
             continue
         files, size = files + 1, size + length
-        if there and isinstance(ingestor.store, PurgeableStore):
-            there = ingestor.store.holding(path, there)
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
     elsewhere = list(_ELSEWHERE if isinstance(ingestor.store, PurgeableStore) else (*_ELSEWHERE, _SERVER))

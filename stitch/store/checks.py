@@ -1,10 +1,10 @@
-"""What must be true of vectors before an engine sees them: Qdrant takes NaN without a word."""
+"""What must be true of vectors before an engine sees them (Qdrant takes NaN without a word), and what damage is."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core.protocols import SnippetRecord, SparseVector
 from stitch.errors import StoreError
@@ -12,6 +12,14 @@ from stitch.errors import StoreError
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class Damage(NamedTuple):
+    """A snippet that is not in a store as it was written."""
+
+    trajectory: str
+    step: str
+    what: str
 
 
 def check_records(records: Sequence[SnippetRecord], *, dimension: int) -> NDArray[np.float32]:

@@ -99,6 +99,10 @@ class Ids:
         place = self._place(snippet)
         return None if place is None else self._table[place]
 
+    def name(self, slot: int) -> str:
+        """The id of a slot."""
+        return _hyphened(f"{self._high[slot] << 64 | self._low[slot]:032x}")
+
     def append(self, snippet: str) -> int:
         """Give the next slot to an id that has none, and return the slot.
 
@@ -186,6 +190,8 @@ def _number(snippet: str) -> int | None:
         number = int(snippet.replace("-", ""), 16)
     except ValueError:
         return None
-    digits = f"{number:032x}"
-    same = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}" == snippet
-    return number if same else None
+    return number if _hyphened(f"{number:032x}") == snippet else None
+
+
+def _hyphened(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -1,52 +1,41 @@
 """Qdrant in process: the default store. One folder, one owner, no server.
 
-More than 400 lines because opening, writing, searching and purging share one lock and one engine.
+More than 400 lines because opening, writing, searching and purging share one lock and the same files.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from zlib import crc32
 
 from stitch.core.files import make_private, make_private_folder
-from stitch.core.process import ProcessLock, close_files_in, in_each_fork, never_free
+from stitch.core.process import ProcessLock, in_each_fork
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
-from stitch.errors import StoreError, StoreLockedError
-from stitch.store.checks import check_records
+from stitch.errors import StoreError
+from stitch.store.bounds import bound_files
+from stitch.store.checks import Damage, check_records
+from stitch.store.checksums import changed_files, write_checksums
+from stitch.store.edge_files import EdgeFiles
 from stitch.store.edge_scorer import TierScorer
-from stitch.store.index import IndexEntry, LabelIndex
+from stitch.store.engine import engine_error
+from stitch.store.index import Held, IndexEntry, LabelIndex
 from stitch.store.made_with import Facts, compare_facts, write_facts
 from stitch.store.owner import Ownership
-from stitch.store.payload import (
-    LABEL_FIELDS,
-    Payload,
-    from_payload,
-    intent_labels,
-    labels_of,
-    origin_and_trust,
-    to_payload,
-)
-from stitch.store.read_ahead import read_ahead
-from stitch.store.saved_index import load_index, remove_index, save_index
-from stitch.store.segments import SegmentFiles
+from stitch.store.payload import from_payload, intent_labels, to_payload
+from stitch.store.saved_index import load_index, remove_for_good, save_index
 from stitch.store.similarity import Similarity
-from stitch.store.vectors import VectorFile
+from stitch.store.snippet_file import Record, SnippetFile, VectorMark, encode_record
 from stitch.store.words import pack
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-DENSE = "text"
-"""The vector of a point: of its text."""
-
-_WORDS = "words"
-"""Where in a payload the lexical weights stand, packed."""
 
 _BATCH = 2000
 """How many snippets are read at a time."""
@@ -54,34 +43,28 @@ _BATCH = 2000
 _SPARE_BYTES = 128 * 2**20
 """What must be free before a write or a deletion: the engine writes into mapped files, where a full disk kills it."""
 
-_LAYOUT = 2
-"""What the points of a store look like; one of another layout is built anew from the journal."""
+LAYOUT = 3
+"""The version of the files; those of another are made anew from the journal."""
 
-_LOG_BYTES = 34 * 2**20
-"""More than a file of the engine's log holds."""
+_PENDING_BYTES = 16 * 2**20
+"""When so much is pending, the engine is flushed."""
 
 _FREED_SHARE = 0.25
-"""Of all places for points, so many may be freed before a purge writes the files anew and takes them back."""
+"""Of the engine's places so many may be freed before a purge takes them back."""
 
-_KEY = ("id", "tenant", "trajectory", "position", "step")
-_FILTERED = ("recorded", "origin", "trust")
-
-_HINTS = (
-    ("No space left", "free some disk space and run the command again"),
-    ("Read-only file system", "choose a folder on a disk that can be written"),
-    ("Permission denied", "choose a folder that you may write, or change its owner"),
-)
+_FREED_BYTES = 8 * 2**20
+"""When more than this is freed, and more than half of it, the file of snippets is written anew."""
 
 
 class EdgeStore:
     """Snippets in a folder, searched by Qdrant's engine in this process.
 
-    Labels and words are kept in an in-process index, vectors in a matrix in a mapped file. So every label density, and
-    the similarity of those snippets between which density does not decide, cost a few operations on arrays, where
-    asking the engine for the same takes milliseconds to seconds and building its answers in Python more than that. The
-    index is saved when the store is closed; when a store is opened that was not closed, index and matrix are made from
-    what the engine holds. They cannot be stale, because a store has one owner. Calls from several threads are served
-    one after the other.
+    The engine holds the vectors and scores them exactly. What must leave no trace when it is erased lies in a file of
+    our own, where it is overwritten: texts and labels. Labels and words are kept in an in-process index, and of each
+    vector a bound in a mapped file, so that the engine is asked for those snippets alone that can be among the first.
+    The index is saved when the store is closed; when a store is opened that was not closed, it is made from the file
+    of snippets. It cannot be stale, because a store has one owner. Calls from several threads are served one after
+    the other.
 
     What `put` wrote survives the death of the process; `flush` makes it survive a loss of power.
 
@@ -93,8 +76,8 @@ class EdgeStore:
 
     Raises:
         StoreLockedError: Another process, or another `EdgeStore` of this one, has it open.
-        StoreMismatchError: It was written with another embedder or schema.
-        StoreError: There is no store, or the folder cannot be used.
+        StoreMismatchError: It was written with another embedder or schema, or by another version.
+        StoreError: There is no store, the folder cannot be used, or a file is damaged.
     """
 
     def __init__(
@@ -105,14 +88,16 @@ class EdgeStore:
         self._embedder_name = embedder_name
         self._dimension = dimension
         self._facts: Facts = {
-            "schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension, "layout": _LAYOUT,
+            "schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension, "layout": LAYOUT,
         }  # fmt: skip
         self._calls = ProcessLock(self._what)
         self._writes = ProcessLock(self._what)
         """Held by whoever writes, and taken before `_calls`: while it is held, searches go on."""
         self._labels: LabelIndex | None = None
         self._saved = self._folder / "index.bin"
-        self._shard: Any = None
+        self._checksums = self._folder / "checksums.json"
+        self._closed = False
+        self._files = EdgeFiles(self._folder, layout=LAYOUT, dimension=dimension, what=self._what, hint=self._reindex)
         self._open(create=create)
         in_each_fork(self._leave_to_parent)
 
@@ -120,39 +105,37 @@ class EdgeStore:
 
     def put(self, records: Sequence[SnippetRecord]) -> None:
         """Write snippets; see `SnippetStore.put`."""
-        from qdrant_edge import Point, UpdateOperation
-
         unique = {record.snippet.id: record for record in records}
         with self._writes:
             with self._calls:
                 index = self._index
-            vectors = check_records(list(unique.values()), dimension=self._dimension)
-            points, entries, packed, fresh, replaced = [], [], [], index.next_row, dict[str, int]()
-            for (snippet_id, record), vector in zip(unique.items(), vectors.tolist(), strict=True):
+            units = _units(check_records(list(unique.values()), dimension=self._dimension))
+            if not unique:
+                return
+            encoded, entries, packed, fresh = [], [], [], index.next_row
+            replaced: dict[str, Held] = {}
+            for (name, record), unit in zip(unique.items(), units, strict=True):
                 snippet = record.snippet
-                row = index.row(snippet.tenant, snippet_id)
-                if row is None:
+                if (held := index.find(snippet.tenant, name)) is None:
                     row, fresh = fresh, fresh + 1
                 else:
-                    replaced[snippet_id] = row
+                    replaced[name], row = held, held.row
                 packed.append(pack(record.words))
                 payload = to_payload(snippet, embedder_name=self._embedder_name)
-                points.append(Point(row, {DENSE: vector}, {**payload, _WORDS: packed[-1]}))
-                entries.append((row, _entry(snippet, snippet_id)))
-            if not points:
-                return
+                mark = VectorMark(row, crc32(unit.tobytes()))
+                encoded.append(encode_record(payload, words=packed[-1], vectors=[mark]))
+                entries.append((row, _entry(snippet, name)))
             self._check_disk()
-            with self._calls:
-                before = self._packed_words(replaced)
-                remove_index(self._saved)
-                try:
-                    with self._engine("write to"):
-                        self._shard.update(UpdateOperation.upsert_points(points))
-                    self._write_vectors([row for row, _ in entries], vectors)
-                except StoreError:
-                    self._labels = None  # a part may be written: see `_index`
-                    raise
-                index.add(entries, packed, replaced=before)
+            rows = [row for row, _ in entries]
+            with self._calls, self._changing("write to"):
+                words_before = self._words(replaced)
+                places = self._files.put(encoded, rows, units)
+                self._files.free(replaced.values())
+                held_now = [Held(row, *place) for row, place in zip(rows, places, strict=True)]
+                named = [(held, entry) for held, (_, entry) in zip(held_now, entries, strict=True)]
+                index.add(named, packed, replaced=words_before)
+                if self._files.pending.size > _PENDING_BYTES:
+                    self._flush()
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
@@ -164,7 +147,7 @@ class EdgeStore:
         with self._calls:
             labels = self._index.of(query.tenant)
             cut = labels.cut(query)
-            scorer = TierScorer(labels, similarity, vectors=self._vectors)
+            scorer = TierScorer(labels, similarity, bounds=self._files.bounds, engine=self._files.engine)
             of_tier, likeness = scorer.best(cut.tier, need=query.k - len(cut.certain))
             slots = np.concatenate([cut.certain, of_tier])
             scores = np.concatenate([scorer.scores(cut.certain), likeness])
@@ -172,46 +155,37 @@ class EdgeStore:
             in_order = labels.order(slots)
             slots, scores, level = slots[in_order], scores[in_order], cut.level[slots[in_order]]
             best = np.lexsort((-scores, -level))[: query.k]
-            snippets = self._read(query.tenant, labels.rows.values[slots[best]].tolist())
+            snippets = self._read(query.tenant, labels.held(slots[best]))
         densities, similarities = cut.densities[level[best]].tolist(), scores[best].tolist()
         return [StoreHit(*hit) for hit in zip(snippets, densities, similarities, strict=True)]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id; see `SnippetStore.get`."""
         with self._calls:
-            rows = [row for snippet in ids if (row := self._index.row(tenant, snippet)) is not None]
-            return self._read(tenant, rows)
+            index = self._index
+            return self._read(tenant, [held for name in ids if (held := index.find(tenant, name)) is not None])
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""
         with self._calls:
             labels = self._index.of(tenant)
-            rows = labels.rows.values[labels.ordered(labels.slots(trajectory))].tolist()
-        for start in range(0, len(rows), _BATCH):
-            with self._calls:
-                snippets = self._read(tenant, rows[start : start + _BATCH])
-            yield from snippets
+            names = labels.ids(labels.ordered(labels.slots(trajectory)))
+        for start in range(0, len(names), _BATCH):
+            yield from self.get(tenant, names[start : start + _BATCH])
 
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
-        """Delete a tenant's snippets; see `SnippetStore.delete`."""
-        from qdrant_edge import UpdateOperation
-
+        """Delete a tenant's snippets; see `SnippetStore.delete`. Their texts are overwritten at once."""
         with self._writes, self._calls:
             index = self._index
-            rows = {snippet: row for snippet in ids if (row := index.row(tenant, snippet)) is not None}
-            if rows:
+            found = {name: held for name in ids if (held := index.find(tenant, name)) is not None}
+            if found:
                 self._check_disk()
-                before = self._packed_words(rows)
-                remove_index(self._saved)
-                try:
-                    with self._engine("delete from"):
-                        self._shard.update(UpdateOperation.delete_points(list(rows.values())))
-                except StoreError:
-                    self._labels = None
-                    raise
-                self._vectors.clear(list(rows.values()))
-                index.remove(tenant, before)
-            return len(rows)
+                with self._changing("delete from"):
+                    words = self._words(found)
+                    self._files.free(found.values())
+                    self._files.delete_vectors([held.row for held in found.values()])
+                    index.remove(tenant, words)
+            return len(found)
 
     def count(self, tenant: str | None = None) -> int:
         """The number of snippets of a tenant, or of all."""
@@ -219,82 +193,73 @@ class EdgeStore:
             return len(self._index) if tenant is None else len(self._index.of(tenant))
 
     def purge(self) -> None:
-        """See to it that no byte of what was deleted or replaced is left in the files.
+        """See to it that no byte of what was deleted or replaced is left in the files, and that the disk has it so.
 
         If it is interrupted, no snippet is lost and it has to be called again.
         """
-        from qdrant_edge import Filter, HasIdCondition, UpdateOperation
-
         with self._writes, self._calls:
+            index = self._index
             self._check_disk()
-            nowhere: list[Any] = [self._index.next_row]
-            try:
-                with self._engine("purge"), self._system("purge"):
-                    self._shard.flush()
-                    if not self._overwrite_freed():
-                        self._write_anew(nowhere)
-                    # The log cannot be removed, for the engine numbers its writes by it; but of a log that was flushed
-                    # it keeps only the last file and the one before: so two are filled with writes that change nothing.
-                    for size in (_LOG_BYTES, _LOG_BYTES // 16):
-                        nobody = Filter(must=[HasIdCondition(set(nowhere))])
-                        self._shard.update(UpdateOperation.set_payload_by_filter(nobody, {"": " " * size}))
-                    self._shard.flush()
-            except StoreError:
-                self._labels = None
-                raise
-
-    def holding(self, file: Path, texts: set[bytes]) -> set[bytes]:
-        """Those of some texts, in lower case, that a file of the engine holds, of all that were found in its bytes.
-
-        Payloads are compressed, and between two parts of one may stand a byte that looks like a character.
-        """
-        if not file.name.startswith("page_"):
-            return texts
-        with self._calls:
-            self.flush()  # what is read is what the engine wrote
-            try:
-                return SegmentFiles(file.parent.parent).holding(file, texts)
-            except (ValueError, KeyError, OSError):
-                return texts
-
-    def _overwrite_freed(self) -> bool:
-        """Overwrite what is freed in place; return whether that can be done, and is less than writing all anew."""
-        try:
-            segments = [SegmentFiles(folder) for folder in sorted((self._folder / "shard" / "segments").iterdir())]
-        except (ValueError, KeyError, FileNotFoundError):
-            return False
-        if sum(files.freed for files in segments) > _FREED_SHARE * sum(map(len, segments)):
-            return False
-        for files in segments:
-            files.overwrite_freed()
-        return True
-
-    def _write_anew(self, nowhere: list[Any]) -> None:
-        """Let the engine write its files anew, without what is deleted."""
-        from qdrant_edge import Point, UpdateOperation
-
-        # Something has to be deleted, or the engine leaves its files as they are.
-        self._shard.update(UpdateOperation.upsert_points([Point(nowhere[0], {DENSE: [0.0] * self._dimension})]))
-        self._shard.update(UpdateOperation.delete_points(nowhere))
-        self._shard.flush()
-        self._shard.optimize()
+            with self._changing("purge"):
+                self._flush()
+                freed = index.next_row - index.reclaimed - len(index)
+                if freed > _FREED_SHARE * (len(index) + freed):
+                    self._files.engine.shrink()
+                    self._files.engine.flush()
+                    index.reclaimed += freed
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
-        with self._calls, self._engine("flush"):
-            self._shard.flush()
-            self._vectors.flush()
+        with self._calls:
+            self._check_open()
+            with self._system("flush"):
+                self._flush()
 
     def close(self) -> None:
         """Flush and let go of the folder; closing twice is harmless."""
         with self._writes, self._calls:
-            if self._shard is None:
-                return
-            try:
-                self._finish()
-            finally:
-                self._let_go()
-                make_private(self._folder)  # what the engine has written
+            if not self._closed:
+                try:
+                    self._finish()
+                finally:
+                    self._let_go()
+                    make_private(self._folder)  # what the engine has written
+
+    # Damage
+
+    def check(self, tenant: str) -> list[Damage]:
+        """Read everything of a tenant, and name each snippet that is not as it was written; nothing if all is well."""
+        return [damage for damage, _ in self._damaged(tenant)]
+
+    def mend(self, tenant: str) -> int:
+        """Delete what `check` names, so that it can be put again, and make anew what is derived; return how many.
+
+        Raises:
+            StoreError: The engine's files are damaged beyond that.
+        """
+        with self._writes, self._calls:
+            damaged = self._damaged(tenant)
+            if damaged:
+                with self._changing("write to"):
+                    self._files.free(held for _, held in damaged)
+                self._recover()
+            return len(damaged)
+
+    def _damaged(self, tenant: str) -> list[tuple[Damage, Held]]:
+        with self._calls:
+            labels = self._index.of(tenant)
+            names = labels.ids(labels.slots())
+        damaged: list[tuple[Damage, Held]] = []
+        for start in range(0, len(names), _BATCH):
+            with self._calls:
+                index = self._index
+                labels = index.of(tenant)
+                found = {name: held for name in names[start : start + _BATCH] if (held := labels.find(name))}
+                vectors = self._files.engine.vectors([held.row for held in found.values()])
+                for name, held in found.items():
+                    if what := self._files.damage(held, vectors.get(held.row), name=name):
+                        damaged.append((Damage(*labels.place(name), what), held))
+        return damaged
 
     # A store built anew, while this one serves
 
@@ -324,16 +289,13 @@ class EdgeStore:
             self._owner = owner
             self._load()
 
-    def _finish(self) -> None:
-        self.flush()
-        if self._labels is not None and not self._saved.exists():
-            with suppress(OSError):  # without it, opening takes longer
-                save_index(self._saved, self._labels)
-
-    # Opening
+    # Opening and closing
 
     def _open(self, *, create: bool) -> None:
-        if not create and not (self._folder / "store.json").exists():
+        made_with = self._folder / "store.json"
+        if made_with.exists():
+            compare_facts(made_with, self._facts, what=self._what, hint=self._reindex)
+        elif not create:
             raise StoreError(
                 f"there is no memory at {str(self.path)!r}", hint=f"stitch ingest FILE --memory {self.path}"
             )
@@ -342,85 +304,97 @@ class EdgeStore:
         except OSError as error:
             raise StoreError(f"{self._what} cannot be made: {(error.strerror or str(error)).lower()}") from error
         self._owner = Ownership(self._folder / "owner.json", what=self._what)
-        self._load()
-
-    def _load(self) -> None:
-        from qdrant_edge import EdgeShard
-
-        shard, made_with = self._folder / "shard", self._folder / "store.json"
         try:
-            with self._engine("open"):
-                if made_with.exists():
-                    compare_facts(made_with, self._facts, what=self._what, hint=self._reindex)
-                    self._shard = EdgeShard.load(str(shard), self._config())
-                else:
-                    self._create(shard, made_with)
-            self._labels = load_index(self._saved)
-            with self._system("open"):
-                self._vectors = VectorFile(self._folder / "vectors.bin", dimension=self._dimension)
-            if self._labels is None or len(self._vectors) < self._labels.next_row:
-                self._labels = self._read_index()
-            # The engine drops its files from the cache when it opens them, and then reads a page for every hit.
-            read_ahead(sorted(shard.glob("segments/*/payload_storage/page_*.dat")))
+            self._load()
         except BaseException:
-            self._let_go()
+            self._owner.release()
             raise
 
-    def _create(self, shard: Path, made_with: Path) -> None:
-        from qdrant_edge import EdgeShard
+    def _load(self) -> None:
+        made_with = self._folder / "store.json"
+        new = not made_with.exists()
+        if not new:
+            compare_facts(made_with, self._facts, what=self._what, hint=self._reindex)
+        with self._system("open"):
+            if new:
+                self._make_room()
+            changed = changed_files(self._checksums)
+            if unknown := changed - {self._checksums, *bound_files(self._folder)}:
+                raise StoreError(
+                    f"{self._what} is damaged: {str(min(unknown))!r} is not as it was written", hint=self._reindex
+                )
+            if self._checksums.exists():  # the engine changes its files when it opens them
+                remove_for_good(self._checksums)
+            self._files.open(create=new)
+        try:
+            if new:
+                make_private(self._folder)
+                write_facts(made_with, self._facts)
+            self._labels = None if changed else load_index(self._saved)
+            if self._labels is None or not self._files.are_of(self._labels):
+                self._recover()
+        except BaseException:
+            self._files.close()
+            raise
+        self._closed = False
 
-        if shard.exists():  # the description is written last: whoever made this died before anything was stored
-            if (shard / "edge_config.json").exists():
-                half_made = EdgeShard.load(str(shard))
-                stored = half_made.info().points_count
-                half_made.close()
-                if stored:
-                    raise StoreError(
-                        f"{self._what} does not say what it was made with: {str(made_with)!r} is missing",
-                        hint=self._reindex,
-                    )
-            shutil.rmtree(shard)
+    def _make_room(self) -> None:
+        """Remove what a store was made of whose maker died before it had said what it is."""
+        snippets = self._folder / "snippets.bin"
+        if snippets.exists():
+            half_made = SnippetFile(snippets, layout=LAYOUT, dimension=self._dimension)
+            holds = any(isinstance(each, Record) for _, each in half_made.scan())
+            half_made.close()
+            if holds:
+                raise StoreError(
+                    f"{self._what} does not say what it was made with: 'store.json' is missing", hint=self._reindex
+                )
         self._check_disk()
-        with self._system("make"):
-            make_private_folder(shard)
-        self._shard = EdgeShard.create(str(shard), self._config())
-        self._shard.flush()
-        make_private(self._folder)
-        write_facts(made_with, self._facts)
+        for path in (self._checksums, self._saved, self._folder / "pending.bin"):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(self._folder / "shard", ignore_errors=True)
+        make_private_folder(self._folder / "shard")
 
-    def _config(self) -> Any:
-        from qdrant_edge import Distance, EdgeConfig, EdgeOptimizersConfig, EdgeVectorParams, Memory
+    def _finish(self) -> None:
+        """Flush, and save what makes opening quick."""
+        with self._system("flush"):
+            self._flush()
+        self._files.close()
+        with suppress(OSError):  # without these, opening takes longer
+            if self._labels is not None and not self._saved.exists():
+                save_index(self._saved, self._labels)
+            files = sorted((self._folder / "shard").rglob("*"))
+            write_checksums(self._checksums, [*files, *bound_files(self._folder)])
 
-        # Cold: the engine maps vectors twice, and would otherwise read both maps into memory when it opens.
-        dense = EdgeVectorParams(size=self._dimension, distance=Distance.Cosine, memory=Memory.Cold)
-        # It never builds a graph, for the ranking is exact; and when it is told to, it leaves out whatever was deleted.
-        optimizers = EdgeOptimizersConfig(
-            deleted_threshold=1e-9, vacuum_min_vector_number=1, indexing_threshold=0, default_segment_number=1
-        )
-        return EdgeConfig(vectors={DENSE: dense}, optimizers=optimizers)
+    def _let_go(self, *, release: bool = True) -> Ownership:
+        """Let go of the files, and of the folder unless its owner goes on."""
+        self._closed, self._labels = True, None
+        try:
+            self._files.close()
+        finally:
+            if release:
+                self._owner.release()
+        return self._owner
 
-    def _read_index(self) -> LabelIndex:
-        import numpy as np
-        from qdrant_edge import ScrollRequest, UpdateOperation
+    # What is made again from the files
 
-        remove_index(self._saved)
-        index, offset = LabelIndex(), None
-        fields = [*_KEY, *LABEL_FIELDS.values(), *_FILTERED, _WORDS]
-        while True:
-            with self._engine("read"):
-                request = ScrollRequest(limit=_BATCH, offset=offset, with_payload=fields, with_vector=True)
-                records, offset = self._shard.scroll(request)
-            if empty := [record.id for record in records if not record.payload]:
-                with self._engine("write to"):  # what an interrupted purge left
-                    self._shard.update(UpdateOperation.delete_points(empty))
-                records = [record for record in records if record.payload]
-            payloads = [(record.id, record.payload) for record in records]
-            vectors = np.array([record.vector[DENSE] for record in records], dtype=np.float32)
-            self._write_vectors([record.id for record in records], vectors)
-            entries = [(row, _stored_entry(payload)) for row, payload in payloads]
-            index.add(entries, [payload[_WORDS] for _, payload in payloads])
-            if offset is None:
-                return index
+    @property
+    def _index(self) -> LabelIndex:
+        self._check_open()
+        if self._labels is None:
+            with self._system("recover"):  # a write failed: only the files know what is there
+                self._files.close()
+                self._files.open(create=False)
+            self._recover()
+        assert self._labels is not None
+        return self._labels
+
+    def _recover(self) -> None:
+        with self._system("recover"):
+            if self._saved.exists():
+                remove_for_good(self._saved)
+            self._labels = self._files.recover()
+            self._flush()
 
     # What the rest stands on
 
@@ -432,57 +406,40 @@ class EdgeStore:
     def _reindex(self) -> str:
         return f"stitch reindex --memory {self.path}"
 
-    @property
-    def _index(self) -> LabelIndex:
-        if self._shard is None:
+    def _check_open(self) -> None:
+        if self._closed:
             raise StoreError(f"{self._what} is closed")
-        if self._labels is None:
-            # A write failed. The engine takes no other until it has recovered from its log, and only it knows what is
-            # there; the write itself is in the log, so it may be done now.
-            from qdrant_edge import EdgeShard
 
-            with self._engine("recover"):
-                self._shard.close()
-                self._shard = EdgeShard.load(str(self._folder / "shard"), self._config())
-            self._labels = self._read_index()
-        return self._labels
+    def _words(self, found: Mapping[str, Held]) -> dict[str, bytes]:
+        with self._reading():
+            return self._files.words(found)
 
-    def _let_go(self, *, release: bool = True) -> Ownership:
-        """Let go of the engine, and of the folder unless its owner goes on."""
-        shard, self._shard, self._labels = self._shard, None, None
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
         try:
-            if shard is not None:
-                self._vectors.close()
-                shard.close()
-        finally:
-            if release:
-                self._owner.release()
-        return self._owner
+            yield
+        except StoreError as error:
+            hint = error.hint or f"stitch verify --repair --memory {self.path}"
+            raise StoreError(f"{self._what} is damaged: {error.message}", hint=hint) from error
 
     def _leave_to_parent(self) -> None:
         """In a fork: the engine must not tidy up the parent's files when this process ends."""
-        if self._shard is not None:
-            never_free(self._shard)
-            close_files_in(self._folder / "shard")
+        if not self._closed:
+            self._files.engine.leave_to_parent()
 
-    def _packed_words(self, rows: dict[str, int]) -> dict[str, str]:
-        """The words of these rows, which are given by id, by id."""
-        if not rows:
-            return {}
-        with self._engine("read"):
-            records = self._shard.retrieve(list(rows.values()), [_WORDS], False)
-        packed = {record.id: record.payload[_WORDS] for record in records}
-        return {snippet: packed[row] for snippet, row in rows.items()}
+    def _flush(self) -> None:
+        """Make everything survive a loss of power; where much is freed, take it back."""
+        self._files.flush()
+        if (index := self._labels) is not None:
+            living = sum(index.of(tenant).record_bytes() for tenant in index.tenants())
+            if self._files.snippets.size - living > max(living, _FREED_BYTES):
+                if self._saved.exists():
+                    remove_for_good(self._saved)
+                self._files.rewrite(index)
 
-    def _write_vectors(self, rows: list[int], vectors: NDArray[np.float32]) -> None:
-        with self._system("write to"):
-            self._vectors.put(rows, vectors)
-
-    def _read(self, tenant: str, rows: Sequence[int]) -> list[MemorySnippet]:
-        with self._engine("read"):
-            records = self._shard.retrieve(list(rows), True, False)
-        payloads = {record.id: record.payload for record in records}
-        snippets = [from_payload(payloads[row]) for row in rows if row in payloads]
+    def _read(self, tenant: str, found: Sequence[Held]) -> list[MemorySnippet]:
+        with self._reading():
+            snippets = [from_payload(self._files.snippets.payload(held.start, held.size)) for held in found]
         if any(snippet.tenant != tenant for snippet in snippets):
             raise StoreError(f"{self._what} mixes up tenants", hint=self._reindex)
         return snippets
@@ -496,22 +453,31 @@ class EdgeStore:
             )
 
     @contextmanager
+    def _changing(self, doing: str) -> Iterator[None]:
+        """A change of the files; if it fails, they alone know what of it is there: see `_index`."""
+        try:
+            with self._system(doing):
+                if self._saved.exists():
+                    remove_for_good(self._saved)
+                yield
+        except BaseException:
+            self._labels = None
+            raise
+
+    @contextmanager
     def _system(self, doing: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise _own_error(f"cannot {doing} {self._what}", error.strerror or str(error)) from error
+            raise engine_error(f"cannot {doing} {self._what}", error.strerror or str(error), hint="") from error
 
-    @contextmanager
-    def _engine(self, doing: str) -> Iterator[None]:
-        if self._shard is None and doing != "open":
-            raise StoreError(f"{self._what} is closed")
-        try:
-            yield
-        except Exception as error:
-            if type(error) is not Exception:  # the engine raises nothing but bare Exceptions
-                raise
-            raise _own_error(f"cannot {doing} {self._what}", str(error)) from error
+
+def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: NDArray[np.float32] = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    return units
 
 
 def _entry(snippet: MemorySnippet, name: str) -> IndexEntry:
@@ -520,21 +486,3 @@ def _entry(snippet: MemorySnippet, name: str) -> IndexEntry:
         name, snippet.tenant, snippet.trajectory, snippet.position, snippet.step, labels, snippet.trust,
         snippet.recorded,
     )  # fmt: skip
-
-
-def _stored_entry(payload: Payload) -> IndexEntry:
-    _, trust = origin_and_trust(payload)
-    snippet, tenant, trajectory, position, step = map(payload.__getitem__, _KEY)
-    return IndexEntry(
-        snippet, tenant, trajectory, position, step, tuple(labels_of(payload)), trust, payload["recorded"]
-    )
-
-
-def _own_error(what: str, reason: str) -> StoreError:
-    reason = " ".join(reason.removeprefix("Service runtime error: ").split())
-    if "WouldBlock" in reason or "Resource temporarily unavailable" in reason:
-        return StoreLockedError(f"{what}: another process uses it", hint="wait until that process has ended")
-    for sign, hint in _HINTS:
-        if sign in reason:
-            return StoreError(f"{what}: {reason}", hint=hint)
-    return StoreError(f"{what}: {reason}")

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stitch.store.bounds import VectorBounds
+from stitch.store.engine import Engine
 from stitch.store.index import TenantLabels
 from stitch.store.similarity import Similarity, lexical_similarity
-from stitch.store.vectors import VectorFile
 
 if TYPE_CHECKING:
     from stitch.store.words import Scores, Slots
 
 _FIRST = 64
-"""How many snippets are scored in full at first, at least."""
+"""How many snippets are looked at closely at first, at least."""
 
 _GROWTH = 4
 
@@ -25,15 +26,18 @@ class TierScorer:
     Args:
         labels: The tenant's index.
         similarity: What is similar to the question.
-        vectors: Of the store, by row.
+        bounds: Between which numbers cosines lie, by row.
+        engine: Has the vectors, by row.
     """
 
-    def __init__(self, labels: TenantLabels, similarity: Similarity, *, vectors: VectorFile) -> None:
+    def __init__(self, labels: TenantLabels, similarity: Similarity, *, bounds: VectorBounds, engine: Engine) -> None:
         self._labels = labels
         self._similarity = similarity
-        self._vectors = vectors
+        self._bounds, self._engine = bounds, engine
         self._rows = labels.rows.values
         self._words = labels.words.asked(similarity.words or {})
+        vector = np.array(similarity.vector or [], dtype=np.float32)
+        self._unit = vector / np.linalg.norm(vector) if len(vector) else vector
 
     def scores(self, slots: Slots) -> Scores:
         """The similarity of each of these snippets."""
@@ -47,29 +51,38 @@ class TierScorer:
         if need <= 0:
             return slots[:0], np.zeros(0)
         lexical = self._lexical(slots)
-        bounds, first = self._dense_at_most(slots) + lexical, max(_FIRST, 2 * need)
-        found, scores, left = np.arange(0), np.zeros(0), np.arange(len(slots))
+        if self._similarity.vector:
+            found = self._possible(slots, lexical, need)
+            slots, lexical = slots[found], lexical[found]
+        scores = self._dense(slots) + lexical
+        if len(scores) > need:
+            best = scores >= np.partition(scores, -need)[-need]
+            slots, scores = slots[best], scores[best]
+        return slots, scores
+
+    def _possible(self, slots: Slots, lexical: Scores, need: int) -> Slots:
+        """Which of these snippets may be among the `need` most similar, by what their vectors are bounded by."""
+        share = self._similarity.dense_share
+        bounds = share * self._bounds.at_most(self._rows[slots], self._unit) + lexical
+        found, most, least = np.arange(0), np.zeros(0), np.zeros(0)
+        left, first = np.arange(len(slots)), max(_FIRST, 2 * need)
         for size in (first, first * _GROWTH, len(left)):
             order = np.argpartition(-bounds[left], size) if len(left) > size else np.arange(len(left))
             now, left = left[order[:size]], left[order[size:]]
+            about, error = self._bounds.near(self._rows[slots[now]], self._unit)
             found = np.concatenate([found, now])
-            scores = np.concatenate([scores, self._dense(slots[now]) + lexical[now]])
-            if len(scores) >= need:
-                worst = np.partition(scores, -need)[-need]
-                left, found, scores = left[bounds[left] >= worst], found[scores >= worst], scores[scores >= worst]
-        return slots[found], scores
+            most = np.concatenate([most, share * (about + error) + lexical[now]])
+            least = np.concatenate([least, share * (about - error) + lexical[now]])
+            if len(found) >= need:
+                worst = np.partition(least, -need)[-need]
+                kept = most >= worst
+                left, found, most, least = left[bounds[left] >= worst], found[kept], most[kept], least[kept]
+        return found
 
     def _dense(self, slots: Slots) -> Scores:
-        similarity = self._similarity
-        if not similarity.vector:
+        if not self._similarity.vector:
             return np.zeros(len(slots))
-        return similarity.dense_share * self._vectors.cosines(self._rows[slots], similarity.vector)
-
-    def _dense_at_most(self, slots: Slots) -> Scores:
-        similarity = self._similarity
-        if not similarity.vector:
-            return np.zeros(len(slots))
-        return similarity.dense_share * self._vectors.at_most(self._rows[slots], similarity.vector)
+        return self._similarity.dense_share * self._engine.cosines(self._rows[slots].tolist(), self._unit.tolist())
 
     def _lexical(self, slots: Slots) -> Scores:
         similarity = self._similarity

@@ -30,6 +30,16 @@ _PATTERNS = 256
 """How many sets of matched labels are told apart before those that do not occur are dropped."""
 
 
+class Held(NamedTuple):
+    """Where a store has a snippet."""
+
+    row: int
+    """The number of its vector in the engine."""
+    start: int
+    """Where its record begins in the file of snippets."""
+    size: int
+
+
 class IndexEntry(NamedTuple):
     """What the index knows of a snippet."""
 
@@ -62,7 +72,9 @@ class TenantLabels:
     def __init__(self) -> None:
         self.words = TenantWords()
         self.rows = Column(np.int64)
-        """The store's number of the snippet in each slot."""
+        """The number of the vector of the snippet in each slot."""
+        self._starts = Column(np.int64)
+        self._sizes = Column(np.int32)
         self._ids = Ids()
         self._live = Column(np.bool_)
         self._living = 0
@@ -78,15 +90,44 @@ class TenantLabels:
     def __len__(self) -> int:
         return self._living
 
-    def row(self, snippet: str) -> int | None:
-        """The row of a snippet; None if it is not stored."""
+    def find(self, snippet: str) -> Held | None:
+        """Where a snippet is; None if it is not stored."""
         slot = self._ids.find(snippet)
-        return None if slot is None else int(self.rows.values[slot])
+        return None if slot is None else self.held([slot])[0]
+
+    def held(self, slots: Sequence[int] | Slots) -> list[Held]:
+        """Where the snippets of these slots are."""
+        columns = (column.values[slots].tolist() for column in (self.rows, self._starts, self._sizes))
+        return [Held(*each) for each in zip(*columns, strict=True)]
+
+    def move(self, slots: Slots, starts: Sequence[int]) -> None:
+        """Note where the records of these slots begin now."""
+        self._starts.values[slots] = starts
+
+    def ids(self, slots: Slots) -> list[str]:
+        """The ids of these slots."""
+        return list(map(self._ids.name, slots.tolist()))
+
+    def record_bytes(self) -> int:
+        """How long the records of the living are together."""
+        return int(self._sizes.values[self._live.values].sum(dtype=np.int64))
+
+    def place(self, snippet: str) -> tuple[str, str]:
+        """The trajectory and the step of a snippet.
+
+        Raises:
+            KeyError: It is not stored.
+        """
+        slot = self._ids.find(snippet)
+        if slot is None:
+            raise KeyError(snippet)
+        number = int(self._trajectory.values[slot])
+        return next(name for name, own in self._names.items() if own == number), self._steps[slot]
 
     def extend(
-        self, entries: Sequence[tuple[int, IndexEntry]], words: PackedWords, *, replaced: Mapping[str, str]
+        self, entries: Sequence[tuple[Held, IndexEntry]], words: PackedWords, *, replaced: Mapping[str, bytes]
     ) -> None:
-        """Add snippets with their rows, or replace those with their ids, whose packed words are given.
+        """Add snippets, or replace those with their ids, whose packed words are given.
 
         No id may stand twice among them.
         """
@@ -101,7 +142,9 @@ class TenantLabels:
                     postings = self._postings[label] = array("I")
                 postings.append(slot)
         self._living += len(entries)
-        self.rows.extend([row for row, _ in entries])
+        self.rows.extend([held.row for held, _ in entries])
+        self._starts.extend([held.start for held, _ in entries])
+        self._sizes.extend([held.size for held, _ in entries])
         self._live.extend([True] * len(entries))
         self._trajectory.extend([self._names[entry.trajectory] for _, entry in entries])
         self._position.extend([entry.position for _, entry in entries])
@@ -114,6 +157,7 @@ class TenantLabels:
         """All of it, as names and arrays, for `load`; what is dead is left out."""
         if len(self._live) > self._living:
             self._bury()
+        self._forget_names()
         names = {
             "trajectories": list(self._names),
             "labels": [[label.kind.value, label.value] for label in self._postings],
@@ -137,7 +181,7 @@ class TenantLabels:
         labels.words = TenantWords.load(arrays)
         return labels
 
-    def remove(self, packed: Mapping[str, str]) -> None:
+    def remove(self, packed: Mapping[str, bytes]) -> None:
         """Forget snippets, whose packed words are given."""
         for snippet in packed:
             self._live.values[self._ids.remove(snippet)] = False
@@ -149,7 +193,17 @@ class TenantLabels:
     @property
     def _columns(self) -> tuple[Column, ...]:
         """What is there of every slot, beside whether it lives."""
-        return self.rows, self._trajectory, self._position, self._trust, self._recorded
+        return (
+            self.rows, self._starts, self._sizes, self._trajectory, self._position, self._trust, self._recorded,
+        )  # fmt: skip
+
+    def _forget_names(self) -> None:
+        """Forget the names of trajectories of which no snippet is left."""
+        used = np.unique(self._trajectory.values)
+        if len(used) < len(self._names):
+            names = list(self._names)
+            self._names, self._places = {names[old]: now for now, old in enumerate(used.tolist())}, None
+            self._trajectory.values[:] = np.searchsorted(used, self._trajectory.values)
 
     def _bury(self) -> None:
         alive = self._live.values.copy()
@@ -244,6 +298,8 @@ class LabelIndex:
 
     def __init__(self) -> None:
         self.next_row = 0
+        self.reclaimed = 0
+        """How many of the numbers before it the engine has no place for any more."""
         self._tenants: dict[str, TenantLabels] = {}
 
     def __len__(self) -> int:
@@ -253,18 +309,22 @@ class LabelIndex:
         """The labels of one tenant; empty if nothing was stored for it."""
         return self._tenants.get(tenant) or TenantLabels()
 
-    def row(self, tenant: str, snippet: str) -> int | None:
-        """The row of a tenant's snippet; None if it is not stored, or not this tenant's."""
-        return self.of(tenant).row(snippet)
+    def find(self, tenant: str, snippet: str) -> Held | None:
+        """Where a tenant's snippet is; None if it is not stored, or not this tenant's."""
+        return self.of(tenant).find(snippet)
+
+    def tenants(self) -> list[str]:
+        """Whoever has snippets."""
+        return list(self._tenants)
 
     def add(
         self,
-        entries: Sequence[tuple[int, IndexEntry]],
-        packed: Sequence[str],
+        entries: Sequence[tuple[Held, IndexEntry]],
+        packed: Sequence[bytes],
         *,
-        replaced: Mapping[str, str] | None = None,
+        replaced: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Add snippets with their rows and packed words, or replace those with their ids.
+        """Add snippets with their packed words, or replace those with their ids.
 
         Args:
             entries: No id may stand twice among them.
@@ -272,15 +332,15 @@ class LabelIndex:
             replaced: The packed words of those that are replaced, by id.
         """
         groups: dict[str, list[int]] = {}
-        for number, (row, entry) in enumerate(entries):
+        for number, (held, entry) in enumerate(entries):
             groups.setdefault(entry.tenant, []).append(number)
-            self.next_row = max(self.next_row, row + 1)
+            self.next_row = max(self.next_row, held.row + 1)
         for tenant, numbers in groups.items():
             words = PackedWords([packed[number] for number in numbers])
             labels = self._tenants.setdefault(tenant, TenantLabels())
             labels.extend([entries[number] for number in numbers], words, replaced=replaced or {})
 
-    def remove(self, tenant: str, packed: Mapping[str, str]) -> None:
+    def remove(self, tenant: str, packed: Mapping[str, bytes]) -> None:
         """Forget a tenant's snippets, whose packed words are given by id."""
         labels = self._tenants[tenant]
         labels.remove(packed)
@@ -294,12 +354,12 @@ class LabelIndex:
         for tenant, labels in self._tenants.items():
             names[tenant], own = labels.dump()
             arrays += own
-        return {"next_row": self.next_row, "tenants": names}, arrays
+        return {"next_row": self.next_row, "reclaimed": self.reclaimed, "tenants": names}, arrays
 
     @classmethod
     def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]]) -> LabelIndex:
         """What was dumped."""
         index = cls()
-        index.next_row = names["next_row"]
+        index.next_row, index.reclaimed = names["next_row"], names["reclaimed"]
         index._tenants = {tenant: TenantLabels.load(own, arrays) for tenant, own in names["tenants"].items()}
         return index

@@ -38,7 +38,7 @@ def compare_facts(file: Path, facts: Facts, *, what: str, hint: str) -> None:
         hint: How a mismatch is mended.
 
     Raises:
-        StoreMismatchError: They differ.
+        StoreMismatchError: They differ; nothing was touched.
         StoreError: The file cannot be read.
     """
     try:
@@ -46,6 +46,9 @@ def compare_facts(file: Path, facts: Facts, *, what: str, hint: str) -> None:
         pairs = [(name, found[name], wanted) for name, wanted in facts.items()]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{what} does not say what it was made with: {str(file)!r} is damaged", hint=hint) from error
+    layout = found.get("layout")
+    if isinstance(layout, int) and layout > int(facts.get("layout", layout)):
+        raise StoreMismatchError(f"{what} was written by a newer version of stitch", hint="pip install -U stitch")
     for name, there, wanted in pairs:
         if there != wanted:
             raise StoreMismatchError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,18 +25,17 @@ _SPREAD_BYTES = 64 * 2**20
 """So much of that is kept for the next question: many have the same small words."""
 
 
-def pack(words: SparseVector) -> str:
-    """Lexical weights as text, fit for a payload."""
+def pack(words: SparseVector) -> bytes:
+    """Lexical weights as bytes: the words, then the weight of each."""
     indices = np.fromiter(words.keys(), dtype="<u4", count=len(words))
     weights = np.fromiter(words.values(), dtype="<f4", count=len(words))
-    return b64encode(indices.tobytes() + weights.tobytes()).decode()
+    return indices.tobytes() + weights.tobytes()
 
 
 class PackedWords:
     """What `pack` gave, of several snippets."""
 
-    def __init__(self, packed: Sequence[str]) -> None:
-        parts = [b64decode(each) for each in packed]
+    def __init__(self, parts: Sequence[bytes]) -> None:
         halves = [len(part) // 2 for part in parts]
         self.words = np.frombuffer(b"".join(part[:n] for part, n in zip(parts, halves, strict=True)), dtype="<u4")
         self.weights = np.frombuffer(b"".join(part[n:] for part, n in zip(parts, halves, strict=True)), dtype="<f4")

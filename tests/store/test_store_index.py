@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import DensityCount, DensityQuery, Label, LabelKind, density
-from stitch.store.index import IndexEntry, LabelIndex
+from stitch.store.index import Held, IndexEntry, LabelIndex
 from stitch.store.words import pack
 
 LABELS = [Label(kind, value) for kind in (LabelKind.SCOPE, LabelKind.EVENT_TYPE) for value in "abcdefg"]
@@ -25,8 +25,8 @@ def entry(snippet: int, labels: frozenset[Label], *, trajectory: str = "x") -> I
 
 
 def add(index: LabelIndex, row: int, entry: IndexEntry) -> None:
-    known = index.row(entry.tenant, entry.id) is not None
-    index.add([(row, entry)], [NOTHING], replaced={entry.id: NOTHING} if known else {})
+    known = index.find(entry.tenant, entry.id) is not None
+    index.add([(Held(row, 10 * row, 10), entry)], [NOTHING], replaced={entry.id: NOTHING} if known else {})
 
 
 @given(
@@ -120,4 +120,4 @@ def test_rows_are_never_given_twice() -> None:
     for row in range(3):
         index.remove("t", {name(row): NOTHING})
     assert (len(index), index.next_row) == (0, 3)
-    assert index.row("t", name(1)) is None
+    assert index.find("t", name(1)) is None

@@ -1,0 +1,206 @@
+"""The files of an embedded store as one: written together, and made to agree again when that was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from stitch.core.snippets import snippet_id
+from stitch.errors import StoreError
+from stitch.store.bounds import VectorBounds
+from stitch.store.engine import Engine
+from stitch.store.index import Held, IndexEntry, LabelIndex
+from stitch.store.payload import Payload, from_payload, labels_of, origin_and_trust
+from stitch.store.pending import PendingVectors
+from stitch.store.snippet_file import Place, Record, SnippetFile, VectorMark
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BATCH = 2000
+"""How many snippets are read at a time."""
+
+
+class EdgeFiles:
+    """Snippets, their vectors, and what is derived from these.
+
+    A snippet is there when its record is, and the engine has the vector that the record names.
+
+    Args:
+        folder: Where they are.
+        layout: The version of their format.
+        dimension: The length of a vector.
+        what: The store, for messages.
+        hint: How a damaged one is mended.
+    """
+
+    def __init__(self, folder: Path, *, layout: int, dimension: int, what: str, hint: str) -> None:
+        self._folder = folder
+        self._layout, self._dimension = layout, dimension
+        self._what, self._hint = what, hint
+        self._opened = ExitStack()
+        self.snippets: SnippetFile
+        self.pending: PendingVectors
+        self.bounds: VectorBounds
+        self.engine: Engine
+
+    def open(self, *, create: bool) -> None:
+        """Open them.
+
+        Raises:
+            StoreError: One is damaged, or the engine cannot open its own.
+            OSError: One cannot be used.
+        """
+        folder, dimension = self._folder, self._dimension
+        with ExitStack() as opened:
+            try:
+                self.snippets = SnippetFile(folder / "snippets.bin", layout=self._layout, dimension=dimension)
+            except StoreError as error:
+                raise StoreError(error.message, hint=self._hint) from error
+            opened.callback(self.snippets.close)
+            self.pending = PendingVectors(folder / "pending.bin", dimension=dimension)
+            opened.callback(self.pending.close)
+            self.bounds = VectorBounds(folder, dimension=dimension)
+            opened.callback(self.bounds.close)
+            self.engine = Engine(folder / "shard", dimension=dimension, create=create, what=self._what, hint=self._hint)
+            opened.callback(self.engine.close)
+            self._opened = opened.pop_all()
+
+    def close(self) -> None:
+        """Let go of them; closing twice is harmless."""
+        self._opened.close()
+
+    def put(self, records: Sequence[bytes], rows: Sequence[int], units: NDArray[np.float32]) -> list[Place]:
+        """Write records and their vectors; return where the records are."""
+        self.pending.append(rows, units)
+        places = self.snippets.append(records)
+        self.engine.put(rows, units)
+        self.bounds.put(rows, units)
+        return places
+
+    def free(self, found: Iterable[Held]) -> None:
+        """Overwrite the records of snippets."""
+        self.snippets.free([Place(held.start, held.size) for held in found])
+
+    def delete_vectors(self, rows: Sequence[int]) -> None:
+        """Overwrite vectors and what is derived from them."""
+        self.engine.delete(rows)
+        self.bounds.clear([row for row in rows if row < len(self.bounds)])
+
+    def words(self, found: Mapping[str, Held]) -> dict[str, bytes]:
+        """The packed words of snippets, by id."""
+        return {name: self.snippets.read(Place(held.start, held.size)).words for name, held in found.items()}
+
+    def flush(self) -> None:
+        """Make everything written survive a loss of power."""
+        self.snippets.flush()
+        self.engine.flush()
+        self.bounds.flush()
+        self.pending.clear()
+
+    def are_of(self, index: LabelIndex) -> bool:
+        """Whether nothing was interrupted since this index was saved."""
+        return not self.pending.size and len(self.bounds) >= index.next_row
+
+    def recover(self) -> LabelIndex:
+        """Make the index from the file of snippets, and the rest agree with it; finish what was interrupted."""
+        index, marks = self._read_index()
+        for rows, units in self.pending.read():
+            keep = [at for at, row in enumerate(rows) if _is_of(units[at], marks.get(row))]
+            self.engine.put([rows[at] for at in keep], units[keep])
+        if strays := [row for row in self.engine.rows() if row not in marks]:
+            self.delete_vectors(strays)
+        self._match_vectors(index, marks)
+        return index
+
+    def rewrite(self, index: LabelIndex) -> None:
+        """Take back what is freed in the file of snippets."""
+        slots = {tenant: index.of(tenant).slots() for tenant in index.tenants()}
+        places = [Place(*held[1:]) for tenant, own in slots.items() for held in index.of(tenant).held(own)]
+        now = iter(self.snippets.rewrite(places))
+        for tenant, own in slots.items():
+            index.of(tenant).move(own, [next(now).start for _ in own])
+
+    def damage(self, held: Held, vector: NDArray[np.float32] | None, *, name: str) -> str:
+        """What is wrong with a snippet whose vector was read; empty if nothing is."""
+        try:
+            record = self.snippets.read(Place(held.start, held.size))
+        except StoreError:
+            return "its record is damaged"
+        if from_payload(record.payload).id != name:
+            return "its record is that of another step"
+        if vector is None or record.vectors != (VectorMark(held.row, crc32(vector.tobytes())),):
+            return "its vector is damaged"
+        if not self.bounds.agree([held.row], vector[None])[0]:
+            return "what bounds its similarity is damaged"
+        return ""
+
+    def _read_index(self) -> tuple[LabelIndex, dict[int, VectorMark]]:
+        """The index of what the file of snippets holds, and its vectors by row.
+
+        Of several records of a snippet the last counts; earlier ones are freed, and what is no record is overwritten.
+        """
+        index, marks = LabelIndex(), dict[int, VectorMark]()
+        batch: list[tuple[Held, IndexEntry, bytes]] = []
+
+        def add() -> None:
+            index.add([(held, entry) for held, entry, _ in batch], [words for _, _, words in batch])
+            batch.clear()
+
+        unclear: list[Place] = []
+        for place, found in self.snippets.scan():
+            if not isinstance(found, Record):
+                if found is None or not found.cleared:
+                    unclear.append(place)
+                continue
+            mark = found.vectors[0]
+            entry = _stored_entry(found.payload)
+            if mark.row in marks:  # replacing it was interrupted
+                add()
+                if (held := index.find(entry.tenant, entry.id)) is not None:
+                    index.remove(entry.tenant, self.words({entry.id: held}))
+                    self.free([held])
+            marks[mark.row] = mark
+            batch.append((Held(mark.row, *place), entry, found.words))
+            if len(batch) == _BATCH:
+                add()
+        add()
+        for place in reversed(unclear):  # what is cut off stands at the end
+            self.snippets.clear(place)
+        return index, marks
+
+    def _match_vectors(self, index: LabelIndex, marks: dict[int, VectorMark]) -> None:
+        """Make what bounds each vector; forget the snippets whose vector is not there as it was written."""
+        lost: set[int] = set()
+        rows = sorted(marks)
+        for start in range(0, len(rows), _BATCH):
+            part = rows[start : start + _BATCH]
+            there = {row: vector for row, vector in self.engine.vectors(part).items() if _is_of(vector, marks[row])}
+            lost.update(set(part) - there.keys())
+            if there:
+                self.bounds.put(list(there), np.stack(list(there.values())))
+        for tenant in index.tenants() if lost else ():
+            labels = index.of(tenant)
+            slots = labels.slots()
+            gone = {
+                name: held for name, held in zip(labels.ids(slots), labels.held(slots), strict=True) if held.row in lost
+            }
+            if gone:
+                index.remove(tenant, self.words(gone))
+                self.free(gone.values())
+
+
+def _is_of(vector: NDArray[np.float32], mark: VectorMark | None) -> bool:
+    return mark is not None and crc32(vector.tobytes()) == mark.checksum
+
+
+def _stored_entry(payload: Payload) -> IndexEntry:
+    _, trust = origin_and_trust(payload)
+    tenant, trajectory, position, step = (payload[field] for field in ("tenant", "trajectory", "position", "step"))
+    name = snippet_id(tenant, trajectory, step)
+    return IndexEntry(name, tenant, trajectory, position, step, tuple(labels_of(payload)), trust, payload["recorded"])

@@ -1,0 +1,179 @@
+"""Qdrant's engine in this process, as an embedded store uses it: vectors by row, scored exactly.
+
+It holds no text and no label. What it is told to delete it leaves in its files, but a vector that is put again it
+writes where the old one stood: so a row is overwritten with zeros before it is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stitch.core.process import close_files_in, never_free
+from stitch.errors import StoreError, StoreLockedError
+from stitch.store.read_ahead import read_ahead
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+_VECTOR = "text"
+"""The name of the vector of a point: of its text."""
+
+_BATCH = 1000
+"""How many points are read at a time."""
+
+_HINTS = (
+    ("No space left", "free some disk space and run the command again"),
+    ("Read-only file system", "choose a folder on a disk that can be written"),
+    ("Permission denied", "choose a folder that you may write, or change its owner"),
+)
+
+
+class Engine:
+    """Unit vectors by row.
+
+    It writes no log of its own: what was put or deleted since `flush` may be lost with the process.
+
+    Args:
+        folder: Where its files are.
+        dimension: The length of a vector.
+        create: Whether to make it, in an empty folder, or to open it.
+        what: The store, for messages.
+        hint: How a damaged one is mended.
+
+    Raises:
+        StoreError: It cannot be made or opened.
+    """
+
+    def __init__(self, folder: Path, *, dimension: int, create: bool, what: str, hint: str) -> None:
+        from qdrant_edge import EdgeShard
+
+        self._what, self._hint = what, hint
+        self._folder, self._dimension = folder, dimension
+        with self._errors("make" if create else "open"):
+            open_shard = EdgeShard.create if create else EdgeShard.load
+            self._shard = open_shard(str(folder), _config(dimension))
+            if create:
+                self._shard.flush()
+        # The engine drops its files from the cache when it opens them, and then reads a page for every vector.
+        read_ahead(sorted(path for path in folder.rglob("*") if path.is_file()))
+
+    def put(self, rows: Sequence[int], vectors: Vectors) -> None:
+        """Write vectors; those of rows that are there are overwritten."""
+        from qdrant_edge import Point, UpdateOperation
+
+        points = [Point(row, {_VECTOR: vector}) for row, vector in zip(rows, vectors.tolist(), strict=True)]
+        with self._errors("write to"):
+            self._shard.update(UpdateOperation.upsert_points(points))
+
+    def delete(self, rows: Sequence[int]) -> None:
+        """Overwrite vectors with zeros, and delete them."""
+        from qdrant_edge import UpdateOperation
+
+        self.put(rows, np.zeros((len(rows), self._dimension), dtype=np.float32))
+        with self._errors("delete from"):
+            self._shard.update(UpdateOperation.delete_points(list(rows)))
+
+    def cosines(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
+        """The cosine of each of these rows with a unit vector."""
+        from qdrant_edge import Filter, HasIdCondition, Query, QueryRequest, SearchParams
+
+        if not rows:
+            return np.zeros(0)
+        wanted: set[Any] = set(rows)
+        request = QueryRequest(
+            limit=len(rows),
+            query=Query.Nearest(list(vector), using=_VECTOR),
+            filter=Filter(must=[HasIdCondition(wanted)]),
+            params=SearchParams(exact=True),
+        )
+        with self._errors("search"):
+            scores = {point.id: point.score for point in self._shard.query(request)}
+        if len(scores) < len(rows):
+            raise StoreError(f"{self._what} lacks vectors", hint=self._hint)
+        return np.array([scores[row] for row in rows])
+
+    def vectors(self, rows: Sequence[int]) -> dict[int, Vectors]:
+        """The vectors of these rows; those that are not there are left out."""
+        found: dict[int, Vectors] = {}
+        for start in range(0, len(rows), _BATCH):
+            with self._errors("read"):
+                points = self._shard.retrieve(list(rows[start : start + _BATCH]), False, True)
+            for point in points:
+                if isinstance(named := point.vector, dict) and _VECTOR in named:
+                    found[int(point.id)] = np.array(named[_VECTOR], dtype=np.float32)
+        return found
+
+    def rows(self) -> list[int]:
+        """Every row that is there."""
+        from qdrant_edge import ScrollRequest
+
+        rows: list[int] = []
+        offset = None
+        while True:
+            request = ScrollRequest(limit=10 * _BATCH, offset=offset, with_payload=False, with_vector=False)
+            with self._errors("read"):
+                points, offset = self._shard.scroll(request)
+            rows += [int(point.id) for point in points]
+            if offset is None:
+                return rows
+
+    def flush(self) -> None:
+        """Make everything written survive the death of the process, and a loss of power."""
+        with self._errors("flush"):
+            self._shard.flush()
+
+    def shrink(self) -> None:
+        """Write the files anew, without the places of what was deleted."""
+        with self._errors("purge"):
+            self._shard.optimize()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self._errors("close"):
+            self._shard.close()
+
+    def leave_to_parent(self) -> None:
+        """In a fork: never free the engine, and close its files."""
+        never_free(self._shard)
+        close_files_in(self._folder)
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            # The engine raises nothing but bare exceptions; where it panics, not even a subclass of these.
+            if type(error) is not Exception and type(error).__name__ != "PanicException":
+                raise
+            raise engine_error(f"cannot {doing} {self._what}", str(error), hint=self._hint) from error
+
+
+def engine_error(what: str, reason: str, *, hint: str = "") -> StoreError:
+    """The error of a store for what the engine or the system says."""
+    reason = " ".join(reason.removeprefix("Service runtime error: ").split())
+    if "WouldBlock" in reason or "Resource temporarily unavailable" in reason:
+        return StoreLockedError(f"{what}: another process uses it", hint="wait until that process has ended")
+    for sign, mended_by in _HINTS:
+        if sign in reason:
+            return StoreError(f"{what}: {reason}", hint=mended_by)
+    return StoreError(f"{what}: {reason}", hint=hint)
+
+
+def _config(dimension: int) -> Any:
+    from qdrant_edge import Distance, EdgeConfig, EdgeOptimizersConfig, EdgeVectorParams, Memory
+
+    # Cold: the engine maps vectors twice, and would otherwise read both maps into memory when it opens. Dot, for
+    # vectors are of length one already, and so come back bit for bit.
+    dense = EdgeVectorParams(size=dimension, distance=Distance.Dot, memory=Memory.Cold)
+    # It never builds a graph, for the ranking is exact; and when it is told to, it leaves out whatever was deleted.
+    optimizers = EdgeOptimizersConfig(
+        deleted_threshold=1e-9, vacuum_min_vector_number=1, indexing_threshold=0, default_segment_number=1
+    )
+    return EdgeConfig(vectors={_VECTOR: dense}, optimizers=optimizers, wal_enabled=False)
