@@ -65,6 +65,6 @@ class Projection(Protocol):
         """Make what was applied durable, and move `position` to it."""
         ...
 
-    def rebuild(self) -> None:
-        """Derive everything anew from the journal."""
+    def rebuild(self) -> int:
+        """Make everything as it is derived from the journal; return how much had to be derived."""
         ...

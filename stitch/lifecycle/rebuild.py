@@ -10,7 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 from stitch.core import SnippetStore
 from stitch.errors import StoreError
 from stitch.ingest.ingestor import Ingestor
-from stitch.lifecycle.repair import claim_next, next_folder, put_in_place, remove_unknown
+from stitch.lifecycle.repair import claim_next, next_folder, put_in_place
+from stitch.lifecycle.snippets import SnippetProjection
 
 
 @runtime_checkable
@@ -58,19 +59,13 @@ def rebuild(ingestor: Ingestor, *, folder: Path) -> int:
     try:
         built: SnippetStore = serving.sibling(made)
         try:
-            written = _bring_up_to_date(ingestor, built)
+            snippets = SnippetProjection(ingestor, built)
+            written = snippets.rebuild()
             with serving.unchanged():
-                written += _bring_up_to_date(ingestor, built)
+                written += snippets.rebuild()
                 serving.replace_by(built, move=lambda: put_in_place(folder))
         finally:
             built.close()
     finally:
         claim.release()
-    return written
-
-
-def _bring_up_to_date(ingestor: Ingestor, built: SnippetStore) -> int:
-    written = ingestor.reindex(built)
-    for tenant in ingestor.journal.tenants():
-        remove_unknown(ingestor.journal, built, tenant=tenant)
     return written

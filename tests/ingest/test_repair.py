@@ -295,7 +295,7 @@ def test_a_rebuilding_that_breaks_off_leaves_the_old_store_and_is_taken_up(
 ) -> None:
     with open_memory(memory) as opened:
         with monkeypatch.context() as patch:
-            patch.setattr("stitch.lifecycle.rebuild.remove_unknown", lambda *_, **__: 1 / 0)
+            patch.setattr("stitch.lifecycle.snippets.remove_unknown", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 opened.lifecycle.reindex()
         assert opened.lifecycle.verify().disagreements == ()

@@ -1,0 +1,21 @@
+"""How state that is derived from a journal follows it."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from stitch.core import Projection
+from stitch.journal.protocol import Journal
+
+_CHANGES = 256
+"""So many changes are applied between two checkpoints: an interruption repeats no more."""
+
+
+def follow(projection: Projection, journal: Journal) -> int:
+    """Let a projection take in all changes that it does not hold yet; return how many these were."""
+    count, position = 0, projection.position()
+    while changes := list(islice(journal.changes(after=position), _CHANGES)):
+        projection.apply(changes)
+        projection.checkpoint()
+        count, position = count + len(changes), changes[-1].number
+    return count
