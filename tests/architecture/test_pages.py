@@ -29,6 +29,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:md|py|yaml|toml|csv))`")
 ELSEWHERE = ("--model", "--base-url", "http://", "https://", "sentence-transformers/", "STITCH_MODEL=")
 """What a test cannot run, for it leaves this machine; that it is spelled rightly is tested all the same."""
+MOST_LINES = 90
+"""A screen and a half, of sixty lines each."""
 OF_USERS = ("signatures.py", "stitch.yaml", "trip.jsonl")
 """Files that pages speak of and that are a user's own."""
 TRIP = [
@@ -100,7 +102,7 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
     "page", [page for page in PAGES if page.name == "README.md" and page.parts[len(ROOT.parts)] in ROOMS], ids=named
 )
 def test_the_page_of_a_room_fits_a_screen_and_a_half(page: Path) -> None:
-    assert len(page.read_text(encoding="utf-8").splitlines()) <= 80
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
 @pytest.fixture
