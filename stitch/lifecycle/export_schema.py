@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -12,8 +13,16 @@ from pydantic import AfterValidator, Base64Bytes, BaseModel, ConfigDict, Field, 
 from stitch.core import LabelInventory, Redaction, Step, StepLabels, StepState
 from stitch.core.steps import Name, Text
 
-EXPORT_VERSION = 2
-"""Of the lines. Since 2 a retired step says when it was retired in a field; before, its reason did."""
+EXPORT_VERSION = 3
+"""Of the lines. Since 2 a retired step says when it was retired in a field; before, its reason did.
+
+Since 3 a trajectory says how long it is and which places in it are empty.
+"""
+
+MAX_LENGTH = 10_000_000
+"""The longest trajectory that an export may speak of, in steps."""
+
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years that a date can have
 
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -21,7 +30,16 @@ _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError("is no finite number")
+    if not _FIRST_SECOND <= value <= _LAST_SECOND:
+        raise ValueError("is no moment of the years 1 to 9999")
     return value
+
+
+def _increasing(gaps: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    bounds = [bound for gap in gaps for bound in gap]
+    if any(one >= other for one, other in pairwise(bounds)):
+        raise ValueError("are no gaps in the order of places")
+    return gaps
 
 
 def _digest(value: str) -> str:
@@ -30,7 +48,9 @@ def _digest(value: str) -> str:
     return value
 
 
-Seconds = Annotated[float, AfterValidator(_finite)]
+Seconds = Annotated[float, Field(strict=True), AfterValidator(_finite)]
+Position = Annotated[int, Field(strict=True, ge=0, lt=MAX_LENGTH)]
+Count = Annotated[int, Field(strict=True, ge=0, le=MAX_LENGTH)]
 
 
 class _Line(BaseModel):
@@ -41,7 +61,7 @@ class Head(_Line):
     """The first line: whose memory it was, and in which schema."""
 
     kind: Literal["memory"] = "memory"
-    schema_version: int
+    schema_version: Annotated[int, Field(strict=True, ge=1)]
     tenant: str
 
 
@@ -50,6 +70,10 @@ class TrajectoryLine(_Line):
 
     kind: Literal["trajectory"] = "trajectory"
     trajectory: Name
+    length: Count | None = None
+    """The place after its last step; not said before version 3."""
+    gaps: Annotated[tuple[tuple[Position, Position], ...], AfterValidator(_increasing)] = ()
+    """Where steps were erased: the first empty place and the place after the last one, of each gap."""
 
 
 class RevisionLine(_Line):
@@ -66,7 +90,7 @@ class StepLine(_Line):
 
     kind: Literal["step"] = "step"
     trajectory: Name
-    position: Annotated[int, Field(ge=0, lt=1 << 60)]
+    position: Position
     recorded: Seconds
     state: StepState
     reason: Text = ""
@@ -87,7 +111,7 @@ class SessionLine(_Line):
     kind: Literal["session"] = "session"
     trajectory: Name
     labeler: Name
-    position: Annotated[int, Field(ge=0)]
+    position: Count
     session: Base64Bytes
     inventory: LabelInventory
 
@@ -96,7 +120,7 @@ class End(_Line):
     """The last line: how many steps there are."""
 
     kind: Literal["end"] = "end"
-    steps: int
+    steps: Annotated[int, Field(strict=True, ge=0)]
 
 
 Line: TypeAlias = Head | TrajectoryLine | StepLine | SessionLine | End

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import base64
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from stitch.core import Redaction, Rejection, Step, StepLabels, StepState
+from stitch.core import Redaction, Rejection, Step, StepLabels, StepState, Trust
 from stitch.errors import InputError, StepRejectedError, no_trajectory
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.secrets import redact_labels, redact_steps
@@ -32,6 +34,8 @@ from stitch.lifecycle.export_schema import (
     dump_line,
     parse_line,
 )
+
+_MOST_MISSING = 10_000
 
 _WAITS = "it waited for its labels when it was exported"
 
@@ -76,8 +80,10 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
     if trajectory is not None and not names:
         raise no_trajectory(trajectory, known)
     yield dump_line("memory", schema_version=EXPORT_VERSION, tenant=tenant)
+    lengths, gaps = _lengths_and_gaps(journal, tenant=tenant, trajectory=trajectory)
     for name in names:
-        yield dump_line("trajectory", trajectory=name)
+        missing = {"gaps": gaps[name]} if gaps.get(name) else {}
+        yield dump_line("trajectory", trajectory=name, length=lengths.get(name, 0), **missing)
     steps = 0
     for kept in journal.kept(tenant, trajectory):
         steps += 1
@@ -112,6 +118,31 @@ def import_lines(ingestor: Ingestor, lines: Iterable[str | bytes], *, tenant: st
     return Imported(run.steps, run.known, len(run.trajectories), tuple(run.rejections))
 
 
+class _Places:
+    """Where the steps of a trajectory may stand: one after the other, save for the gaps that the export names.
+
+    They need not come in order: what an interrupted import left out was accepted later.
+
+    Args:
+        said: What the export says of the trajectory. If it does not say its length, as before version 3, or says
+            nothing, each step may stand up to 10,000 places behind the last one.
+    """
+
+    def __init__(self, said: TrajectoryLine | None = None) -> None:
+        told = said is not None and said.length is not None
+        self._bounds = [bound for gap in said.gaps for bound in gap] if said else []
+        self._end = (said.length if said else None) or 0
+        self._most_missing = 0 if told else _MOST_MISSING
+
+    def take(self, position: int) -> bool:
+        """Whether a step may stand there."""
+        empty = bisect_right(self._bounds, position) % 2 == 1
+        if empty or position > self._end + self._most_missing:
+            return False
+        self._end = max(self._end, position + 1)
+        return True
+
+
 class _Import:
     def __init__(self, ingestor: Ingestor, tenant: str, source: str) -> None:
         self.steps = self.known = 0
@@ -120,6 +151,8 @@ class _Import:
         self._ingestor, self._tenant, self._source = ingestor, tenant, source
         self._sessions: list[tuple[int, SessionLine]] = []
         self._waiting: dict[str, None] = {}
+        self._places: dict[str, _Places] = {}
+        self._trusts: dict[tuple[str, str | None], Trust] = {}
         self._failed = False
         self._incomplete: set[str] = set()
 
@@ -146,6 +179,7 @@ class _Import:
                 if number == 1:
                     return
             elif isinstance(parsed, TrajectoryLine):
+                self._places.setdefault(parsed.trajectory, _Places(parsed))
                 self._begin(parsed.trajectory)
             elif isinstance(parsed, SessionLine):
                 self._sessions.append((number, parsed))
@@ -155,7 +189,11 @@ class _Import:
                     self._reject(number, f"{parsed.steps} steps were exported, and {found} could be read", "")
             elif isinstance(parsed, StepLine):
                 found += 1
-                yield _Found(number, parsed)
+                if self._places.setdefault(parsed.trajectory, _Places()).take(parsed.position):
+                    yield _Found(number, parsed)
+                    continue
+                reason = f"position {parsed.position} is none of trajectory {parsed.trajectory!r}, by its other lines"
+                self._reject(number, reason, parsed.step.content, trajectory=parsed.trajectory)
         if not ended:
             self._incomplete.add("")
             self._reject(number + 1, "the export ends before its last line: it was cut", "")
@@ -180,7 +218,7 @@ class _Import:
             complete = self._incomplete.isdisjoint(("", name))
             if not complete or journal.checkpoint(self._tenant, name):
                 continue  # it is taken from steps and labels again when it is needed
-            if session.position > journal.labeled(self._tenant, name) or not self._can_go_on(session):
+            if not self._fits(session) or not self._can_go_on(session):
                 self._reject(line, f"what was remembered of trajectory {name!r} does not fit its steps", "")
                 continue
             self._keep(session)
@@ -189,6 +227,14 @@ class _Import:
         if self._failed:
             self._ingestor.reindex(self._ingestor.store, tenant=self._tenant)
         journal.drop_empty(self._tenant)
+
+    def _fits(self, session: SessionLine) -> bool:
+        """Whether what was remembered is of the steps that are here."""
+        journal, name = self._ingestor.journal, session.trajectory
+        if session.position > journal.labeled(self._tenant, name):
+            return False
+        entries = journal.entries(self._tenant, name, stop=session.position)
+        return session.inventory.steps == sum(each.labels is not None for each in entries)
 
     def _can_go_on(self, session: SessionLine) -> bool:
         if session.labeler != self._ingestor.labeler.name:
@@ -231,7 +277,8 @@ class _Import:
     def _kept(self, found: _Found) -> KeptStep:
         """A line as the journal keeps it."""
         line = found.step
-        step, made, taken_out = self._without_secrets(line.step, line.labels, line.trajectory)
+        labels = self._with_no_more_trust(line)
+        step, made, taken_out = self._without_secrets(line.step, labels, line.trajectory)
         payload, _ = encode_step(step, max_chars=self._ingestor.journal.max_step_chars)
         state, reason = self._state(line)
         retired_at = line.retired_at
@@ -243,6 +290,17 @@ class _Import:
             tuple(self._revision(revision, line.trajectory) for revision in line.history),
             (*line.redactions, *taken_out),
         )  # fmt: skip
+
+    def _with_no_more_trust(self, line: StepLine) -> StepLabels | None:
+        """The labels of a step, trusted no more than the step and those of which they took words."""
+        name, own = line.trajectory, line.step.whence().trust
+        self._trusts[name, line.step.id] = own
+        labels = line.labels
+        if labels is None or labels.trust is None:
+            return labels
+        named = (self._trusts.get((name, each.antecedent)) for each in labels.references if each.antecedent)
+        most = min([own, *(trust for trust in named if trust is not None)])
+        return labels if labels.trust <= most else labels.model_copy(update={"trust": most})
 
     def _without_secrets(
         self, step: Step, labels: StepLabels | None, trajectory: str
@@ -277,6 +335,20 @@ class _Import:
         self._incomplete.add(trajectory)
         text = text.encode("utf-8", "replace").decode()
         self.rejections.append(Rejection(source=self._source, line=line, reason=reason, text=text.strip()[:200]))
+
+
+def _lengths_and_gaps(
+    journal: Journal, *, tenant: str, trajectory: str | None
+) -> tuple[dict[str, int], dict[str, list[tuple[int, int]]]]:
+    """How long each trajectory is, and its empty places: `TrajectoryLine.gaps`."""
+    places: dict[str, list[int]] = {}
+    for kept in journal.kept(tenant, trajectory):
+        places.setdefault(kept.trajectory, []).append(kept.position)
+    gaps = {
+        name: [(before + 1, place) for before, place in pairwise([-1, *sorted(taken)]) if place > before + 1]
+        for name, taken in places.items()
+    }
+    return {name: max(taken) + 1 for name, taken in places.items()}, gaps
 
 
 def _step_line(kept: KeptStep) -> str:

@@ -317,3 +317,67 @@ def test_what_another_labeler_remembered_is_kept(worlds: Make, steps: Make) -> N
     imported(here, exported(there))
     kept = here.journal.checkpoint("a", "t")
     assert (kept.labeler, kept.inventory.merges) == ("other", (MERGE,))
+
+
+def with_position(lines: list[str], place: int, position: Any) -> list[str]:
+    """The lines, with another position on the step that has this place."""
+    rows = [json.loads(line) for line in lines]
+    for row in rows:
+        if row["kind"] == "step" and row["position"] == place:
+            row["position"] = position
+    return [json.dumps(row) for row in rows]
+
+
+@pytest.mark.parametrize("position", ["7", "1", 4, 500_000, 2**40, 2**60, -1, 1.5, 1.0, None, True])
+def test_a_step_that_does_not_continue_its_trajectory_is_named(worlds: Make, steps: Make, position: Any) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(3))
+    result = imported(here, with_position(exported(there), 1, position))
+    assert result.steps == 2
+    assert result.rejections[0].line == 4
+    assert "position" in result.rejections[0].reason
+    assert [entry.position for entry in here.journal.entries("a", "t")] == [0, 2]
+    assert verify(here.ingestor, tenant="a").disagreements == ()
+    assert imported(here, exported(there)).steps == 1, "the right file brings what was missing"
+    assert here.snippets() == there.snippets()
+
+
+def test_a_memory_with_erased_steps_anywhere_comes_over(worlds: Make, steps: Make, tmp_path: Any) -> None:
+    there, here = worlds(tmp_path / "there"), worlds()
+    there.add(*steps(9))
+    for step in ("s0", "s3", "s4", "s6"):
+        chosen = select(there.ingestor, Selector(trajectory="t", step=step), tenant="a")
+        erase(there.ingestor, chosen, tenant="a", folder=tmp_path)
+    lines = exported(there)
+    assert json.loads(lines[1])["gaps"] == [[0, 1], [3, 5], [6, 7]]
+    assert imported(here, lines) == (5, 0, 1, ())
+    assert here.truth() == there.truth()
+    assert here.snippets() == there.snippets()
+    assert exported(here) == lines
+    erased = imported(worlds(tmp_path / "again"), with_position(lines, 5, 4))
+    assert (erased.steps, [each.line for each in erased.rejections]) == (4, [5])
+
+
+def test_an_export_that_does_not_say_its_lengths_may_have_gaps_of_ten_thousand(worlds: Make, steps: Make) -> None:
+    there = worlds()
+    there.add(*steps(3))
+    lines = [json.loads(line) for line in exported(there)]
+    lines[0]["schema_version"] = 2
+    del lines[1]["length"]
+    older = [json.dumps(line) for line in lines]
+    for position, steps_taken in ((10_002, 3), (10_003, 2)):
+        here = worlds()
+        assert imported(here, with_position(older, 2, position)).steps == steps_taken
+        assert verify(here.ingestor, tenant="a").disagreements == ()
+
+
+@pytest.mark.parametrize("claimed", ["high", "medium", "low"])
+def test_labels_claim_no_more_trust_than_the_words_they_took(worlds: Make, claimed: str) -> None:
+    there, here = worlds(), worlds()
+    there.add(Step(role="tool", content="The gate is 12", id="0"), Step(role="user", content="Is it open", id="1"))
+    rows = [json.loads(line) for line in exported(there)]
+    rows[3]["labels"]["references"] = [{"start": 3, "end": 5, "replacement": "gate 12", "antecedent": "0"}]
+    rows[2]["labels"]["trust"] = rows[3]["labels"]["trust"] = claimed
+    assert imported(here, [json.dumps(row) for row in rows]).steps == 2
+    trusts = [entry.labels.trust.value for entry in here.journal.entries("a", "t") if entry.labels]
+    assert trusts == ["low", "low"]
