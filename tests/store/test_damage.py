@@ -73,15 +73,15 @@ def test_a_changed_byte_is_told_or_changes_no_ranking(tmp_path: Path, closed: bo
         assert store.check("t") == store.check("u") == []
     told: dict[str, int] = {}
     for file in files(whole / "store"):
-        name = file.relative_to(whole)
+        path = file.relative_to(whole)
         for at in places(file, rng):
             shutil.rmtree(copy)
             shutil.copytree(whole, copy)
-            flip(copy / name, at, 1 << rng.randrange(8))
+            flip(copy / path, at, 1 << rng.randrange(8))
             try:
                 with closing(open_store(copy)) as store:
                     clean = store.check("t") == store.check("u") == [] and held(store) == snippets
-                    assert not clean or ranked(store) == wanted, (name, at)
+                    assert not clean or ranked(store) == wanted, (path, at)
             except StoreError:
                 clean = False
             told[file.name] = told.get(file.name, 0) + (not clean)

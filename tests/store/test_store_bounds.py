@@ -16,7 +16,7 @@ def test_bounds_hold_however_many_are_asked_for(tmp_path: Path, dimension: int) 
     vectors = np.random.default_rng(3).standard_normal((5000, dimension)).astype(np.float32)
     vectors[7] = 0.0
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    units = vectors / np.where(lengths > 0, lengths, 1)
+    units = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     asked = (vectors[0] * 3 + vectors[1]) / np.linalg.norm(vectors[0] * 3 + vectors[1])
     expected = units @ asked
     for opening in ("made", "opened again"):
