@@ -90,6 +90,8 @@ STATES: list[Callable[[Path], object]] = [
     half_of_the_old_removed, half_of_the_old_removed_and_complete_again, half_of_the_next_removed,
     a_store_begun_between_the_renames, an_empty_folder,
 ]  # fmt: skip
+
+
 def moved_twice(folder: Path) -> None:
     finish_move(folder)
     finish_move(folder)

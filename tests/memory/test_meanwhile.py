@@ -29,14 +29,19 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], 
     """Has something done when the next one waits for a trajectory, before its turn comes."""
 
     def arrange(doing: Callable[[], Any]) -> None:
-        rework = Ingestor.rework
+        waiting = {name: getattr(Ingestor, name) for name in ("rework", "correct")}
 
-        def later(self: Ingestor, tenant: str, trajectory: str, change: Callable[[], None]) -> None:
-            monkeypatch.setattr(Ingestor, "rework", rework)
-            doing()
-            rework(self, tenant, trajectory, change)
+        def first(name: str) -> Callable[..., None]:
+            def later(self: Ingestor, *args: Any, **options: Any) -> None:
+                for each, method in waiting.items():
+                    monkeypatch.setattr(Ingestor, each, method)
+                doing()
+                waiting[name](self, *args, **options)
 
-        monkeypatch.setattr(Ingestor, "rework", later)
+            return later
+
+        for name in waiting:
+            monkeypatch.setattr(Ingestor, name, first(name))
 
     return arrange
 

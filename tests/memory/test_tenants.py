@@ -229,19 +229,16 @@ def shown_to_others(folder: Path, tenant: str) -> list[Any]:
 
 
 def points_of_others(folder: Path, tenant: str) -> dict[str, Any]:
-    """Payload and vectors as the engine holds them; there is no public way to see a vector."""
+    """Record and vector of each snippet as the files hold them; there is no public way to see a vector."""
     with open_memory(folder, tenant=tenant) as memory:
-        points, offset = {}, None
-        shard: Any = memory._ingestor.store._shard  # type: ignore[attr-defined]
-        from qdrant_edge import ScrollRequest
-
-        while True:
-            records, offset = shard.scroll(ScrollRequest(limit=100, offset=offset, with_payload=True, with_vector=True))
-            for record in records:
-                if record.payload["tenant"] != tenant:
-                    points[record.payload["id"]] = (record.payload, str(record.vector))
-            if offset is None:
-                return points
+        store: Any = memory._ingestor.store
+        points: dict[str, Any] = {}
+        for other in set(store._index.tenants()) - {tenant}:
+            found = {snippet.id: store._index.find(other, snippet.id) for snippet in store.scroll(other)}
+            vectors = store._files.engine.vectors([held.row for held in found.values()])
+            for name, held in found.items():
+                points[name] = (store._files.snippets.payload(held.start, held.size), vectors[held.row].tobytes())
+        return points
 
 
 @pytest.mark.parametrize("deletion", ["retire", "erase", "erase all"])
