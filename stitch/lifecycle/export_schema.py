@@ -157,7 +157,19 @@ def parse_line(text: str) -> Line:
         raise ValueError(f"{where}: {first['msg'].lower()}" if where else first["msg"].lower()) from None
     if isinstance(parsed, StepLine) and parsed.step.id is None:
         raise ValueError("its step has no id")
+    if isinstance(parsed, StepLine):
+        _check_references(parsed.step, parsed.labels)
+        for past in parsed.history:
+            _check_references(past.step, past.labels)
     return parsed
+
+
+def _check_references(step: Step, labels: StepLabels | None) -> None:
+    end = 0
+    for each in sorted(labels.references if labels else (), key=lambda each: (each.start, each.end)):
+        if not end <= each.start <= each.end <= len(step.content):
+            raise ValueError(f"labels.references: {each.start} to {each.end} is no place in the text of its own")
+        end = each.end
 
 
 def _no_number(constant: str) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from stitch.core import Label, LabelVocabulary, MemorySnippet, SnippetStore, Step, StepState, snippet_id
+from stitch.core import Label, LabelInventory, LabelVocabulary, MemorySnippet, SnippetStore, Step, StepState, snippet_id
 from stitch.core.files import make_private_folder, private
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
@@ -215,13 +215,14 @@ def _inventory_disagreements(ingestor: Ingestor, tenant: str, trajectory: str) -
     if inventory.steps != steps:
         yield Disagreement(trajectory, "", f"its inventory knows {inventory.steps} labeled steps of {steps}")
     for label, step in used.items():
-        if not _listed(label, vocabulary) and not inventory.count(vocabulary.canonical_label(label)):
+        if not lists(inventory, label, vocabulary=vocabulary):
             yield Disagreement(trajectory, step, f"its {label.kind.value} {label.value!r} is not in the inventory")
 
 
-def _listed(label: Label, vocabulary: LabelVocabulary) -> bool:
-    """Whether an inventory does not list labels of this kind, or has it as an alias that was counted elsewhere."""
-    return label.kind.value == "target" or vocabulary.canonical_label(label) != label
+def lists(inventory: LabelInventory, label: Label, *, vocabulary: LabelVocabulary) -> bool:
+    """Whether an inventory, which has this vocabulary, knows a label; one of a kind that it does not list counts."""
+    canonical = vocabulary.canonical_label(label)
+    return label.kind.value == "target" or canonical != label or inventory.count(canonical) > 0
 
 
 # A store built anew, next to the one that serves

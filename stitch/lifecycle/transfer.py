@@ -34,6 +34,7 @@ from stitch.lifecycle.export_schema import (
     dump_line,
     parse_line,
 )
+from stitch.lifecycle.repair import lists
 
 _MOST_MISSING = 10_000
 
@@ -234,7 +235,11 @@ class _Import:
         if session.position > journal.labeled(self._tenant, name):
             return False
         entries = journal.entries(self._tenant, name, stop=session.position)
-        return session.inventory.steps == sum(each.labels is not None for each in entries)
+        labeled = [each.labels for each in entries if each.labels is not None]
+        vocabulary = session.inventory.vocabulary()
+        labels = {label for made in labeled for label in made.intent.labels()}
+        known = all(lists(session.inventory, label, vocabulary=vocabulary) for label in labels)
+        return known and session.inventory.steps == len(labeled)
 
     def _can_go_on(self, session: SessionLine) -> bool:
         if session.labeler != self._ingestor.labeler.name:

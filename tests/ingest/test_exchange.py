@@ -381,3 +381,40 @@ def test_labels_claim_no_more_trust_than_the_words_they_took(worlds: Make, claim
     assert imported(here, [json.dumps(row) for row in rows]).steps == 2
     trusts = [entry.labels.trust.value for entry in here.journal.entries("a", "t") if entry.labels]
     assert trusts == ["low", "low"]
+
+
+def test_a_memory_with_retired_and_corrected_steps_comes_over_with_what_labeling_remembers(
+    worlds: Make, steps: Make
+) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(4))
+    retire(there.ingestor, select(there.ingestor, Selector(trajectory="t", step="s1"), tenant="a"), tenant="a", at=9.0,
+           reason="old")  # fmt: skip
+    correct(there.ingestor, tenant="a", trajectory="t", step="s2", at=7.0, by="ann", labels={"scope": "day 9"})
+    there.add(*steps(2, start=4))
+    lines = exported(there)
+    assert imported(here, lines).rejections == ()
+    assert exported(here) == lines
+
+
+@pytest.mark.parametrize("places", [[(-5, 3)], [(0, 2**70)], [(3, 1)], [(0, 3), (1, 2)], [(0, 99)]])
+def test_references_that_lie_in_no_text_are_named(worlds: Make, steps: Make, places: list[tuple[int, int]]) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(2))
+    rows = [json.loads(line) for line in exported(there)]
+    rows[3]["labels"]["references"] = [{"start": start, "end": end, "replacement": "it"} for start, end in places]
+    result = imported(here, [json.dumps(row) for row in rows])
+    assert (result.steps, result.rejections[0].line) == (1, 4)
+    assert "references" in result.rejections[0].reason
+    assert verify(here.ingestor, tenant="a").disagreements == ()
+
+
+def test_labels_that_labeling_does_not_remember_are_learnt(worlds: Make, steps: Make) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(2))
+    rows = [json.loads(line) for line in exported(there)]
+    rows[3]["labels"]["intent"]["scope"] = "a scope of another"
+    result = imported(here, [json.dumps(row) for row in rows])
+    assert result.steps == 2
+    assert "does not fit" in result.rejections[0].reason
+    assert verify(here.ingestor, tenant="a").disagreements == ()
