@@ -82,9 +82,15 @@ class DensityQuery:
     """Only snippets of this trust or more are ranked."""
     as_of: Moment | None = None
     """Only snippets that were there at this moment are ranked."""
+    required_words: frozenset[int] = frozenset()
+    """Only snippets that have all these words are ranked; as the indices of `SnippetRecord.words`."""
 
-    def admits(self, snippet: MemorySnippet) -> bool:
+    def admits(self, record: SnippetRecord) -> bool:
         """Whether a snippet is ranked at all."""
+        return self.sees(record.snippet) and self.required_words <= record.words.keys()
+
+    def sees(self, snippet: MemorySnippet) -> bool:
+        """Whether a snippet is among those that are searched, whatever its words."""
         return (
             snippet.tenant == self.tenant
             and self.trajectory in (None, snippet.trajectory)

@@ -158,8 +158,8 @@ class PastStore:
             return self._store.rank(query)
         today = self._store.rank(dataclasses.replace(query, k=query.k + len(changed)))
         hits = [hit for hit in today if hit.snippet.id not in changed]
-        admitted = [snippet for snippet in changed.values() if query.admits(snippet)]
-        hits += rank_beside(query, self._made(admitted), store=self._store, lexical=self._ingestor.lexical)
+        seen = [snippet for snippet in changed.values() if query.sees(snippet)]
+        hits += rank_beside(query, self._made(seen), store=self._store, lexical=self._ingestor.lexical)
         return in_order(hits)[: query.k]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:

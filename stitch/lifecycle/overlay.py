@@ -26,7 +26,7 @@ def rank_beside(
     Returns:
         One hit a snippet, in the order of `records`.
     """
-    admitted = [record for record in records if query.admits(record.snippet)]
+    admitted = [record for record in records if query.admits(record)]
     if not admitted:
         return []
     similarity = Similarity.of(query, dimension=len(admitted[0].vector))

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
 
 _REPEATING = 10
-"""Among so many of the most similar steps those are looked for that say the question's own words."""
+"""At most so many steps that have all words of the question are read, to see whether they say them in its order."""
 
 Inventories = Callable[[str, str | None], LabelInventory]
 """The label space of a tenant's trajectory, or of all of them."""
@@ -112,6 +112,7 @@ class IntentRetriever:
     ) -> None:
         self._store, self._selector, self._inventories = store, selector, inventories
         self._similarity = Similarity(embedder=embedder, lexical=lexical, asked_share=constants.asked_share)
+        self._lexical = lexical
         self._counter, self._density, self._informative = counter, count, informative
         self._scorers, self._constants = scorers, constants
 
@@ -201,7 +202,7 @@ class IntentRetriever:
             if named_speakers(asked.hints.text, roles):  # which is known only when the roles are
                 candidates = self._candidates(asked, replace(query, k=widest))
         if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
-            candidates += self._repeating(asked, known={one.snippet.id for one in candidates})
+            candidates += self._repeating(asked, query, known={one.snippet.id for one in candidates})
         pool = Pool(
             request=asked.request,
             question=asked.question,
@@ -252,16 +253,17 @@ class IntentRetriever:
             for snippet, counted, similarity in self._store.rank(query)
         ]
 
-    def _repeating(self, asked: _Asked, *, known: Collection[str]) -> list[Candidate]:
+    def _repeating(self, asked: _Asked, query: DensityQuery, *, known: Collection[str]) -> list[Candidate]:
         """Steps that say the question's own words and that carry too few of its labels to be candidates."""
         words = asked.question.words
         if len(words) < self._constants.verbatim_words:
             return []
         says = repeater(words, constants=self._constants)
-        similar = self._candidates(asked, self._similarity.query(asked.request, k=_REPEATING))
+        required = frozenset(self._lexical.query(" ".join(words)))
+        having_all = self._candidates(asked, replace(query, labels={}, required_words=required, k=_REPEATING))
         return [
             one._replace(density=asked.density_of(one.matched))
-            for one in similar
+            for one in having_all
             if one.snippet.id not in known and says(one.snippet.text)
         ]
 

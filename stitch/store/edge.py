@@ -147,6 +147,8 @@ class EdgeStore:
         with self._calls:
             labels = self._index.of(query.tenant)
             cut = labels.cut(query)
+            if not len(cut.certain) and not len(cut.tier):
+                return []
             scorer = TierScorer(labels, similarity, bounds=self._files.bounds, engine=self._files.engine)
             of_tier, likeness = scorer.best(cut.tier, need=query.k - len(cut.certain))
             slots = np.concatenate([cut.certain, of_tier])

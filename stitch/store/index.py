@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -219,9 +219,17 @@ class TenantLabels:
                 del self._postings[label]
 
     def slots(
-        self, trajectory: str | None = None, *, min_trust: Trust | None = None, as_of: Moment | None = None
+        self,
+        trajectory: str | None = None,
+        *,
+        min_trust: Trust | None = None,
+        as_of: Moment | None = None,
+        having: Collection[int] = (),
     ) -> Slots:
-        """The living slots of one trajectory, or of all; those trusted enough, those that were there at a moment."""
+        """The living slots of one trajectory, or of all: those trusted enough, there at a moment, having all words."""
+        found = self.words.slots(having) if having else None
+        if found is not None and not len(found):
+            return found
         alive = self._live.values
         if trajectory is not None:
             alive = alive & (self._trajectory.values == self._names.get(trajectory, -1))
@@ -231,7 +239,7 @@ class TenantLabels:
             alive = alive & (self._recorded.values <= as_of.recorded)
             here = self._trajectory.values == self._names.get(as_of.trajectory or "", -1)
             alive &= ~(here & (self._position.values > as_of.position))
-        return np.flatnonzero(alive)
+        return np.flatnonzero(alive) if found is None else found[alive[found]]
 
     def ordered(self, slots: Slots, *, first: int | None = None) -> Slots:
         """Return slots by trajectory, position and step; only the `first` ones if a number is given."""
@@ -253,7 +261,7 @@ class TenantLabels:
 
     def cut(self, query: DensityQuery) -> Cut:
         """Return which snippets label density puts first, and between which it cannot decide."""
-        slots = self.slots(query.trajectory, min_trust=query.min_trust, as_of=query.as_of)
+        slots = self.slots(query.trajectory, min_trust=query.min_trust, as_of=query.as_of, having=query.required_words)
         level, densities = self._density(query)
         own = level if len(slots) == len(level) else level[slots]
         at_least = np.cumsum(np.bincount(own, minlength=len(densities))[::-1])[::-1]

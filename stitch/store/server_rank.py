@@ -225,6 +225,7 @@ def admitted(query: DensityQuery, *, labels: Mapping[Label, frozenset[str]] | No
         if moment.trajectory is not None:
             later = models.FieldCondition(key="position", range=models.Range(gt=moment.position))
             must.append(models.Filter(must_not=[models.Filter(must=[equals("trajectory", moment.trajectory), later])]))
+    must += [equals(TERMS, word) for word in sorted(query.required_words)]
     return models.Filter(must=must)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,6 +104,17 @@ class TenantWords:
         """How many living snippets have a word."""
         slots, _ = self._words.get(word, ((), ()))
         return len(slots) - self._dead[word]
+
+    def slots(self, words: Collection[int]) -> Slots:
+        """The slots that have all these words, of which there is at least one; dead ones may be among them."""
+        if not all(word in self._words for word in words):
+            return np.empty(0, dtype=np.int64)
+        found, *others = sorted((self._words[word][0] for word in words), key=len)
+        slots = np.array(found)
+        for other in others:  # in which slots ascend
+            at = np.searchsorted(there := np.frombuffer(other, dtype=np.uint32), slots)
+            slots = slots[there[np.minimum(at, len(there) - 1)] == slots]
+        return slots.astype(np.int64)
 
     def keep(self, alive: NDArray[np.bool_]) -> None:
         """Forget all slots but those, which are the living ones; they are numbered anew."""

@@ -92,7 +92,7 @@ class ListStore:
             candidates = [
                 (record.snippet, self._similarity(similarity, record))
                 for record in self.records.values()
-                if query.admits(record.snippet)
+                if query.admits(record)
             ]
         ranking = rank_by_label_density(
             candidates,
