@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from stitch.core import Labeler, PatientLabeler, StepState
+from stitch.core import Labeler, PatientLabeler, Step, StepLabels, StepState
 from stitch.errors import CallInterruptedError, ModelError, ModelUnavailableError, ReplyError
-from stitch.ingest.priorities import InTurns
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import encode_labels
 from stitch.lm import charged_to, keeping_replies
+
+_AT_ONCE = 4
+"""So many steps are labeled locally between two times of standing back: a millisecond or two."""
 
 
 class JournaledReplies:
@@ -65,7 +67,7 @@ class Labeling:
         journal: Where steps wait and labels are kept.
         labeler: Makes the labels.
         states: Holds the sessions.
-        stand_back: Is called before each step, so that others can go first.
+        stand_back: Is called before each few steps, so that others can go first.
         timer: Gives seconds, from any start; for how long steps have waited.
     """
 
@@ -133,18 +135,20 @@ class Labeling:
         replies = JournaledReplies(self._journal, tenant=state.tenant, trajectory=state.trajectory)
         if self._patient is not None:
             self._journal.record_cut(state.tenant, state.trajectory, entries[-1].position + 1)
-        session = self._states.session(state)
+        session, labels = self._states.session(state), list[StepLabels]()
         try:
             with charged_to(state.tenant), keeping_replies(replies):
-                labels = session.label(InTurns(steps, self._stand_back))
-        except (ModelUnavailableError, CallInterruptedError):
-            raise
-        except ModelError:
-            replies.drop()
-            raise
-        except Exception as error:  # a bug in a labeler must neither lose a step nor lock the memory
-            state.session = None
-            replies.drop()
+                for piece in self._pieces(steps, replies):
+                    labels += session.label(piece)
+        except Exception as error:
+            told = isinstance(error, (ModelError, CallInterruptedError))
+            if labels or not told:
+                state.session = None  # it has taken in what nobody else knows of
+            if not isinstance(error, (ModelUnavailableError, CallInterruptedError)):
+                replies.drop()
+            if told:
+                raise
+            # A bug in a labeler must neither lose a step nor lock the memory.
             raise ReplyError(f"labeler {self._labeler.name!r} broke: {type(error).__name__}: {error}") from error
         try:
             if len(labels) != len(steps):
@@ -163,6 +167,15 @@ class Labeling:
         if checkpoint is not None:
             state.saved, state.saved_bytes = position, len(checkpoint.session)
         return [entry._replace(state=StepState.LABELED, reason="", labels=made) for entry, made in pairs]
+
+    def _pieces(self, steps: Sequence[Step], replies: JournaledReplies) -> Iterator[Sequence[Step]]:
+        """Cut steps for a session, and stand back before each piece; who asks a model lets others go anyway."""
+        start = 0
+        while start < len(steps):
+            self._stand_back()
+            end = start + _AT_ONCE if self._patient is None and not replies.asked else len(steps)
+            yield steps[start:end]
+            start = end
 
     def _cut(self, state: TrajectoryState, entries: Sequence[Entry]) -> int:
         """How many of these entries stand before the last cut; none if it is behind them."""

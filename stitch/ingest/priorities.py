@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import SupportsIndex, overload
-
-from stitch.core import Step
 
 SLICE_S = 0.004
 """How long at least is worked between two times of standing back: half of what a search takes."""
@@ -60,30 +57,3 @@ class RightOfWay:
             enough = self._ended + self._going
             self._changed.wait_for(lambda: not self._going or self._ended >= enough, PATIENCE_S)
         self._own.since = time.monotonic()
-
-
-class InTurns(list[Step]):
-    """Steps of which each is handed out when it is its turn; so are those of a slice.
-
-    Args:
-        steps: The steps.
-        stand_back: Is called before each of them, whenever they are gone through.
-    """
-
-    def __init__(self, steps: Iterable[Step], stand_back: Callable[[], None]) -> None:
-        super().__init__(steps)
-        self._stand_back = stand_back
-
-    def __iter__(self) -> Iterator[Step]:
-        for step in super().__iter__():
-            self._stand_back()
-            yield step
-
-    @overload
-    def __getitem__(self, place: SupportsIndex) -> Step: ...
-    @overload
-    def __getitem__(self, place: slice) -> InTurns: ...
-    def __getitem__(self, place: SupportsIndex | slice) -> Step | InTurns:
-        if isinstance(place, slice):
-            return InTurns(super().__getitem__(place), self._stand_back)
-        return super().__getitem__(place)

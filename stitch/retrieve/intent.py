@@ -6,7 +6,6 @@ The store finds candidates, scorers say one thing each of all of them, and one r
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -37,6 +36,7 @@ from stitch.core import (
 from stitch.core.ranking import matcher
 from stitch.errors import InputError
 from stitch.retrieve.constants import CONSTANTS, Constants
+from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.reading import Question, read_question
@@ -44,7 +44,7 @@ from stitch.retrieve.rank.decisions import DECIDE
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
 from stitch.retrieve.rank.scorers import LICENSED, SCORERS, SURE, WEIGHED, rule_for
-from stitch.retrieve.rank.similarity import Similarity, result
+from stitch.retrieve.rank.similarity import Similarity
 from stitch.retrieve.rank.verbatim import repeater
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class IntentRetriever:
         constants: Constants = CONSTANTS,
     ) -> None:
         self._store, self._selector, self._inventories = store, selector, inventories
+        self._embedder, self._lexical = embedder, lexical
         self._similarity = Similarity(embedder=embedder, lexical=lexical, asked_share=constants.asked_share)
         self._lexical = lexical
         self._counter, self._density, self._informative = counter, count, informative
@@ -118,16 +119,25 @@ class IntentRetriever:
 
     def over(self, store: SnippetStore, *, inventories: Inventories) -> IntentRetriever:
         """The same retriever over another store and label space."""
-        other = copy.copy(self)
-        other._store, other._inventories = store, inventories
-        return other
+        return IntentRetriever(
+            store=store,
+            selector=self._selector,
+            embedder=self._embedder,
+            lexical=self._lexical,
+            inventories=inventories,
+            counter=self._counter,
+            count=self._density,
+            informative=self._informative,
+            scorers=self._scorers,
+            constants=self._constants,
+        )
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. A filter that the request brings along is used as it is."""
         started = time.perf_counter()
         asked = self._read(request, self._inventories(request.tenant, request.trajectory))
         hits = self._rank(asked, k=request.k)
-        return result(
+        return answer(
             request, asked.selection, hits, rule=asked.rule, counter=self._counter, mode=self.mode, started=started
         )
 

@@ -16,8 +16,9 @@ from stitch.core import (
     Selection,
     SnippetStore,
 )
+from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
-from stitch.retrieve.rank.similarity import Similarity, result
+from stitch.retrieve.rank.similarity import Similarity
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
@@ -49,7 +50,7 @@ class Unlabeled:
             for snippet, _, similarity in self._store.rank(self._similarity.query(request))
         ]
         nothing, rule = Selection(IntentFilter()), RankingRule()
-        return result(request, nothing, hits, rule=rule, counter=self._counter, mode=self.mode, started=started)
+        return answer(request, nothing, hits, rule=rule, counter=self._counter, mode=self.mode, started=started)
 
 
 class DenseRetriever(Unlabeled):

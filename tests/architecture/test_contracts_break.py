@@ -72,6 +72,11 @@ def test_the_contracts_hold(checkout):
         ("newcomer.py", "", "Floors: each imports only what stands below it"),
         ("retrieve/similar.py", "import stitch.retrieve.intent", "Lenses do not know each other"),
         ("retrieve/intent.py", "import stitch.retrieve.similar", "Lenses do not know each other"),
+        (
+            "retrieve/rank/pool.py",
+            "import stitch.retrieve.context",
+            "Questions, then order and context apart",
+        ),
         ("signatures/__init__.py", "import stitch.core", "Prompts know DSPy only"),
         ("store/__init__.py", "import stitch.config", "Settings are read in one place"),
         ("core/ranking.py", "import numpy", "Core knows pydantic and nothing else"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -13,10 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch import open_memory
-from stitch.core import Receipt, Step, StepState
-from stitch.ingest.priorities import InTurns, RightOfWay
-from stitch.label.local import LocalLabeler
+from stitch.core import Receipt, Step, StepLabels, StepState
+from stitch.embed.hashing import HashingEmbedder
+from stitch.errors import ReplyError
+from stitch.ingest import Ingestor
+from stitch.ingest.priorities import RightOfWay
 from stitch.memory import Memory
+from stitch.testing.journaling import DictJournal
+from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
+from stitch.testing.storing import ListStore
 
 
 class Batch(NamedTuple):
@@ -102,22 +108,34 @@ def test_work_goes_on_however_long_the_hurry_takes(monkeypatch: pytest.MonkeyPat
     assert not RightOfWay().wanted
 
 
-def test_steps_are_handed_out_in_turn() -> None:
-    steps = [Step(role="user", content=f"{n}") for n in range(3)]
-    asked = list[int]()
-    turns = InTurns(steps, lambda: asked.append(1))
-    assert list(turns) == steps
-    assert len(asked) == 3
-    assert turns[1:] == steps[1:]
-    assert turns[1] == steps[1]
-    assert len(turns) == 3
-    assert list(turns[1:]) == steps[1:]
-    assert len(asked) == 5
+def ingestor(labeler: ScriptedLabeler) -> Ingestor:
+    return Ingestor(journal=DictJournal(), store=ListStore(), embedder=HashingEmbedder(8), labeler=labeler)
 
 
-def test_who_labels_locally_stands_back_before_each_step() -> None:
-    session = LocalLabeler().begin("t")
-    steps = [Step(role="user", content=f"What does ticket {n} cost?") for n in range(5)]
-    labeled = set[int]()
-    session.label(InTurns(steps, lambda: labeled.add(session.inventory().steps)))
-    assert labeled == {0, 1, 2, 3, 4}
+STEPS = [Step(id=f"{n}", role="user", content=f"What does ticket {n} cost?") for n in range(11)]
+
+
+def test_steps_are_labeled_a_few_at_a_time_so_that_searches_go_between() -> None:
+    labeler = ScriptedLabeler()
+    ingestor(labeler).add_many(STEPS, tenant="a", trajectory="t")
+    assert [len(ids) for _, ids in labeler.calls] == [4, 4, 3]
+    assert [step for _, ids in labeler.calls for step in ids] == [step.id for step in STEPS]
+
+
+def test_a_failure_behind_the_first_few_steps_leaves_labels_as_they_would_have_been() -> None:
+    failures = [ReplyError("half a reply"), RuntimeError("a bug")]
+
+    def script(step: Step, past: Sequence[Step]) -> StepLabels:
+        if step.id == "6" and failures:
+            raise failures.pop()
+        return label_from_the_past(step, past)
+
+    whole, broken = ingestor(ScriptedLabeler()), ingestor(ScriptedLabeler(script))
+    whole.add_many(STEPS, tenant="a", trajectory="t")
+    receipts = broken.add_many(STEPS, tenant="a", trajectory="t")
+    assert {receipt.state for receipt in receipts} == {StepState.FAILED}
+    assert broken.retry("a") == 0
+    assert broken.retry("a") == len(STEPS)
+    made, wanted = ([entry.labels for entry in each.journal.entries("a", "t")] for each in (broken, whole))
+    assert made == wanted
+    assert broken.inventory("a") == whole.inventory("a")

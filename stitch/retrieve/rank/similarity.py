@@ -1,8 +1,7 @@
-"""What all retrieval modes share: turning a request into a density query, and hits into a result."""
+"""How alike a question and a snippet are, as a store is asked for it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,17 +11,10 @@ from stitch.core import (
     DensityQuery,
     Embedder,
     Label,
-    RankingRule,
-    RetrievalResult,
-    ScoredSnippet,
     SearchRequest,
-    Selection,
 )
 from stitch.core.protocols import SparseVector
 from stitch.retrieve.constants import CONSTANTS
-from stitch.retrieve.context.budget import TokenCounter, fit_context
-from stitch.retrieve.context.excerpts import excerpt_hits
-from stitch.retrieve.question.reading import read_question
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -98,30 +90,3 @@ def _sum(words: Iterable[SparseVector], shares: Sequence[float]) -> SparseVector
         for index, weight in own.items():
             weights[index] = weights.get(index, 0.0) + share * weight
     return weights
-
-
-def result(
-    request: SearchRequest,
-    selection: Selection,
-    hits: list[ScoredSnippet],
-    *,
-    rule: RankingRule,
-    counter: TokenCounter,
-    mode: str,
-    started: float,
-) -> RetrievalResult:
-    """The answer made of `hits`, its context inside the budget; `started` is a reading of `time.perf_counter`."""
-    shown = excerpt_hits(hits, read_question(request.query), rule=rule, lists_names=selection.lists_names)
-    context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
-    return RetrievalResult(
-        request=request,
-        intent_filter=selection.intent_filter,
-        reasons=selection.reasons,
-        hits=tuple(hits),
-        context_text=context.text,
-        context_tokens=context.tokens,
-        context_hits=context.ids,
-        milliseconds=(time.perf_counter() - started) * 1000,
-        mode=mode,
-        rule=rule,
-    )

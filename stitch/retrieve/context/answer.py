@@ -1,0 +1,48 @@
+"""What a search gives back: its hits, and of them the context that there is room for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from stitch.core import RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
+from stitch.retrieve.context.budget import TokenCounter, fit_context
+from stitch.retrieve.context.excerpts import excerpt_hits
+from stitch.retrieve.question.reading import read_question
+
+
+def answer(
+    request: SearchRequest,
+    selection: Selection,
+    hits: Sequence[ScoredSnippet],
+    *,
+    rule: RankingRule,
+    counter: TokenCounter,
+    mode: str,
+    started: float,
+) -> RetrievalResult:
+    """The result of a search.
+
+    Args:
+        request: The question.
+        selection: The labels chosen for it.
+        hits: Best first.
+        rule: By which they are in this order.
+        counter: Counts the tokens of the context, which stays inside the budget of the request.
+        mode: The name of the retriever.
+        started: When the search began, a reading of `time.perf_counter`.
+    """
+    shown = excerpt_hits(hits, read_question(request.query), rule=rule, lists_names=selection.lists_names)
+    context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
+    return RetrievalResult(
+        request=request,
+        intent_filter=selection.intent_filter,
+        reasons=selection.reasons,
+        hits=tuple(hits),
+        context_text=context.text,
+        context_tokens=context.tokens,
+        context_hits=context.ids,
+        milliseconds=(time.perf_counter() - started) * 1000,
+        mode=mode,
+        rule=rule,
+    )
