@@ -145,29 +145,54 @@ def _first_word(text: str, match: re.Match[str], at: int) -> Found | None:
 
 
 def _bare(text: str, match: re.Match[str], span: tuple[int, int], at: int) -> Found | None:
+    """The password in a value without quotation marks; how sure it must look depends on how it is given."""
     start, end = span
     secret = text[start:end].rstrip(")]}.")
     end = start + len(secret)
     if len(secret) < 3 or is_placeholder(secret) or secret.startswith("-"):
         return None
     if match["said"] is not None:
-        accepted = (len(secret) >= 4 and is_password(secret)) or (
-            is_word_password(secret) and _ENDS_SAYING.match(text, end) is not None
-        )
+        accepted = _looks_like_password(secret) or (is_word_password(secret) and _ends_saying(text, end))
     elif match["space"] is not None:
-        if _is_flag(text, at):
-            accepted = is_quoted_password(secret) and "=" not in secret[:12]
-        else:
-            accepted = is_password(secret) and _LOGIN_BEFORE.search(text, max(0, at - 100), at) is not None
+        accepted = _accepts_behind_space(text, secret, at)
     elif match["comma"] is not None or (match["element"] is not None and not _is_element(text, at, end)):
         accepted = False
-    elif text[at : at + 4].lower() == "pass" and not text[at + 4 : at + 5].isalpha():  # "pass: 12", "pass = yes"
-        accepted = len(secret) >= 6 and is_mixed(secret) and is_password(secret)
     else:
-        accepted = (len(secret) >= 4 and is_password(secret)) or (
-            is_word_password(secret) and (_ENDS_LINE.match(text, end) is not None or _is_variable(text, at, start))
-        )
+        accepted = _accepts_assigned(text, secret, at, start)
     return Found(start, end, "password") if accepted else None
+
+
+def _looks_like_password(secret: str) -> bool:
+    return len(secret) >= 4 and is_password(secret)
+
+
+def _accepts_behind_space(text: str, secret: str, at: int) -> bool:
+    """Whether a word behind the name is its value: behind `--password` nearly any, else one behind a login."""
+    if _is_flag(text, at):
+        return is_quoted_password(secret) and "=" not in secret[:12]
+    return is_password(secret) and _LOGIN_BEFORE.search(text, max(0, at - 100), at) is not None
+
+
+def _accepts_assigned(text: str, secret: str, at: int, start: int) -> bool:
+    """Whether what the name is set to is a password; a plain word is one as a whole line or a variable's value."""
+    if _is_pass(text, at):  # "pass: 12", "pass = yes"
+        return len(secret) >= 6 and is_mixed(secret) and is_password(secret)
+    if _looks_like_password(secret):
+        return True
+    return is_word_password(secret) and (_ends_line(text, start + len(secret)) or _is_variable(text, at, start))
+
+
+def _ends_saying(text: str, end: int) -> bool:
+    return _ENDS_SAYING.match(text, end) is not None
+
+
+def _ends_line(text: str, end: int) -> bool:
+    return _ENDS_LINE.match(text, end) is not None
+
+
+def _is_pass(text: str, at: int) -> bool:
+    """Whether the name is the word `pass` alone, which means many things."""
+    return text[at : at + 4].lower() == "pass" and not text[at + 4 : at + 5].isalpha()
 
 
 def _is_element(text: str, at: int, end: int) -> bool:
@@ -195,25 +220,25 @@ def _is_flag(text: str, at: int) -> bool:
 
 def _token(text: str, at: int, end: int) -> Iterator[Found]:
     match = _AFTER.match(text, end)
-    if match is None:
+    if match is None or not _gives_token(text, match, at):
         return
-    group = "quoted" if match["quoted"] is not None else "bare" if match["bare"] is not None else ""
-    if not group or match["said"] is not None or (match["space"] is not None and not _is_flag(text, at)):
-        return
+    group = "bare" if match["quoted"] is None else "quoted"
     secret = match[group].rstrip(")]}.")
-    start = match.start(group)
     if is_placeholder(secret) or "://" in secret or (group == "bare" and "(" in secret):
         return
-    if group == "quoted" or match["space"] is not None:
-        accepted = looks_random(secret) or (
-            len(secret) >= 8
-            and is_mixed(secret)
-            and has_digit(secret)
-            and " " not in secret
-            and is_password(secret)
-            and match["comma"] is None
-        )
-    else:
-        accepted = looks_random(secret)
-    if accepted:
+    literal = (group == "quoted" or match["space"] is not None) and match["comma"] is None
+    if looks_random(secret) or (literal and _may_be_token(secret)):
+        start = match.start(group)
         yield Found(start, start + len(secret), "secret")
+
+
+def _gives_token(text: str, match: re.Match[str], at: int) -> bool:
+    """Whether a value stands behind the name in a way in which tokens are given: none is said, few follow a space."""
+    if match["said"] is not None or (match["quoted"] is None and match["bare"] is None):
+        return False
+    return match["space"] is None or _is_flag(text, at)
+
+
+def _may_be_token(secret: str) -> bool:
+    """Whether a value that is written out is a token although it does not look random."""
+    return len(secret) >= 8 and is_mixed(secret) and has_digit(secret) and " " not in secret and is_password(secret)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
@@ -12,6 +13,7 @@ from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, word_set
 MAX_NAMES = 24
 """How many names of one step are read."""
 _MAX_TYPED_CHARS = 400
+_BEFORE_CHARS = 40
 
 NOT_NAMES = FUNCTION_WORDS | word_set(
     """absolutely additionally bummer certainly else ever finally free great however indeed instead likewise meanwhile
@@ -157,69 +159,184 @@ def find_names(text: str) -> list[NameMention]:
     return found or (_typed_names(text) if len(text) <= _MAX_TYPED_CHARS else [])
 
 
-def _read_name(text: str, start: int, words_found: str) -> NameMention | None:
-    words = words_found.split(" ")
-    before = text[max(0, start - 40) : start].rstrip()
-    opens = not before or before[-1] in '.!?:;"*-' or text[start - 1] == "\n"
-    while words and (words[0].lower().strip(".'") in NOT_NAMES or words[0].lower() in CALENDAR_WORDS):
-        if words[0] == "The" and len(words) > 1 and words[1].lower() not in NOT_NAMES:
-            break
-        if not opens and len(words) > 1 and words[0].lower() in _OPEN_NAMES:
-            break
-        start += len(words[0]) + 1
-        words = words[1:]
-    while len(words) > 1 and (words[-1].lower() in CALENDAR_WORDS or words[-1] == "I" or words[-1].startswith("I'")):
-        words = words[:-1]
-    doing = len(words) > 1 and words[0].endswith("ing") and is_verb(words[0].lower())
-    if opens and words and (doing or words[0].endswith(("ly", "in'"))):
-        start += len(words[0]) + 1
-        words = words[1:]
-    if opens and len(words) > 1 and is_verb(words[0].lower(), base=True):
-        start += len(words[0]) + 1
-        words = words[1:]
+class _Run:
+    """Words with capitals in a row: words at its ends that belong to no name are dropped."""
+
+    __slots__ = ("opens", "start", "text", "words")
+
+    def __init__(self, text: str, start: int, words: list[str]) -> None:
+        before = text[max(0, start - _BEFORE_CHARS) : start].rstrip()
+        self.text = text
+        self.start = start
+        self.words = words
+        self.opens = not before or before[-1] in '.!?:;"*-' or text[start - 1] == "\n"
+        """It opens a sentence, so that its first word has a capital whether it is a name or not."""
+
+    def drop_first(self) -> None:
+        """Leave the first word out."""
+        self.start += len(self.words[0]) + 1
+        del self.words[0]
+
+    def drop_no_names(self) -> None:
+        """Leave out function words, days and months that it begins with, and days, months and "I" that it ends in."""
+        while self.words and self._begins_no_name():
+            self.drop_first()
+        while len(self.words) > 1 and _ends_no_name(self.words[-1]):
+            del self.words[-1]
+
+    def drop_what_opens(self) -> None:
+        """Leave out what only opens the sentence: "Visiting Rome", "Luckily Rome", "Visit Rome"."""
+        if self.words and self._opens_with_manner():
+            self.drop_first()
+        if len(self.words) > 1 and is_verb(self.words[0].lower(), base=True):
+            self.drop_first()
+
+    def _begins_no_name(self) -> bool:
+        first = self.words[0].lower()
+        if first.strip(".'") not in NOT_NAMES and first not in CALENDAR_WORDS:
+            return False
+        if len(self.words) == 1:
+            return True
+        if self.words[0] == "The":
+            return self.words[1].lower() in NOT_NAMES
+        return self.opens or first not in _OPEN_NAMES
+
+    def _opens_with_manner(self) -> bool:
+        first = self.words[0]
+        if first.endswith(("ly", "in'")):
+            return True
+        return len(self.words) > 1 and first.endswith("ing") and is_verb(first.lower())
+
+
+def _ends_no_name(word: str) -> bool:
+    return word.lower() in CALENDAR_WORDS or word == "I" or word.startswith("I'")
+
+
+class _Candidate:
+    """What is left of a run as a name, with what the text says before and after it."""
+
+    def __init__(self, run: _Run, *, opens: bool) -> None:
+        self.text, self.start, self.words, self.opens = run.text, run.start, run.words, opens
+        self.name = " ".join(run.words).removesuffix("'s").rstrip("'-.")
+        self.folded = self.name.lower()
+        self.end = run.start + len(self.name)
+        self.before = run.text[max(0, run.start - _BEFORE_CHARS) : run.start].rstrip()
+        following = _NEXT_WORD.match(run.text, self.end)
+        self.next_word = following.group(1) if following else ""
+        """The word behind it, if that is written small; else empty."""
+        told = _SAYS_WHAT_AFTER.match(run.text, self.end)
+        self.says_what = told is not None and _AFTER_OF.search(self.before) is None
+        """What it is follows: "X is a bistro"."""
+        self.asked_of = _ASKED_OF.search(self.before) is not None
+        """What it does is asked: "when did X leave?"."""
+
+    def is_unsure(self) -> bool:
+        """Whether its capital may only be that of the sentence, and what follows does not tell."""
+        if not self.opens or len(self.words) > 1:
+            return False
+        return not self.says_what or self.name.endswith("ing") or is_verb(self.folded)
+
+    def is_common(self) -> bool:
+        """Whether it reads as a verb, an adverb or a plural."""
+        if is_verb(self.folded) or self.name.endswith("ly"):
+            return True
+        if self.name.endswith("ing"):
+            return not _moves(self.text, self.end)
+        return self.name.endswith("s") and not self.name.endswith("ss")
+
+    def mention(self) -> NameMention:
+        """The name, with how the text brings it up."""
+        text, start, before, name = self.text, self.start, self.before, self.name
+        presented = self.says_what or _PRESENTS.search(before) is not None
+        goes_there = _PLACED.search(before) is not None and not text.startswith("'s ", self.end)
+        placed = goes_there or _PLACE.search(name) is not None
+        if before.endswith((" the", "The")) and not name.startswith("The "):
+            start, name = start - 4, f"the {name}"
+        titled = (start > 0 and text[start - 1] in "\"'") or _KIND_BEFORE.search(before) is not None
+        acts = not placed and (self.asked_of or (_acts(text, self.end) and not _is_beside(text, start)))
+        leads, sure = self.opens or presented, not self.is_unsure()
+        return NameMention(start, self.end, name, leads, presented, placed, acts, titled, sure)
+
+
+def _is_beside(text: str, start: int) -> bool:
+    """Whether what stands here is beside what is told: "after X left", "Y and X left"."""
+    return _BESIDE_BEFORE.search(text[max(0, start - 24) : start].rstrip()) is not None
+
+
+def _says_nothing(found: _Candidate) -> bool:
+    """A letter, a function word, or days and months."""
+    if len(found.name) < 2 or found.folded in NOT_NAMES:
+        return True
+    return all(word.lower().rstrip(".") in CALENDAR_WORDS for word in found.words)
+
+
+def _is_street(found: _Candidate) -> bool:
+    """Part of an address: "12 High", "High Street"."""
+    numbered = _STREET_NUMBER.search(found.text, max(0, found.start - 8), found.start)
+    return numbered is not None or _STREET.search(found.name) is not None
+
+
+def _is_people(found: _Candidate) -> bool:
+    """Words for peoples and languages: "Italian"."""
+    return all(word == "of" or _PEOPLE.search(word) for word in found.words)
+
+
+def _counts(found: _Candidate) -> bool:
+    """A unit with its number: "Phase 2"."""
+    return len(found.words) == 1 and _NUMBERED.match(found.text, found.end) is not None
+
+
+def _only_opens(found: _Candidate) -> bool:
+    """A word that has its capital from the sentence, for all that the text tells."""
+    if not found.is_unsure():
+        return False
+    return len(found.name) < 4 or found.is_common() or not _acts_plainly(found.text, found.end)
+
+
+def _is_written_small(found: _Candidate) -> bool:
+    """A word that opens a sentence, and that the text writes without a capital elsewhere."""
+    if not found.opens or len(found.words) > 1 or found.folded not in found.text:
+        return False
+    return re.search(rf"\b{re.escape(found.folded)}\b", found.text) is not None
+
+
+def _says_of_which_kind(found: _Candidate) -> bool:
+    """What says more closely which thing the next word means: "Delta flights", "the Good Food market"."""
+    word = found.next_word
+    if not word or word in NOT_NAMES or word.endswith("ly"):
+        return False
+    if len(found.words) == 1:
+        acts = word in _AUXILIARIES or word in _PAST or found.asked_of or is_verb(word)
+        return not acts and not word.endswith("ed")
+    determined = found.words[0] == "The" or _DETERMINED.search(found.before) is not None
+    return determined and not _acts(found.text, found.end)
+
+
+_NO_NAMES: tuple[Callable[[_Candidate], bool], ...] = (
+    _says_nothing,
+    _is_street,
+    _is_people,
+    _counts,
+    _only_opens,
+    _is_written_small,
+    _says_of_which_kind,
+)
+"""What is no name although it has a capital."""
+
+
+def _read_name(text: str, start: int, capitals: str) -> NameMention | None:
+    """The name in words with capitals; None if there is none in them."""
+    if _LOCATED.search(text[max(0, start - _BEFORE_CHARS) : start].rstrip()):
+        return None
+    run = _Run(text, start, capitals.split(" "))
+    run.drop_no_names()
+    if run.opens:
+        run.drop_what_opens()
+    if not run.words:
+        return None
     # What is left after the word that opened the sentence does not open it itself.
-    opens = opens and words_found.startswith(words[0]) if words else False
-    name = " ".join(words).removesuffix("'s").rstrip("'-.")
-    end = start + len(name)
-    if len(name) < 2 or name.lower() in NOT_NAMES or all(word.lower().rstrip(".") in CALENDAR_WORDS for word in words):
-        return None
-    if _STREET_NUMBER.search(text, max(0, start - 8), start) or _STREET.search(name) or _LOCATED.search(before):
-        return None
-    if all(word == "of" or _PEOPLE.search(word) for word in words):
-        return None
-    before = text[max(0, start - 40) : start].rstrip()
-    following = _NEXT_WORD.match(text, end)
-    next_word = following.group(1) if following else ""
-    says_what = _SAYS_WHAT_AFTER.match(text, end) is not None and _AFTER_OF.search(before) is None
-    sure = True
-    asked_of = _ASKED_OF.search(before) is not None
-    if len(words) == 1:
-        acts = next_word in _AUXILIARIES or next_word in _PAST or is_verb(next_word)
-        if _NUMBERED.match(text, end):
-            return None
-        if opens and (not says_what or name.endswith("ing") or is_verb(name.lower())):
-            ending = name.endswith("ly") or (name.endswith("ing") and (is_verb(name.lower()) or not _moves(text, end)))
-            common = ending or (name.endswith("s") and not name.endswith("ss"))
-            if len(name) < 4 or common or is_verb(name.lower()) or not _acts_plainly(text, end):
-                return None
-            sure = False
-        if opens and re.search(rf"\b{re.escape(name.lower())}\b", text):
-            return None
-        acts = acts or asked_of
-        if next_word and not acts and next_word not in NOT_NAMES and not next_word.endswith(("ed", "ly")):
-            return None
-    presented = says_what or _PRESENTS.search(before) is not None
-    placed = (_PLACED.search(before) is not None and not text.startswith("'s ", end)) or _PLACE.search(name) is not None
-    modifies = len(words) > 1 and (words[0] == "The" or _DETERMINED.search(before) is not None)
-    if modifies and next_word and next_word not in NOT_NAMES and not _acts(text, end) and not next_word.endswith("ly"):
-        return None
-    if before.endswith((" the", "The")) and not name.startswith("The "):
-        start, name = start - 4, f"the {name}"
-    titled = (start > 0 and text[start - 1] in "\"'") or _KIND_BEFORE.search(before) is not None
-    acts = not placed and (
-        asked_of or (_acts(text, end) and not _BESIDE_BEFORE.search(text[max(0, start - 24) : start].rstrip()))
-    )
-    return NameMention(start, end, name, opens or presented, presented, placed, acts, titled, sure)
+    found = _Candidate(run, opens=run.opens and capitals.startswith(run.words[0]))
+    return None if any(refuses(found) for refuses in _NO_NAMES) else found.mention()
 
 
 def _acts(text: str, end: int) -> bool:
@@ -251,16 +368,22 @@ def _typed_names(text: str) -> list[NameMention]:
     found = []
     for match in _TYPED_NAME.finditer(text):
         group = match.lastgroup or "subject"
-        words = match[group].lower().split()
-        core = words[1:] if words[0] == "the" else words
-        if not core or any(word in NOT_NAMES and word != "and" for word in core) or core[-1].endswith("ly"):
-            continue
-        common = len(core) == 1 and not match[group][0].islower()
-        common = common or core[0].endswith("ing") or is_verb(core[0], base=True)
-        if common or RELATIONAL_NOUN.match(core[-1]) or (group == "called" and core[-1].endswith("s")):
-            continue
-        found.append(NameMention(match.start(group), match.end(group), match[group], True, True, False))
+        if _may_be_typed_name(match[group], called=group == "called"):
+            found.append(NameMention(match.start(group), match.end(group), match[group], True, True, False))
     return found
+
+
+def _may_be_typed_name(typed: str, *, called: bool) -> bool:
+    """Whether words without capitals, where a name is looked for, are one; things may be `called` by a plural."""
+    words = typed.lower().split()
+    core = words[1:] if words[0] == "the" else words
+    if not core or any(word in NOT_NAMES and word != "and" for word in core):
+        return False
+    if len(core) == 1 and not typed[0].islower():
+        return False
+    if core[0].endswith("ing") or is_verb(core[0], base=True):
+        return False
+    return not core[-1].endswith(("ly", "s") if called else "ly") and not RELATIONAL_NOUN.match(core[-1])
 
 
 def last_unit(text: str) -> str:

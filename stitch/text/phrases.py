@@ -40,15 +40,11 @@ def noun_phrases(text: str) -> list[NounPhrase]:
     run: list[str] = []
     start = 0
     after_determiner = determined = False
-    for token in _TOKEN.finditer(text[:MAX_READ_CHARS]):
-        word = token.group().lower().replace("’", "'")
-        named = word[0].isalnum() and word not in FUNCTION_WORDS
+    for token in _TOKEN.finditer(text[:MAX_READ_CHARS].replace("’", "'")):
+        word = token.group().lower()
+        named = word[0].isalnum() and word not in FUNCTION_WORDS and (bool(run) or not word.endswith("ly"))
         if named and is_verb(word):
-            named = after_determiner or (
-                bool(run) and (word.endswith(("ing", "er", "ion")) or (determined and is_verb(word, base=True)))
-            )
-        if named and word.endswith("ly") and not run:
-            named = False
+            named = after_determiner or (bool(run) and _ends_run(word, determined=determined))
         if not named:
             _close(phrases, run, start)
             run = []
@@ -61,6 +57,11 @@ def noun_phrases(text: str) -> list[NounPhrase]:
         after_determiner = False
     _close(phrases, run, start)
     return phrases
+
+
+def _ends_run(verb: str, *, determined: bool) -> bool:
+    """Whether a verb after a word of a run is part of it: "flight booking", "the bus stop" where it is `determined`."""
+    return verb.endswith(("ing", "er", "ion")) or (determined and is_verb(verb, base=True))
 
 
 def _close(phrases: list[NounPhrase], run: list[str], start: int) -> None:

@@ -46,23 +46,36 @@ _MAX_JSON_CHARS = 200_000
 
 def structured(step: Step) -> StructuredContent:
     """The tool calls and result keys of a step: from its fields, or from content that is one JSON value."""
-    calls = [NamedCall(in_words(call.name), tuple(_pairs(call.arguments))) for call in step.tool_calls]
+    calls = tuple(NamedCall(in_words(call.name), tuple(_pairs(call.arguments))) for call in step.tool_calls)
     tool = in_words(step.tool_name) if step.tool_name else None
-    content = step.content.strip()
+    data = _data_in(step.content.strip())
+    if data is None:
+        return StructuredContent(calls, (), tool) if calls or tool else _NOTHING
+    if (call := _call_in(data)) is not None:
+        return StructuredContent((*calls, call), (), tool)
+    return StructuredContent(calls, tuple(_pairs(data)), tool)
+
+
+def _data_in(content: str) -> Any:
+    """The object or list that a content is the JSON of; None if it is none."""
     if not content or content[0] not in "{[" or content[-1] not in "}]" or len(content) > _MAX_JSON_CHARS:
-        return StructuredContent(tuple(calls), (), tool) if calls or tool else _NOTHING
+        return None
     try:
-        data: Any = orjson.loads(content)
+        return orjson.loads(content)
     except orjson.JSONDecodeError:
-        return StructuredContent(tuple(calls), (), tool) if calls or tool else _NOTHING
-    if isinstance(data, dict):
-        lowered = {key.lower(): key for key in data}
-        name = next((data[lowered[key]] for key in _CALL_NAMES if key in lowered), None)
-        arguments = next((data[lowered[key]] for key in _CALL_ARGUMENTS if key in lowered), None)
-        if isinstance(name, str) and isinstance(arguments, dict | list):
-            calls.append(NamedCall(in_words(name), tuple(_pairs(arguments))))
-            return StructuredContent(tuple(calls), (), tool)
-    return StructuredContent(tuple(calls), tuple(_pairs(data)), tool)
+        return None
+
+
+def _call_in(data: Any) -> NamedCall | None:
+    """The tool call that an object says; None if it says none."""
+    if not isinstance(data, dict):
+        return None
+    lowered = {key.lower(): value for key, value in data.items()}
+    name = next((lowered[key] for key in _CALL_NAMES if key in lowered), None)
+    arguments = next((lowered[key] for key in _CALL_ARGUMENTS if key in lowered), None)
+    if not isinstance(name, str) or not isinstance(arguments, dict | list):
+        return None
+    return NamedCall(in_words(name), tuple(_pairs(arguments)))
 
 
 def _pairs(data: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:

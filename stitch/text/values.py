@@ -2,9 +2,6 @@
 
 Classes come from the shape of a value and from the words around it; what the value is said to be ("the fare is $66")
 is found by `slots`. Keys of tool calls and of JSON results name their own values.
-
-More than 400 lines because the patterns of the classes,
-which are data, stand beside the code that reads them.
 """
 
 from __future__ import annotations
@@ -256,36 +253,46 @@ def _accept(text: str, kind: str, match: re.Match[str]) -> FoundMention | None:
     return FoundMention(kind, value, start, start + len(value)) if value else None
 
 
-def _name(text: str, start: int, value: str) -> FoundMention | None:
-    # The first word of a sentence is capitalized anyway: it belongs to a name only if it is no common word.
-    parts = value.split(" ")
-    first = parts[0]
+def _name(text: str, start: int, capitals: str) -> FoundMention | None:
     before = text[max(0, start - 24) : start]
-    opens = bool(_SENTENCE_START.search(before))
-    while parts and (parts[0].lower().replace("’", "'") in FUNCTION_WORDS or (opens and is_verb(parts[0].lower()))):
-        start += len(parts[0]) + 1
-        parts = parts[1:]
-        opens = False
-        while parts and parts[0] and parts[0][0].islower():
-            start += len(parts[0]) + 1
-            parts = parts[1:]
-    if not parts or (opens and len(parts) == 1 and not text[start + len(first) :].startswith(("'s", "’s"))):
+    opens = _SENTENCE_START.search(before) is not None
+    words = _from_first_name(capitals.split(" "), opens=opens)
+    name = " ".join(words)
+    # The first word of a sentence is capitalized anyway: it belongs to a name only if it is no common word.
+    alone = len(words) == 1 and name == capitals
+    if not words or (opens and alone and not text.startswith(("'s", "’s"), start + len(name))):
         return None
-    value = " ".join(parts).removesuffix("'s").removesuffix("’s").strip("'’-& ")
+    start += len(capitals) - len(name)
+    value = name.removesuffix("'s").removesuffix("’s").strip("'’-& ")
     if len(value) < 2 or _CALENDAR.fullmatch(value):
         return None
-    last = parts[-1].lower().removesuffix("'s")
-    if last in PLACE_SUFFIX:
-        kind = "place"
-    elif last in ORGANIZATION_SUFFIX:
-        kind = "organization"
-    elif _PERSON_BEFORE.search(before):
-        kind = "person"
-    elif _PLACE_BEFORE.search(before):
-        kind = "place"
-    else:
-        kind = "name"
+    kind = _name_class(words[-1].lower().removesuffix("'s"), before)
     return FoundMention(kind, value, start, start + len(value))
+
+
+def _from_first_name(words: list[str], *, opens: bool) -> list[str]:
+    """The words from the first that may begin a name: no function word, and no verb that `opens` the sentence."""
+    first = 0
+    while first < len(words):
+        word = words[first].lower()
+        if word.replace("’", "'") not in FUNCTION_WORDS and not (opens and is_verb(word)):
+            break
+        opens = False
+        first += 1
+        while first < len(words) and words[first][:1].islower():
+            first += 1
+    return words[first:]
+
+
+def _name_class(last: str, before: str) -> str:
+    """The class of a name, by its last word and by what stands before it."""
+    if last in PLACE_SUFFIX:
+        return "place"
+    if last in ORGANIZATION_SUFFIX:
+        return "organization"
+    if _PERSON_BEFORE.search(before):
+        return "person"
+    return "place" if _PLACE_BEFORE.search(before) else "name"
 
 
 _MEASURES = {
