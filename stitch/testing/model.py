@@ -141,10 +141,10 @@ def label_by_rules(system: str, user: str) -> Any:
     """
     fields = fields_of(user)
     if "`readings`" in system:
-        scopes = fields["known_scopes"].splitlines()
-        scope = scopes[-1].partition(": ")[0] if scopes else "opening"
+        scopes = fields["known_scopes"].split("\n")
+        scope = scopes[-1].partition(": ")[0] or "opening"
         readings = []
-        for line in fields["steps"].splitlines():
+        for line in fields["steps"].split("\n"):  # a text may hold other ends of lines
             step = json.loads(line)
             scope = _scope(step["text"], scope)
             readings.append({"n": step["n"], "scope": scope, **_labels(step["text"]), "references": []})
