@@ -213,7 +213,7 @@ class EdgeStore:
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
         with self._calls:
-            self._check_open()
+            self._reopen()
             with self._system("flush"):
                 self._flush()
 
@@ -359,8 +359,9 @@ class EdgeStore:
 
     def _finish(self) -> None:
         """Flush, and save what makes opening quick."""
-        with self._system("flush"):
-            self._flush()
+        if self._labels is not None:  # or a write failed, and the files are made to agree when they are opened
+            with self._system("flush"):
+                self._flush()
         self._files.close()
         with suppress(OSError):  # without these, opening takes longer
             if self._labels is not None and not self._saved.exists():
@@ -382,14 +383,18 @@ class EdgeStore:
 
     @property
     def _index(self) -> LabelIndex:
+        self._reopen()
+        assert self._labels is not None
+        return self._labels
+
+    def _reopen(self) -> None:
+        """After a write that failed, read from the files what is there."""
         self._check_open()
         if self._labels is None:
-            with self._system("recover"):  # a write failed: only the files know what is there
+            with self._system("recover"):
                 self._files.close()
                 self._files.open(create=False)
             self._recover()
-        assert self._labels is not None
-        return self._labels
 
     def _recover(self) -> None:
         with self._system("recover"):

@@ -6,6 +6,7 @@ writes where the old one stood: so a row is overwritten with zeros before it is 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 from stitch.core.process import close_files_in, never_free
 from stitch.errors import StoreError, StoreLockedError
 from stitch.store.read_ahead import read_ahead
+from stitch.store.reserve import reserve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +29,12 @@ _VECTOR = "text"
 
 _BATCH = 1000
 """How many points are read at a time."""
+
+_AHEAD_ROWS = 512
+"""For so many rows there is always a place on the disk, or a call says beforehand that it is full."""
+
+_POINT_BYTES = 128
+"""What the engine writes of a point beside its vector, whenever it is put."""
 
 _HINTS = (
     ("No space left", "free some disk space and run the command again"),
@@ -56,29 +64,41 @@ class Engine:
 
         self._what, self._hint = what, hint
         self._folder, self._dimension = folder, dimension
+        self._reserved_rows, self._reserved_at = 0, 0
         with self._errors("make" if create else "open"):
             open_shard = EdgeShard.create if create else EdgeShard.load
             self._shard = open_shard(str(folder), _config(dimension))
             if create:
                 self._shard.flush()
         # The engine drops its files from the cache when it opens them, and then reads a page for every vector.
-        read_ahead(sorted(path for path in folder.rglob("*") if path.is_file()))
+        read_ahead(self._files())
 
     def put(self, rows: Sequence[int], vectors: Vectors) -> None:
-        """Write vectors; those of rows that are there are overwritten."""
+        """Write vectors; those of rows that are there are overwritten.
+
+        Raises:
+            StoreError: The disk is full, or the engine cannot write; some may be written.
+        """
         from qdrant_edge import Point, UpdateOperation
 
-        points = [Point(row, {_VECTOR: vector}) for row, vector in zip(rows, vectors.tolist(), strict=True)]
-        with self._errors("write to"):
-            self._shard.update(UpdateOperation.upsert_points(points))
+        for start in range(0, len(rows), _AHEAD_ROWS):
+            part = slice(start, start + _AHEAD_ROWS)
+            named = zip(rows[part], vectors[part].tolist(), strict=True)
+            points = [Point(row, {_VECTOR: vector}) for row, vector in named]
+            self._reserve(len(points))
+            with self._errors("write to"):
+                self._shard.update(UpdateOperation.upsert_points(points))
 
     def delete(self, rows: Sequence[int]) -> None:
         """Overwrite vectors with zeros, and delete them."""
         from qdrant_edge import UpdateOperation
 
         self.put(rows, np.zeros((len(rows), self._dimension), dtype=np.float32))
-        with self._errors("delete from"):
-            self._shard.update(UpdateOperation.delete_points(list(rows)))
+        for start in range(0, len(rows), _AHEAD_ROWS):
+            part = list(rows[start : start + _AHEAD_ROWS])
+            self._reserve(len(part))
+            with self._errors("delete from"):
+                self._shard.update(UpdateOperation.delete_points([*part]))
 
     def cosines(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
         """The cosine of each of these rows with a unit vector."""
@@ -130,9 +150,17 @@ class Engine:
             self._shard.flush()
 
     def shrink(self) -> None:
-        """Write the files anew, without the places of what was deleted."""
+        """Write the files anew, without the places of what was deleted.
+
+        Raises:
+            StoreError: There is no room for both.
+        """
+        needed = sum(path.stat().st_size for path in self._files())
+        if shutil.disk_usage(self._folder).free < needed:
+            raise engine_error(f"cannot purge {self._what}", f"No space left for {needed >> 20} MB", hint=self._hint)
         with self._errors("purge"):
             self._shard.optimize()
+        self._reserved_rows = 0  # the files are others now
 
     def close(self) -> None:
         """Let go of the files."""
@@ -143,6 +171,30 @@ class Engine:
         """In a fork: never free the engine, and close its files."""
         never_free(self._shard)
         close_files_in(self._folder)
+
+    def _reserve(self, rows: int) -> None:
+        """See to it that the next so many rows have a place on the disk."""
+        if rows > self._reserved_rows or self._last_made() > self._reserved_at:
+            self._reserved_at = self._last_made()
+            ahead = 2 * _AHEAD_ROWS
+            with self._errors("write to"):
+                try:
+                    for path in self._files():
+                        row_bytes = 4 * self._dimension if path.parent.name == "vectors" else _POINT_BYTES
+                        reserve(path, ahead_bytes=ahead * row_bytes)
+                except OSError as error:
+                    reason = error.strerror or str(error)
+                    raise engine_error(f"cannot write to {self._what}", reason, hint=self._hint) from error
+            self._reserved_rows = ahead
+        self._reserved_rows -= rows
+
+    def _last_made(self) -> int:
+        """When the engine last made or removed a file of vectors, in nanoseconds."""
+        folders = self._folder.glob("segments/*/vector_storage-*/vectors")
+        return max((folder.stat().st_mtime_ns for folder in folders), default=0)
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self._folder.rglob("*") if path.is_file())
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
