@@ -77,6 +77,7 @@ def _open(
     from stitch.core.process import OwnProcess
     from stitch.core.text_cache import clear_text_caches
     from stitch.embed import LexicalEncoder
+    from stitch.errors import ReadOnlyError
     from stitch.ingest import Ingestor
     from stitch.journal.sqlite import SqliteJournal, check_version
     from stitch.lifecycle.erase import finish_purge
@@ -93,6 +94,7 @@ def _open(
         owner_note,
         remove_abandoned,
     )
+    from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
     from stitch.lifecycle.repair import finish_move
     from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts
     from stitch.lm import Ledger
@@ -106,15 +108,19 @@ def _open(
     if must_exist:
         check_there(location, folder)
     check_restored(location, folder)
-    embedder, lexical, counter = parts.embedder_for(settings), LexicalEncoder(), PieceCounter()
-    ledger = Ledger(folder / LEDGER_FILE)
-    model = parts.model_if_needed(settings, ledger)
-    labeler, selector = parts.labeler_of(settings, model, embedder=embedder), parts.selector_of(settings, model)
-    observer = Observers([LogObserver(), *observers])
-    # Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
-    threads = 2 * settings.model_concurrency if settings.labels == "model" else 0
-
-    with made_folder(folder), ExitStack() as resources:
+    with ExitStack() as resources:
+        process = OwnProcess(f"the memory {location!r}")
+        if not is_url(location) and cannot_be_written(folder):
+            process = OwnProcess(f"the memory {location!r}", read_only=ReadOnlyError(location))
+            folder = resources.enter_context(copy_to_read(folder))
+        embedder, lexical, counter = parts.embedder_for(settings), LexicalEncoder(), PieceCounter()
+        ledger = Ledger(folder / LEDGER_FILE)
+        model = parts.model_if_needed(settings, ledger)
+        labeler, selector = parts.labeler_of(settings, model, embedder=embedder), parts.selector_of(settings, model)
+        observer = Observers([LogObserver(), *observers])
+        # Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
+        threads = 2 * settings.model_concurrency if settings.labels == "model" else 0
+        resources.enter_context(made_folder(folder))
         check_version(folder / JOURNAL_FILE)  # before anything of it is touched
         resources.callback(clear_text_caches)
         if not is_url(location):
@@ -182,5 +188,5 @@ def _open(
             retention=settings.retention,
             recalls=recalls if settings.recall_log else None,
             model_workers=threads,
-            process=OwnProcess(f"the memory {location!r}"),
+            process=process,
         )

@@ -10,6 +10,7 @@ One tree, so that `except StitchError` is enough for a caller who only wants to 
     ├── JournalError            the journal cannot be read or written
     ├── StoreError              the snippet store failed
     │   ├── StoreLockedError    another process owns it
+    │   ├── ReadOnlyError       the memory lies where nothing can be written
     │   ├── StoreMismatchError  it was written with another embedder or schema
     │   └── StoreUnavailableError  the server does not answer
     ├── ForkedProcessError      a fork uses what its parent process has open
@@ -103,6 +104,20 @@ class StoreMismatchError(StoreError):
     """The memory was written with another embedder or another schema."""
 
     exit_code = 4
+
+
+class ReadOnlyError(StoreError):
+    """The memory lies where nothing can be written; it can be read.
+
+    Args:
+        folder: Where it is.
+    """
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(
+            f"the memory {folder!r} lies where nothing can be written: it can only be read",
+            hint="copy the folder to a disk that can be written, or change its permissions",
+        )
 
 
 class StoreUnavailableError(StoreError):

@@ -74,10 +74,12 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
     from stitch.ingest import Ingestor
     from stitch.journal import SqliteJournal
     from stitch.label.local import LocalLabeler
+    from stitch.lifecycle.read_only import check_writable
     from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place, remove_unknown
     from stitch.store.owner import Ownership
 
     loaded, location, folder = _found(memory, config, settings)
+    check_writable(folder)
     embedder = parts.embedder_for(loaded)
     with ExitStack() as stack:
         made = folder
@@ -256,11 +258,14 @@ def _found(
 def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journal | Path]:
     """The journal of a memory, opened if nobody has it; else its file, to be copied."""
     from stitch.journal import SqliteJournal
+    from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
     from stitch.lifecycle.repair import finish_move
     from stitch.store.owner import Ownership, held_here
 
-    note = owner_note(location, folder)
     with ExitStack() as stack:
+        if not is_url(location) and cannot_be_written(folder):
+            folder = stack.enter_context(copy_to_read(folder))
+        note = owner_note(location, folder)
         found: Journal | Path
         try:
             finish_move(folder)  # or a store would be begun where the next one is about to be put

@@ -160,6 +160,17 @@ class Memory:
         self._parts.process.check()
         return self._parts.ingestor
 
+    @property
+    def _writer(self) -> Ingestor:
+        """What every call goes through that adds or changes something.
+
+        Raises:
+            ForkedProcessError: This is a fork of the process that opened the memory.
+            ReadOnlyError: The memory can only be read.
+        """
+        self._parts.process.check_writing()
+        return self._parts.ingestor
+
     def add(self, step: Step, *, trajectory: str, wait: bool = True) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
 
@@ -177,7 +188,7 @@ class Memory:
             StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
             JournalError: It could not be made durable.
         """
-        return self._ingestor.add(step, tenant=self.tenant, trajectory=trajectory, wait=wait)
+        return self._writer.add(step, tenant=self.tenant, trajectory=trajectory, wait=wait)
 
     def add_many(self, steps: Iterable[Step], *, trajectory: str, wait: bool = True) -> list[Receipt]:
         """Store the next steps of a trajectory, in order; as `add` for each, but much faster.
@@ -185,7 +196,7 @@ class Memory:
         Raises:
             StepRejectedError: One step cannot be accepted; none of them was stored.
         """
-        return self._ingestor.add_many(list(steps), tenant=self.tenant, trajectory=trajectory, wait=wait)
+        return self._writer.add_many(list(steps), tenant=self.tenant, trajectory=trajectory, wait=wait)
 
     def stream(
         self, steps: Iterable[Step | SourcedStep | Rejection], *, trajectory: str | None = None, wait: bool = True
@@ -209,7 +220,7 @@ class Memory:
         from stitch.ingest.streaming import batches, take_in
 
         for batch in batches(steps):
-            yield from take_in(self._ingestor, batch, tenant=self.tenant, trajectory=trajectory, wait=wait)
+            yield from take_in(self._writer, batch, tenant=self.tenant, trajectory=trajectory, wait=wait)
 
     def search(
         self,
@@ -376,7 +387,7 @@ class Memory:
         self, steps: Sequence[Step], *, trajectory: str, wait: bool = True
     ) -> list[Receipt | StepRejectedError]:
         """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are stored."""
-        return self._ingestor.add_each(steps, tenant=self.tenant, trajectory=trajectory, wait=wait)
+        return self._writer.add_each(steps, tenant=self.tenant, trajectory=trajectory, wait=wait)
 
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         """The label space of one trajectory, or of all."""
@@ -407,7 +418,7 @@ class Memory:
 
     def retry(self) -> int:
         """Try again to label and store the steps that failed; returns how many are stored now that were not."""
-        return self._ingestor.retry(self.tenant)
+        return self._writer.retry(self.tenant)
 
     def receipts(self, *, state: StepState | None = None) -> Iterator[Receipt]:
         """What has become of each step, in the order of acceptance; only of those in `state` if it is given."""
@@ -415,7 +426,7 @@ class Memory:
 
     def finish(self, trajectory: str) -> int:
         """Label now what waits for more steps of a trajectory; returns how many steps that were."""
-        return self._ingestor.finish(self.tenant, trajectory_name(trajectory))
+        return self._writer.finish(self.tenant, trajectory_name(trajectory))
 
     def flush(self) -> None:
         """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
@@ -467,7 +478,7 @@ class Memory:
         from stitch.ingest.streaming import abatches, batches, take_in
 
         def store(batch: list[Step | SourcedStep | Rejection]) -> list[Receipt | Rejection]:
-            return take_in(self._ingestor, batch, tenant=self.tenant, trajectory=trajectory, wait=wait)
+            return take_in(self._writer, batch, tenant=self.tenant, trajectory=trajectory, wait=wait)
 
         if isinstance(steps, AsyncIterable):
             async with aclosing(abatches(steps)) as coming:

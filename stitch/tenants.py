@@ -60,7 +60,7 @@ class Tenants:
         """Build the store anew from the journal, for all tenants, while it serves; as `Lifecycle.reindex`."""
         from stitch.lifecycle.rebuild import rebuild
 
-        self._parts.process.check()
+        self._parts.process.check_writing()
         return rebuild(self._parts.ingestor, folder=self._parts.folder)
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from stitch.errors import ForkedProcessError
+from stitch.errors import ForkedProcessError, StitchError
 
 _HOOKS: list[weakref.WeakMethod[Callable[[], None]]] = []
 
@@ -25,10 +25,11 @@ class OwnProcess:
 
     Args:
         what: What belongs to that process, for the message.
+        read_only: The error for whoever would change it, if even that process may only read it.
     """
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, what: str, *, read_only: StitchError | None = None) -> None:
+        self._what, self._read_only = what, read_only
         self._pid = os.getpid()
 
     @property
@@ -47,6 +48,17 @@ class OwnProcess:
                 f"{self._what} was opened by process {self._pid}; process {os.getpid()}, a fork of it, cannot use it",
                 hint="open it after the fork, in one process; several processes share a memory on a Qdrant server",
             )
+
+    def check_writing(self) -> None:
+        """Refuse another process, and every change of what can only be read.
+
+        Raises:
+            ForkedProcessError: This is another process.
+            StitchError: The error that was given for it.
+        """
+        self.check()
+        if self._read_only is not None:
+            raise self._read_only
 
 
 class ProcessLock(OwnProcess):

@@ -65,6 +65,12 @@ class Lifecycle:
         self._process.check()
         return self._opened
 
+    @property
+    def _writer(self) -> Ingestor:
+        """What every call goes through that changes something."""
+        self._process.check_writing()
+        return self._opened
+
     def count(self, selector: Selector) -> int:
         """How many steps a selector means: what `retire` and `erase` would concern."""
         from stitch.lifecycle.selection import select
@@ -96,7 +102,7 @@ class Lifecycle:
         """
         from stitch.lifecycle.correct import correct
 
-        correct(self._ingestor, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
+        correct(self._writer, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
                 by=by, text=text, labels=dict(labels or {}), references=references)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
@@ -117,7 +123,7 @@ class Lifecycle:
         from stitch.lifecycle.selection import select
 
         selected = select(self._ingestor, selector, tenant=self._tenant)
-        return retire(self._ingestor, selected, tenant=self._tenant, at=time.time(), reason=reason)
+        return retire(self._writer, selected, tenant=self._tenant, at=time.time(), reason=reason)
 
     def erase(self, selector: Selector) -> Erased:
         """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
@@ -129,7 +135,7 @@ class Lifecycle:
         from stitch.lifecycle.selection import select
 
         selected = select(self._ingestor, selector, tenant=self._tenant)
-        return erase(self._ingestor, selected, tenant=self._tenant, folder=self._folder)
+        return erase(self._writer, selected, tenant=self._tenant, folder=self._folder)
 
     def expire(
         self, rules: Sequence[RetentionRule] | None = None, *, now: float | None = None, dry_run: bool = False
@@ -144,7 +150,8 @@ class Lifecycle:
         from stitch.lifecycle.retention import expire
 
         chosen, moment = self.retention if rules is None else rules, time.time() if now is None else now
-        return expire(self._ingestor, chosen, tenant=self._tenant, folder=self._folder, now=moment, dry_run=dry_run)
+        ingestor = self._ingestor if dry_run else self._writer
+        return expire(ingestor, chosen, tenant=self._tenant, folder=self._folder, now=moment, dry_run=dry_run)
 
     def export(self, *, trajectory: str | None = None) -> Iterator[str]:
         """Yield all of this memory, or one trajectory, as lines of JSON that `import_lines` of another takes in."""
@@ -167,7 +174,7 @@ class Lifecycle:
         from stitch.lifecycle.transfer import import_lines
 
         with charged_to(self._tenant):
-            return import_lines(self._ingestor, lines, tenant=self._tenant, source=source)
+            return import_lines(self._writer, lines, tenant=self._tenant, source=source)
 
     def backup(self, to: str | os.PathLike[str]) -> BackedUp:
         """Copy this tenant's memory, and nothing of others, while it is in use; `stitch restore` makes a memory of it.
@@ -188,7 +195,9 @@ class Lifecycle:
         """
         from stitch.lifecycle import repair as repairs
 
-        return (repairs.repair if repair else repairs.verify)(self._ingestor, tenant=self._tenant)
+        if repair:
+            return repairs.repair(self._writer, tenant=self._tenant)
+        return repairs.verify(self._ingestor, tenant=self._tenant)
 
     def reindex(self) -> int:
         """Build the store anew from the journal, for all tenants, while this memory serves; returns what was written.
@@ -203,17 +212,17 @@ class Lifecycle:
             raise ScopeError("one tenant cannot build the store anew for all", hint="call `Tenants.reindex`")
         from stitch.lifecycle.rebuild import rebuild
 
-        return rebuild(self._ingestor, folder=self._folder)
+        return rebuild(self._writer, folder=self._folder)
 
     def handover(self, labeler: OfflineLabeler) -> Handover:
         """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""
         from stitch.lifecycle.handover import Handover
 
-        return Handover(self._ingestor, labeler=labeler, tenant=self._tenant, ledger=self._ledger)
+        return Handover(self._writer, labeler=labeler, tenant=self._tenant, ledger=self._ledger)
 
     def relabel(self) -> Relabeled:
         """Let the labeler of the settings make the labels that another has made, in place."""
         from stitch.lifecycle.relabel import relabel
 
         with charged_to(self._tenant):
-            return relabel(self._ingestor, tenant=self._tenant)
+            return relabel(self._writer, tenant=self._tenant)

@@ -11,11 +11,16 @@ PROMISES = {
         "test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves",
         "test_a_torn_last_write_takes_nothing_that_was_accepted",
         "test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost",
+        "test_a_disk_that_fills_after_it_was_looked_at_is_an_error_and_not_the_end_of_the_process",
     ),
     "One process owns a memory": (
         "test_a_memory_in_use_names_its_owner",
         "test_another_process_backs_up_what_is_being_written",
         "test_nothing_of_another_tenant_or_trajectory_is_exported",
+    ),
+    "On a read-only disk": (
+        "test_it_is_read_and_every_change_is_refused_in_one_line",
+        "test_every_method_is_known_to_read_or_to_be_refused",
     ),
     "Nothing of one tenant is in another's": (
         "test_tenants_that_do_everything_at_once_never_see_each_other",

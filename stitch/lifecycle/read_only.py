@@ -1,0 +1,76 @@
+"""Memories that lie where nothing can be written, as on a read-only disk: they are read from a private copy."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stitch.core.files import copy_private, make_private_folder, refuse_links
+from stitch.errors import ReadOnlyError, StoreError
+from stitch.lifecycle.folder import JOURNAL_FILE, working_folder
+
+_log = logging.getLogger(__name__)
+
+
+def cannot_be_written(folder: Path) -> bool:
+    """Whether there is a memory in a folder, and this process may only read it."""
+    journal = folder / JOURNAL_FILE
+    return journal.is_file() and not (os.access(folder, os.W_OK) and os.access(journal, os.W_OK))
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder whose memory this process may only read.
+
+    Raises:
+        ReadOnlyError: It may.
+    """
+    if cannot_be_written(folder):
+        raise ReadOnlyError(str(folder))
+
+
+@contextmanager
+def copy_to_read(folder: Path) -> Iterator[Path]:
+    """A copy of a memory for its user alone, under the system's folder for temporary files; removed in the end.
+
+    Neither the engine nor SQLite opens files that it may not write. What a killed process leaves of a copy, the next
+    one removes.
+
+    Raises:
+        InputError: There are symbolic links in the folder.
+        StoreError: It cannot be copied.
+    """
+    refuse_links(folder)
+    try:
+        with working_folder(_own_temporary_folder()) as working:
+            copy = working / "memory"
+            shutil.copytree(folder, copy, copy_function=lambda each, to: copy_private(Path(each), Path(to)))
+            for inside in (copy, *copy.rglob("*")):
+                inside.chmod(0o700 if inside.is_dir() else 0o600)
+            _log.warning("%r cannot be written: it is open for reading, from a copy in %s", str(folder), copy)
+            yield copy
+    except OSError as error:
+        raise StoreError(
+            f"the memory {str(folder)!r} cannot be copied to be read: {(error.strerror or str(error)).lower()}",
+            hint="name a folder with room for it: TMPDIR=DIR",
+        ) from error
+
+
+def _own_temporary_folder() -> Path:
+    """A folder for copies that belongs to this user, among the temporary files of all."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    own = Path(tempfile.gettempdir()) / f"stitch-{user}"
+    make_private_folder(own)
+    about = own.lstat()
+    others = hasattr(os, "getuid") and (about.st_uid != user or about.st_mode & 0o077)
+    if others or not stat.S_ISDIR(about.st_mode):
+        raise StoreError(
+            f"{str(own)!r} is not this user's alone: no copy of a memory is put there",
+            hint="remove it, or name another folder: TMPDIR=DIR",
+        )
+    return own
