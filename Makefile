@@ -38,7 +38,7 @@ test-long: $(STAMP)
 # How many small mistakes in a room its own tests find: `make mutants COUNT=40` for a sample of each, 400 by default.
 COUNT ?= 400
 mutants: $(STAMP)
-	$(BIN)/python tests/mutation/run.py --count $(COUNT)
+	nice -n 19 $(BIN)/python -m tests.mutation.run --count $(COUNT)
 
 check: $(STAMP) mirror
 	$(BIN)/ruff check $(CODE)

@@ -1,281 +1,335 @@
-"""Mutation testing: how many small mistakes in a room its own tests find.
+"""Mutation testing: how many small mistakes in a room the tests find. README.md beside this file has the figures.
 
-    python tests/mutation/run.py --room retrieve --count 40
-    python tests/mutation/run.py                      # all rooms, 400 mutants each: hours
+    nice -n 19 python -m tests.mutation.run --room retrieve --count 40
+    nice -n 19 python -m tests.mutation.run                     # all rooms, 400 mutants each
 
-A mutant is the code with one small mistake. It is killed if a test fails or does not end. It survives if all tests
-pass that run the changed line; which these are is found once, by a run of the room's tests with coverage. The same seed
-draws the same mutants from the same code. Figures go to standard output as JSON, with each survivor; progress goes to
-standard error.
+A mutant is the code with one small mistake. It is killed if a test fails or does not end. It survives if all tests pass
+that run the changed line; one run of the tests with coverage finds them. The same seed draws the same mutants from the
+same code. Figures go to standard output as JSON, with each survivor; progress goes to standard error.
+
+A copy of the code is tried, so the checkout may change meanwhile. One process loads the copy and collects all tests.
+Each mutant is a fork of it, in which one function is exchanged. What runs when modules are loaded (constants, classes)
+cannot be exchanged like this: there the fork forgets all modules of the copy and loads them again. Linux only.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
+import contextlib
+import gc
+import importlib
 import json
+import math
 import os
 import random
+import resource
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
+import time
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from queue import SimpleQueue
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from coverage import CoverageData
+import hypothesis
+import pytest
+
+from tests.mutation.mistakes import Mutant, mutants
+from tests.mutation.recording import Kept, Recorder, Seen, file_of, pairs, passes
 
 ROOT = Path(__file__).resolve().parents[2]
 INNER = ("signatures", "pipelines", "bench", "configs")
 """Root folders that are installed as subpackages of `stitch`."""
 ROOMS = {
-    "retrieve": ("tests/retrieve",),
-    "ingest": ("tests/ingest",),
-    "journal": ("tests/journal", "tests/ingest"),
-    "store": ("tests/store",),
-    "lifecycle": ("tests/lifecycle", "tests/ingest"),
+    "retrieve": ("tests/retrieve/",),
+    "ingest": ("tests/ingest/",),
+    "journal": ("tests/journal/", "tests/ingest/"),
+    "store": ("tests/store/",),
+    "lifecycle": ("tests/lifecycle/", "tests/ingest/"),
 }
-"""The tests of each room; those that are not there are left out."""
+"""Each room's own tests, which are tried first; folders that are not there are left out."""
+OTHERS = ("tests/core/", "tests/memory/", "tests/security/")
+"""Tests of other rooms that count as well."""
 SEED = 12
-LEAST_S, TIMES_S = 20.0, 5.0
-"""A mutant does not end if its tests take longer than both: this long, and this often as long as without it."""
-
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
-ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-}  # fmt: skip
-
-
-class Mutant(NamedTuple):
-    """A file with one small mistake."""
-
-    file: str
-    line: int
-    kind: str
-    before: str
-    after: str
-    source: str
+MOST_S = 20.0
+"""Of the tests that run a line, the fastest that take so long together are tried: at least one, own tests first."""
+LEAST_S, TIMES = 10.0, 6.0
+"""A mutant does not end if it takes more processor time than this, and more than so often what its tests take."""
+IDLE_S, IDLE_SHARE = 15.0, 0.007
+"""Neither does it end if its processes used less than this share of a processor for so long."""
+WHAT = ("file", "line", "kind", "before", "after")
+CONTROLS = 20
+"""So often the tests of a mutant are run without it: all have to pass."""
+OPTIONS = (
+    "-qq", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov", f"--hypothesis-seed={SEED}",
+    "-W", "ignore::pytest.PytestAssertRewriteWarning",
+)  # fmt: skip
 
 
 class Outcome(NamedTuple):
-    """What the tests said of a mutant: `killed`, `timeout`, `survived` or `not run`."""
+    """What the tests said of a mutant: `killed`, `timeout`, `survived` or `not run`; and which test failed."""
 
     mutant: Mutant
     said: str
+    killer: str = ""
 
 
-def mutants(room: str) -> list[Mutant]:
-    """All mutants of a room, in the order of files and lines."""
-    found = []
-    for path in sorted((ROOT / "stitch" / room).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node, kind, changed in _changes(ast.parse(text)):
-            before = ast.get_source_segment(text, node)
-            if before is None:
-                continue
-            source = _replaced(text, node, ast.unparse(changed))
-            try:
-                ast.parse(source)
-            except SyntaxError:  # a piece of an f-string, whose quotes another piece has
-                continue
-            name = str(path.relative_to(ROOT))
-            found.append(Mutant(name, _line(node), kind, before, ast.unparse(changed), source))
-    return found
+class Chosen:
+    """A pytest plugin: only these tests, in this order; the first that fails is written into the scratch folder."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self._tests = tests
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out the others."""
+        found = {item.nodeid: item for item in items}
+        items[:] = [found[test] for test in self._tests if test in found]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what failed."""
+        if report.failed:
+            with (Path(tempfile.gettempdir()) / "failed").open("a") as file:
+                file.write(report.nodeid + "\n")
 
 
-def _changes(tree: ast.Module) -> Iterator[tuple[ast.AST, str, ast.AST]]:
-    """Each node that can be changed, what kind of mistake it is, and the changed node."""
-    for parent in ast.walk(tree):
-        for field, value in ast.iter_fields(parent):
-            if field in ("annotation", "returns", "decorator_list", "type_params", "bases"):
-                continue
-            for node in value if isinstance(value, list) else [value]:
-                if isinstance(node, ast.expr | ast.stmt):
-                    yield from ((node, kind, changed) for kind, changed in _mistakes(node))
+class Trial:
+    """A pytest plugin that tries the mutants of some rooms where pytest would run the tests.
 
+    Args:
+        folder: The copy of the code, which is the working directory.
+        rooms: Which rooms.
+        count: How many mutants of each.
+        kept: Keeps which test runs which line, for further runs on the same code.
+        again: Which of these mutants alone, by their keys.
+    """
 
-def _mistakes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    changed: Any = deepcopy(node)
-    match node:
-        case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
-            changed.ops = [COMPARISONS[type(op)]()]
-            yield "comparison", changed
-        case ast.Constant(value=bool() as value):
-            yield "constant", ast.Constant(not value)
-        case ast.Constant(value=int() | float() as value):
-            yield "constant", ast.Constant(value + 1 if isinstance(value, int) or not value else value * 2)
-        case ast.BoolOp():
-            changed.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-            yield "boolean", changed
-        case ast.UnaryOp(op=ast.Not()):
-            yield "boolean", changed.operand
-        case ast.BinOp() if type(node.op) in ARITHMETIC and not _is_text(node):
-            changed.op = ARITHMETIC[type(node.op)]()
-            yield "arithmetic", changed
-        case ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break() | ast.Expr(value=ast.Call()):
-            yield "removed statement", ast.Pass()
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
-            yield "returned None", ast.Return(ast.Constant(None))
-        case ast.Call(func=ast.Name(id="min" | "max")):
-            return  # the order of what is compared says nothing
-        case ast.Call(args=[ast.expr(), ast.expr(), *_]) if not any(isinstance(a, ast.Starred) for a in node.args):
-            changed.args[:2] = reversed(changed.args[:2])
-            yield "swapped arguments", changed
+    def __init__(
+        self, folder: Path, *, rooms: Sequence[str], count: int, kept: Kept | None, again: set[str] | None
+    ) -> None:
+        self._folder, self._rooms, self._count, self._kept, self._again = folder, rooms, count, kept, again
+        self.recorder = Recorder(folder, include=[f"{folder}/stitch/{room}/*" for room in ROOMS])
+        self.figures: list[dict[str, Any]] = []
+        self._killers: dict[str, list[str]] = defaultdict(list)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Record, load what a fork would have to load again, and try the mutants."""
+        if session.testsfailed:
+            raise SystemExit("the tests cannot be collected")
+        self._items = {item.nodeid: item for item in session.items if not item.get_closest_marker("slow")}
+        self._seen = self._look()
+        for name in self._seen.modules:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+        self._loading = self.recorder.loading()
+        self._functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
+        session.config.pluginmanager.register(Chosen(()))
+        sys.dont_write_bytecode = True
+        self.figures += [self._measure(room) for room in self._rooms]
+        return True
 
-def _is_text(node: ast.BinOp) -> bool:
-    """Whether this is `"..." % x`, or a union of types, and no arithmetic."""
-    sides = (node.left, node.right)
-    return any(isinstance(side, ast.JoinedStr | ast.Constant) and not _is_number(side) for side in sides)
+    def _look(self) -> Seen:
+        """Which test runs which line."""
+        files = set(map(file_of, self._items))
+        known, seen = self._kept.load(files) if self._kept else (set(), Seen({}, {}, []))
+        fresh = [item for test, item in self._items.items() if file_of(test) not in known]
+        output = self._folder / "seen.json"
+        said, _ = _fork(lambda: 0 * output.write_text(json.dumps(self.recorder.record(fresh))), limit_s=3600.0)
+        if said != "survived":
+            raise SystemExit(f"the tests did not end without a mutant: {said}")
+        seen = Seen(*json.loads(output.read_text())).kept(files - known).and_also(seen)
+        if self._kept:
+            self._kept.save(files, seen)
+        return seen
 
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
-
-
-def _line(node: ast.AST) -> int:
-    return int(getattr(node, "lineno"))  # noqa: B009  # nodes that are changed are expressions and statements
-
-
-def _replaced(text: str, node: Any, new: str) -> str:
-    """The text with the place of a node taken by something else; columns of nodes count bytes."""
-    lines = text.encode().splitlines(keepends=True)
-    start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
-    end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
-    whole = new if isinstance(node, ast.stmt) else f"({new})"
-    raw = b"".join(lines)
-    return (raw[:start] + whole.encode() + raw[end:]).decode()
-
-
-class Checkout:
-    """A copy of the code and its tests, in which one mutant at a time is tried."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        skip = shutil.ignore_patterns("__pycache__", "*.memory")
-        shutil.copytree(ROOT / "stitch", folder / "stitch", ignore=skip)
-        for name in INNER:
-            shutil.copytree(ROOT / name, folder / "stitch" / name, ignore=skip)
-            (folder / name).symlink_to(folder / "stitch" / name)
-        shutil.copytree(ROOT / "tests", folder / "tests", ignore=skip)
-        for name in ("pyproject.toml", "Makefile", "README.md"):
-            shutil.copy(ROOT / name, folder)
-
-    def pytest(self, arguments: Sequence[str], *, timeout_s: float | None = None) -> int | None:
-        """The exit status of the tests; None if they did not end in time."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("STITCH_")}
-        environment |= {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        call = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
-        process = subprocess.Popen(
-            call, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
-        try:
-            return process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.wait()
-            return None
-
-    def covering(self, tests: Sequence[str]) -> dict[str, dict[int, list[str]]]:
-        """By file and line, which tests run it.
-
-        Raises:
-            SystemExit: The tests fail without any mistake.
-        """
-        data = self.folder / ".coverage"
-        settings = self.folder / "coverage.ini"
-        settings.write_text(f"[run]\nbranch = false\ndata_file = {data}\n")
-        given = [
-            "--cov=stitch",
-            "--cov-context=test",
-            f"--cov-config={settings}",
-            "--cov-report=",
-            "--cov-fail-under=0",
+    def _measure(self, room: str) -> dict[str, Any]:
+        """The figures of a room: what became of some of its mutants, drawn by the seed."""
+        possible = mutants(self._folder, room=room)
+        random.Random(SEED).shuffle(possible)
+        drawn = [each for each in possible[: self._count] if self._again is None or _key(each._asdict()) in self._again]
+        begun, outcomes = time.monotonic(), []
+        for mutant in drawn:
+            outcomes.append(self._try_out(mutant, room))
+            where = f"{mutant.file}:{mutant.line} {mutant.before[:60]!r} -> {mutant.after[:60]!r}"
+            _say(f"{room} {len(outcomes)} {outcomes[-1].said}: {where} {outcomes[-1].killer}")
+        controls = [
+            mutant._replace(source=(self._folder / mutant.file).read_text(encoding="utf-8"))
+            for mutant in drawn[:CONTROLS]
         ]
-        if self.pytest([*tests, *given]) != 0:
-            raise SystemExit(f"the tests fail without any mutant: {' '.join(tests)}")
-        read = CoverageData(str(data))
-        read.read()
-        found: dict[str, dict[int, list[str]]] = {}
-        for name in read.measured_files():
-            if not name.startswith(str(self.folder)):
-                continue
-            lines = read.contexts_by_lineno(name)
-            found[str(Path(name).relative_to(self.folder))] = {
-                line: sorted({context.partition("|")[0] for context in contexts} - {""})
-                for line, contexts in lines.items()
-            }
-        return found
+        wrong = [outcome for outcome in (self._try_out(each, room) for each in controls) if outcome.killer]
+        for outcome in wrong:
+            _say(f"{room} fails without a mutant: {outcome.killer}")
+        left = [outcome.mutant for outcome in outcomes if outcome.said in ("survived", "not run")]
+        return {
+            "room": room,
+            "possible": len(possible),
+            "tried": len(outcomes),
+            "share": round(1 - len(left) / max(1, len(outcomes)), 3),
+            "said": dict(sorted(Counter(outcome.said for outcome in outcomes).items())),
+            "controls_failed": len(wrong),
+            "wall_s": round(time.monotonic() - begun),
+            "survivors": [{name: getattr(mutant, name) for name in WHAT} for mutant in sorted(left)],
+        }
 
-    def try_out(self, mutant: Mutant, tests: Sequence[str]) -> str:
-        """What the tests say of a mutant."""
-        path = self.folder / mutant.file
-        good = path.read_text(encoding="utf-8")
+    def _try_out(self, mutant: Mutant, room: str) -> Outcome:
+        tests = self._tests(mutant, room)
+        if not tests:
+            return Outcome(mutant, "not run")
+        path = self._folder / mutant.file
+        good, times = path.read_text(encoding="utf-8"), path.stat()
         path.write_text(mutant.source, encoding="utf-8")
+        limit_s = max(LEAST_S, TIMES * sum(self._seen.seconds[test] for test in tests))
         try:
-            status = self.pytest(tests, timeout_s=LEAST_S + TIMES_S * len(tests))
+            said, killer = _fork(lambda: self._run(mutant, tests), limit_s=limit_s)
         finally:
             path.write_text(good, encoding="utf-8")
-        return {0: "survived", None: "timeout"}.get(status, "killed")
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if killer in self._items:
+            self._killers[mutant.file] = [killer, *(each for each in self._killers[mutant.file] if each != killer)][:8]
+        return Outcome(mutant, said, killer)
+
+    def _tests(self, mutant: Mutant, room: str) -> list[str]:
+        """The tests that a mutant has to get by, in the order in which they are tried."""
+        by_line = self._seen.lines.get(mutant.file, {})
+        own = {test for test in self._seen.seconds if test.startswith(ROOMS[room])}
+        if mutant.place.function is None:  # all that run a function of the file; a file of constants has none
+            loaded = self._loading.get(mutant.file, set())
+            found = {test for line, tests in by_line.items() if line not in loaded for test in tests} | own
+        else:
+            lines = [mutant.line] if by_line.get(mutant.line) else mutant.place.lines
+            found = {test for line in lines for test in by_line.get(line, ())}
+        killers = self._killers[mutant.file]
+
+        def rank(test: str) -> tuple[bool, bool, int]:  # of those as fast, tests of one file follow each other
+            return test not in killers, test not in own, round(math.log2(self._seen.seconds[test] + 0.01))
+
+        chosen: list[str] = []
+        left_s = MOST_S
+        for test in sorted((test for test in self._items if test in found), key=rank):
+            if not chosen or self._seen.seconds[test] <= left_s:
+                chosen.append(test)
+                left_s -= self._seen.seconds[test]
+        return chosen
+
+    def _run(self, mutant: Mutant, tests: Sequence[str]) -> int:
+        """Inside the fork: whether a test fails, as an exit status."""
+        if self._exchange(mutant):
+            return int(not all(passes(*pair) for pair in pairs([self._items[test] for test in tests])))
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", None) or "").startswith(f"{self._folder}/"):
+                del sys.modules[name]
+        importlib.invalidate_caches()
+        files = dict.fromkeys(map(file_of, tests))
+        return int(pytest.main([*OPTIONS, "-x", *files], plugins=[Chosen(tests)]) != pytest.ExitCode.OK)
+
+    def _exchange(self, mutant: Mutant) -> bool:
+        """Put the mistake into the one function that has it; false where that is not all there is to do."""
+        function, (first, last) = mutant.place.function, mutant.place.span
+        if function is None or any(first <= line <= last for line in self._loading.get(mutant.file, ())):
+            return False
+        path = str(self._folder / mutant.file)
+        new = [code for code in _codes(compile(mutant.source, path, "exec")) if _named(code) == function]
+        old = [
+            each for each in self._functions if each.__code__.co_filename == path and _named(each.__code__) == function
+        ]
+        if len(new) != 1 or not old or any(each.__code__.co_freevars != new[0].co_freevars for each in old):
+            return False
+        for each in old:
+            each.__code__ = new[0]
+        return True
 
 
-def measure(room: str, *, count: int, workers: int) -> dict[str, Any]:
-    """The figures of a room: what became of some of its mutants, drawn by the seed."""
-    drawn = mutants(room)
-    random.Random(SEED).shuffle(drawn)
-    tests = [name for name in ROOMS[room] if (ROOT / name).exists()]
-    with tempfile.TemporaryDirectory(prefix="stitch-mutants-") as folder:
-        checkouts: SimpleQueue[Checkout] = SimpleQueue()
-        first = Checkout(Path(folder) / "0")
-        covering = first.covering(tests)
-        checkouts.put(first)
-        for number in range(1, workers):
-            checkouts.put(Checkout(Path(folder) / str(number)))
+def _key(mutant: Mapping[str, Any]) -> str:
+    return json.dumps([mutant[name] for name in WHAT])
 
-        def try_out(mutant: Mutant) -> Outcome:
-            by = covering.get(mutant.file, {}).get(mutant.line, [])
-            if not by:  # what runs when the module is loaded is run by every test of the room
-                by = tests if mutant.line in covering.get(mutant.file, {}) else []
-            if not by:
-                return Outcome(mutant, "not run")
-            checkout = checkouts.get()
-            try:
-                said = checkout.try_out(mutant, by)
-            finally:
-                checkouts.put(checkout)
-            print(f"{room} {mutant.file}:{mutant.line} {mutant.kind}: {said}", file=sys.stderr, flush=True)
-            return Outcome(mutant, said)
 
-        with ThreadPoolExecutor(workers) as pool:
-            outcomes = list(pool.map(try_out, drawn[:count]))
-    said = Counter(outcome.said for outcome in outcomes)
-    killed = said["killed"] + said["timeout"]
-    left = [outcome for outcome in outcomes if outcome.said in ("survived", "not run")]
-    return {
-        "room": room,
-        "possible": len(drawn),
-        "tried": len(outcomes),
-        "killed": killed,
-        "share": round(killed / max(1, len(outcomes)), 3),
-        "said": dict(sorted(said.items())),
-        "survivors": [
-            {
-                **{name: getattr(mutant, name) for name in ("file", "line", "kind", "before", "after")},
-                "said": what,
-            }
-            for mutant, what in left
-        ],
-    }  # fmt: skip
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A module's code, and the code of all functions in it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+def _named(code: CodeType) -> tuple[str, int]:
+    return code.co_name, code.co_firstlineno
+
+
+def _fork(work: Callable[[], int], *, limit_s: float) -> tuple[str, str]:
+    """What became of some work in a process of its own, and which test failed in it."""
+    scratch = Path(tempfile.mkdtemp(prefix="stitch-mutant-"))
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s) + 1, int(limit_s) + 5))
+            resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, 8 << 30))
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1):
+                os.dup2(nothing, number)
+            os.environ["PYTEST_DEBUG_TEMPROOT"] = os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
+            status = work()
+        except Exception:  # noqa: BLE001  # said, and told by the status
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    try:
+        status = _wait(process)
+        note = scratch / "failed"
+        failed = note.read_text().splitlines()[0] if note.exists() else ""
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)
+        shutil.rmtree(scratch, ignore_errors=True)
+    return {0: "survived", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}.get(status, "killed"), failed
+
+
+def _wait(process: int) -> int:
+    """The exit status of a process, or the negative number of the signal that ended it."""
+    pause_s, used_s, since = 0.002, 0.0, time.monotonic()
+    while True:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(pause_s)
+        pause_s = min(0.1, pause_s * 1.1)
+        if time.monotonic() - since > IDLE_S:
+            now_s = _used_s(process)
+            if now_s - used_s < IDLE_SHARE * IDLE_S:
+                os.killpg(process, signal.SIGKILL)
+            used_s, since = now_s, time.monotonic()
+
+
+def _used_s(group: int) -> float:
+    """The processor time of all processes of a group."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _copy(folder: Path) -> None:
+    """Copy the code and its tests, the root folders where an installed `stitch` has them too."""
+    skip = shutil.ignore_patterns("__pycache__", "*.memory")
+    shutil.copytree(ROOT / "stitch", folder / "stitch", ignore=skip)
+    for name in INNER:
+        shutil.copytree(ROOT / name, folder / "stitch" / name, ignore=skip)
+        (folder / name).symlink_to(folder / "stitch" / name)
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=skip)
+    for name in ("pyproject.toml", "Makefile", "README.md"):
+        shutil.copy(ROOT / name, folder)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -283,11 +337,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--room", action="append", choices=list(ROOMS), help="only this room; may be repeated")
     parser.add_argument("--count", type=int, default=400, help="how many mutants of a room")
-    parser.add_argument("--workers", type=int, default=2, help="how many are tried side by side")
+    parser.add_argument("--kept", type=Path, help="a file that keeps which test runs which line, for further runs")
+    parser.add_argument("--again", type=Path, help="figures of an earlier run: only what survived in it")
     given = parser.parse_args()
-    figures = [measure(room, count=given.count, workers=given.workers) for room in given.room or ROOMS]
-    json.dump({"seed": SEED, "rooms": figures}, sys.stdout, indent=2)
-    print()
+    again = None
+    if given.again:
+        rooms_before = json.loads(given.again.read_text())["rooms"]
+        again = {_key(mutant) for room in rooms_before for mutant in room["survivors"]}
+    rooms = given.room or list(ROOMS)
+    output = os.dup(1)
+    os.dup2(2, 1)
+    with tempfile.TemporaryDirectory(prefix="stitch-mutants-") as name:
+        folder = Path(name).resolve()
+        _copy(folder)
+        os.chdir(folder)
+        for variable in [variable for variable in os.environ if variable.startswith("STITCH_")]:
+            del os.environ[variable]
+        os.environ |= {"PYTHONPATH": name, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        sys.path[0] = name
+        hypothesis.settings.register_profile("mutants", deadline=None, database=None)
+        hypothesis.settings.load_profile("mutants")
+        kept = Kept(given.kept.resolve(), folder=folder) if given.kept else None
+        trial = Trial(folder, rooms=rooms, count=given.count, kept=kept, again=again)
+        folders = sorted({each for room in rooms for each in ROOMS[room]} | set(OTHERS))
+        pytest.main([*OPTIONS, *(each for each in folders if Path(each).exists())], plugins=[trial, trial.recorder])
+    with os.fdopen(output, "w") as file:
+        json.dump({"seed": SEED, "rooms": trial.figures}, file, indent=2)
+        file.write("\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 KINDS = {
     "arithmetic", "boolean", "comparison", "constant", "removed statement", "returned None", "swapped arguments",
 }  # fmt: skip
@@ -17,7 +18,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("stitch_mutants", Path(__file__).with_name("run.py"))
+    spec = importlib.util.spec_from_file_location("stitch_mutants", Path(__file__).with_name("mistakes.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -28,15 +29,15 @@ def script() -> ModuleType:
 
 def test_there_are_enough_mutants_of_every_kind_and_the_same_each_time(script: ModuleType) -> None:
     for room in ("retrieve", "ingest", "store", "lifecycle"):
-        found = script.mutants(room)
+        found = script.mutants(ROOT, room=room)
         assert len(found) >= 400
         assert {mutant.kind for mutant in found} == KINDS
-        assert found == script.mutants(room)
+        assert found == script.mutants(ROOT, room=room)
 
 
 def test_a_mutant_is_code_that_differs_in_the_line_that_is_named(script: ModuleType) -> None:
-    for mutant in script.mutants("journal")[::10]:
-        good = (script.ROOT / mutant.file).read_text(encoding="utf-8")
+    for mutant in script.mutants(ROOT, room="journal")[::10]:
+        good = (ROOT / mutant.file).read_text(encoding="utf-8")
         assert ast.dump(ast.parse(mutant.source)) != ast.dump(ast.parse(good))
         lines = mutant.line - 1
         assert mutant.source.splitlines()[:lines] == good.splitlines()[:lines]
@@ -58,3 +59,31 @@ def test_a_mutant_is_code_that_differs_in_the_line_that_is_named(script: ModuleT
 def test_each_mistake_is_what_its_name_says(script: ModuleType, code: str, after: str) -> None:
     made = [ast.unparse(changed) for _, changed in script._mistakes(ast.parse(code, mode="eval").body)]
     assert made == [after]
+
+
+def test_types_logs_windows_and_assertions_of_length_are_no_behavior(script: ModuleType, tmp_path: Path) -> None:
+    folder = tmp_path / "stitch" / "room"
+    folder.mkdir(parents=True)
+    (folder / "code.py").write_text(
+        "if TYPE_CHECKING:\n    limit = 1\n"
+        "if sys.platform == 'win32':\n    limit = 2\nelse:\n    limit = 3\n"
+        "@dataclass(frozen=True)\nclass A:\n    x: Literal[4] = 5\n"
+        "def f(a, b):\n    _log.info('%d', 6 + a)\n    return zip(a, b, strict=True)\n"
+    )
+    made = [(mutant.before, mutant.after) for mutant in script.mutants(tmp_path, room="room")]
+    assert made == [
+        ("3", "4"),
+        ("5", "6"),
+        ("_log.info('%d', 6 + a)", "pass"),
+        ("return zip(a, b, strict=True)", "return None"),
+        ("zip(a, b, strict=True)", "zip(b, a, strict=True)"),
+    ]
+
+
+def test_a_mutant_knows_its_statement_and_the_outermost_function(script: ModuleType, tmp_path: Path) -> None:
+    folder = tmp_path / "stitch" / "room"
+    folder.mkdir(parents=True)
+    (folder / "code.py").write_text("LIMIT = 1\n\n@once\ndef f(a=2):\n    def g():\n        return (\n            3)\n")
+    places = {mutant.before: mutant.place for mutant in script.mutants(tmp_path, room="room")}
+    assert (places["1"].function, places["2"].function, places["1"].lines) == (None, None, (1,))
+    assert (places["3"].function, places["3"].span, places["3"].lines) == (("f", 3), (5, 7), (6, 7))
