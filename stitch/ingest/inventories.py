@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from stitch.core import (
     EntityTypeSummary,
@@ -21,6 +22,10 @@ from stitch.core import (
 
 MAX_VALUES = 64
 """How many recent values of an entity type the union keeps."""
+
+_EMPTY = LabelInventory()
+_Said = TypeVar("_Said")
+_Together = TypeVar("_Together")
 
 
 def unite(inventories: Iterable[LabelInventory]) -> LabelInventory:
@@ -40,42 +45,132 @@ class _Read(NamedTuple):
     entity_types: Mapping[str, EntityTypeSummary]
 
 
+_NOTHING = _Read((), {}, {})
+
+
+class _Column(Generic[_Said]):
+    """What the parts say of one label, in the order of their names."""
+
+    __slots__ = ("names", "places", "said", "steps")
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.places: list[int] = []
+        """How many labels a part names before this one."""
+        self.said: list[_Said] = []
+        self.steps = 0
+        """How many steps carry the label, in all parts."""
+
+    def put(self, name: str, said: _Said, *, place: int, steps: int) -> None:
+        """Let a part that says nothing of the label say this."""
+        at = bisect_left(self.names, name)
+        self.names.insert(at, name)
+        self.places.insert(at, place)
+        self.said.insert(at, said)
+        self.steps += steps
+
+    def remove(self, name: str, *, steps: int) -> None:
+        at = bisect_left(self.names, name)
+        del self.names[at], self.places[at], self.said[at]
+        self.steps -= steps
+
+
+class _Table(Generic[_Said, _Together]):
+    """What the parts say of labels, and what they say together; to change a part costs what it says.
+
+    Args:
+        steps: How many steps carry a label, by what a part says of it.
+        together: What the parts say of a label together.
+    """
+
+    def __init__(self, *, steps: Callable[[_Said], int], together: Callable[[_Column[_Said]], _Together]) -> None:
+        self._steps = steps
+        self._unite = together
+        self._columns: dict[str, _Column[_Said]] = {}
+        self._together: dict[str, _Together] = {}
+
+    def replace(self, name: str, before: Mapping[str, _Said], after: Mapping[str, _Said]) -> None:
+        """Let a part say something else."""
+        for label, said in before.items():
+            self._columns[label].remove(name, steps=self._steps(said))
+        for place, (label, said) in enumerate(after.items()):
+            column = self._columns.setdefault(label, _Column())
+            column.put(name, said, place=place, steps=self._steps(said))
+        for label in {**before, **after}:
+            if self._columns[label].names:
+                self._together[label] = self._unite(self._columns[label])
+            else:
+                del self._columns[label], self._together[label]
+
+    def together(self) -> dict[str, _Together]:
+        """What all parts say, by label; labels in the order in which parts name them first."""
+        order = sorted(self._columns, key=lambda label: (self._columns[label].names[0], self._columns[label].places[0]))
+        return {label: self._together[label] for label in order}
+
+
 class Union:
     """A label space that is united anew at little cost when few of its parts have changed.
 
-    What is said of a scope of another part is the same object as before.
+    To change a part costs what that part says, however many others there are. What is said of a scope of another part
+    is the same object as before.
     """
 
     def __init__(self) -> None:
         self._parts: dict[str, LabelInventory] = {}
+        """Those that say anything, by name."""
+        self._names: list[str] = []
+        """Their names, in order."""
         self._reads: dict[str, _Read] = {}
+        self._steps = 0
+        self._event_types = _Table[int, int](steps=int, together=lambda column: column.steps)
+        self._entity_types = _Table[EntityTypeSummary, EntityTypeSummary](
+            steps=lambda summary: summary.steps,
+            together=lambda column: EntityTypeSummary.model_construct(steps=column.steps, values=_last(column.said)),
+        )
         self._merges: tuple[LabelMerge, ...] = ()
         self._into: dict[Label, str] = {}
         self._whole = LabelInventory()
 
     def update(self, changed: Mapping[str, LabelInventory]) -> LabelInventory:
-        """Replace some parts, or add them, by their names; return the union in the order of names."""
-        before = {name: self._parts[name].merges if name in self._parts else () for name in changed}
-        self._parts.update(changed)
-        if len(self._parts) > len(self._reads):
-            self._parts = {name: self._parts[name] for name in sorted(self._parts)}
+        """Replace some parts, or add them, by their names; return the union in the order of names.
+
+        A part that is empty is left out, its name too.
+        """
+        merged = False
+        for name, part in changed.items():
+            before = self._parts.pop(name, _EMPTY)
+            merged = merged or before.merges != part.merges
+            self._steps += part.steps - before.steps
+            if part != _EMPTY:
+                self._parts[name] = part
+            if (before == _EMPTY) != (part == _EMPTY):
+                place = bisect_left(self._names, name)
+                self._names[place : place + (part == _EMPTY)] = [] if part == _EMPTY else [name]
         if len(self._parts) < 2:
-            self._whole = next(iter(self._parts.values()), self._whole)
-            self._reads.clear()
+            for name in list(self._reads):
+                self._replace(name, _NOTHING)
+            self._whole = next(iter(self._parts.values()), _EMPTY)
             return self._whole
-        again = set(changed) | (self._parts.keys() - self._reads.keys())
-        if not self._reads or any(before[name] != part.merges for name, part in changed.items()):
+        again = set(changed) if self._reads else set(self._parts)
+        if merged or not self._reads:
             again |= self._merge()
         for name in again:
-            self._reads[name] = self._read(self._parts[name])
+            self._replace(name, self._read(self._parts[name]) if name in self._parts else _NOTHING)
         if again:
             self._whole = self._united()
         return self._whole
 
+    def _replace(self, name: str, read: _Read) -> None:
+        before = self._reads.pop(name, _NOTHING)
+        if read is not _NOTHING:
+            self._reads[name] = read
+        self._event_types.replace(name, before.event_types, read.event_types)
+        self._entity_types.replace(name, before.entity_types, read.entity_types)
+
     def _merge(self) -> set[str]:
         """Apply the merges of all parts anew; return the parts that read otherwise than before."""
         vocabulary = LabelVocabulary()
-        for part in self._parts.values():
+        for part in map(self._parts.__getitem__, self._names):
             for merge in part.merges:
                 try:
                     vocabulary.merge(merge)
@@ -106,22 +201,12 @@ class Union:
         return _Read(tuple(scopes), dict(event_types), entity_types)
 
     def _united(self) -> LabelInventory:
-        reads = [self._reads[name] for name in self._parts]
-        event_types: Counter[str] = Counter()
-        entities: dict[str, list[EntityTypeSummary]] = {}
-        for read in reads:
-            event_types.update(read.event_types)
-            for name, summary in read.entity_types.items():
-                entities.setdefault(name, []).append(summary)
         return LabelInventory.model_construct(  # all of it was checked when the parts were made
-            scopes=tuple(chain.from_iterable(read.scopes for read in reads)),
-            event_types=dict(event_types),
-            entity_types={
-                name: EntityTypeSummary.model_construct(steps=sum(each.steps for each in found), values=_last(found))
-                for name, found in entities.items()
-            },
+            scopes=tuple(chain.from_iterable(self._reads[name].scopes for name in self._names)),
+            event_types=self._event_types.together(),
+            entity_types=self._entity_types.together(),
             merges=self._merges,
-            steps=sum(part.steps for part in self._parts.values()),
+            steps=self._steps,
         )
 
 

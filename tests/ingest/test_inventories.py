@@ -24,6 +24,7 @@ from stitch.core import (
 from stitch.ingest import unite
 from stitch.ingest.inventories import Union
 from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
+from stitch.testing.reachable import texts_held_by
 
 Make = Callable[..., Any]
 
@@ -246,7 +247,7 @@ inventories = st.builds(
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(inventories, min_size=2, max_size=4))
+@given(st.lists(inventories.filter(lambda part: part.steps > 0), min_size=2, max_size=4))
 def test_a_union_loses_no_step_and_its_labels_are_canonical(parts: list[LabelInventory]) -> None:
     union = unite(parts)
     vocabulary = union.vocabulary()
@@ -267,7 +268,7 @@ scoped = st.builds(
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.dictionaries(st.sampled_from("tuvw"), scoped, max_size=3), max_size=5))
+@given(st.lists(st.dictionaries(st.sampled_from("tuvw"), scoped | st.just(LabelInventory()), max_size=3), max_size=5))
 def test_a_union_that_is_brought_up_to_date_is_the_one_that_would_be_made_anew(
     changes: list[dict[str, LabelInventory]],
 ) -> None:
@@ -276,7 +277,26 @@ def test_a_union_that_is_brought_up_to_date_is_the_one_that_would_be_made_anew(
         parts |= changed
         whole = unite(parts[name] for name in sorted(parts))
         assert union.update(changed) == whole
-        assert union.update({}).model_dump() == whole.model_dump()
+        assert orders(union.update({})) == orders(whole)
+
+
+def orders(inventory: LabelInventory) -> tuple[list[str], list[str]]:
+    return list(inventory.event_types), list(inventory.entity_types)
+
+
+def test_of_a_part_that_is_empty_now_nothing_stays_in_a_union() -> None:
+    secret = LabelInventory(
+        scopes=(scope("zorblatt", "zorblatt trip"),),
+        event_types={"zorblatt": 1},
+        entity_types={"zorblatt": EntityTypeSummary(steps=1, values=("zorblatt",))},
+        merges=(merge("zorblatts", "zorblatt"),),
+        steps=1,
+    )
+    others = {name: LabelInventory(event_types={"ask": 1}, steps=1) for name in "ab"}
+    union = Union()
+    union.update({**others, "zorblatt trip": secret})
+    union.update({"zorblatt trip": LabelInventory()})
+    assert not [held for held in texts_held_by(union) if "zorblatt" in held]
 
 
 def test_what_remembers_much_is_saved_the_more_seldom(worlds: Make, steps: Make) -> None:

@@ -44,17 +44,17 @@ def many(name: str, known: EntityTypeSummary) -> bool:
 def read(space: LabelSpace) -> dict[str, Any]:
     """All that can be asked of a space, with scopes by name."""
 
-    def by_name(holders: dict[str, set[int]]) -> dict[str, set[str]]:
-        return {said: {space.names[number] for number in numbers} for said, numbers in holders.items()}
+    def by_name(holders: Any) -> dict[str, set[str]]:
+        return {said: {space.names[number] for number in holders.get(said)} for said in holders}
 
-    said = (space.by_word, space.by_term, space.by_moment, space.by_unit, space.by_name)
+    said = (space.by_value, space.by_word, space.by_term, space.by_moment, space.by_unit, space.by_name)
     phrases = ("olympus inn", "inn", "march 3")
     return {
         "said": [by_name(holders) for holders in said],
         "holders": [{space.names[number] for number in space.holders(phrase)} for phrase in phrases],
         "order": [space.names[number] for number in space.in_order(space.names)],
-        "values": dict(space.values),
-        "rest": (space.longest_name, space.entity_types, space.event_types, space.counted, space.telling({0})),
+        "types": (space.entity_types, space.event_types, space.counted, space.valued),
+        "rest": (space.longest_name, space.telling({0}), space.vocabulary.merges),
     }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from operator import is_
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from itertools import compress, count, zip_longest
+from operator import is_not
 
 from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelVocabulary, ScopeSummary
 from stitch.core.text_cache import text_cache
@@ -18,26 +18,57 @@ from stitch.text.words import content_stems, stem, words
 _UNIT = re.compile(r"\b[a-z]+ \d+\b")
 
 
-class _Said(NamedTuple):
-    """What a question may say of a scope."""
+class _Holders:
+    """Of which scopes things are said, and how often of each."""
 
-    summaries: tuple[ScopeSummary, ...]
-    """What it was read from: one a trajectory that has a scope of this name."""
-    values: frozenset[str]
-    words: frozenset[str]
-    terms: frozenset[str]
-    moments: frozenset[str]
-    units: frozenset[str]
-    """The unit with which the name begins ("day 1"), if it does."""
-    names: frozenset[str]
-    """The name, if the scope was taken up again and has a name of several words."""
+    def __init__(self) -> None:
+        self._counts: dict[str, dict[int, int]] = {}
+
+    def add(self, said: str, number: int) -> bool:
+        """Count that something is said of a scope; return whether it was said of none before."""
+        counts = self._counts.get(said)
+        if counts is None:
+            self._counts[said] = {number: 1}
+            return True
+        counts[number] = counts.get(number, 0) + 1
+        return False
+
+    def remove(self, said: str, number: int) -> bool:
+        """Take back one `add`; return whether it is said of none now."""
+        counts = self._counts[said]
+        counts[number] -= 1
+        if not counts[number]:
+            del counts[number]
+        if not counts:
+            del self._counts[said]
+        return not counts
+
+    def replace(self, gone: Set[str], come: Set[str], *, number: int) -> bool:
+        """Count what comes, take back what goes; return whether anything is said first, or no longer, by that."""
+        first = [self.add(said, number) for said in come - gone]
+        last = [self.remove(said, number) for said in gone - come]
+        return any(first) or any(last)
+
+    def get(self, said: str) -> Set[int]:
+        """The scopes that something is said of."""
+        return self._counts.get(said, _NONE).keys()
+
+    def __contains__(self, said: str) -> bool:
+        return said in self._counts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
 
 
-_NOTHING = _Said((), *[frozenset[str]()] * 6)
+_NONE: dict[int, int] = {}
+_NOTHING = ScopeSummary(name="", trajectory="", spans=(), steps=0)
 
 
 class LabelSpace:
     """The labels of an inventory by what may be said of them. Scopes go by number, which they keep.
+
+    What is said of scopes is counted, so that an inventory costs what is new in it: a value that a scope has in one
+    trajectory is read when it comes and taken back when it goes, however many others there are.
 
     Args:
         counts: Tells of an entity type and its name whether its values say how many of something there are.
@@ -47,21 +78,25 @@ class LabelSpace:
         self.lock = threading.Lock()
         """To be held by whoever brings the space up to date, and as long as it has to stay so."""
         self._counts = counts
-        self._inventory: LabelInventory | None = None
+        self._inventory = LabelInventory()
+        self._into: dict[str, str] = {}
+        """How scopes read that were merged into others."""
         self._next = 0
         self._numbers: dict[str, int] = {}
-        self._said: dict[int, _Said] = {}
-        self._texts: dict[int, str] = {}
+        self._summaries = Counter[int]()
+        """How many summaries there are of a scope: one a trajectory that has a scope of this name."""
+        self._phrases: dict[str, set[str]] = {}
+        """Values of several words, by each of them."""
         self.names: dict[int, str] = {}
-        self.places: dict[int, int] = {}
-        """Where in the inventory a scope comes first: the order in which scopes are named."""
-        self.values: Counter[str] = Counter()
-        self.by_word: dict[str, set[int]] = {}
-        self.by_term: dict[str, set[int]] = {}
-        self.by_moment: dict[str, set[int]] = {}
-        self.by_unit: dict[str, set[int]] = {}
-        self.by_name: dict[str, set[int]] = {}
-        """Of scopes that were taken up again."""
+        self.by_value = _Holders()
+        self.by_word = _Holders()
+        """By the words of values."""
+        self.by_term = _Holders()
+        self.by_moment = _Holders()
+        self.by_unit = _Holders()
+        """By the unit with which the name begins ("day 1")."""
+        self.by_name = _Holders()
+        """Of scopes that were taken up again and have a name of several words."""
         self.longest_name = 0
         """In words."""
         self.entity_types: dict[str, tuple[str, ...]] = {}
@@ -72,105 +107,144 @@ class LabelSpace:
         self.vocabulary = LabelVocabulary()
 
     def update(self, inventory: LabelInventory) -> None:
-        """Turn to an inventory; what is the same in it as in the last one costs next to nothing."""
-        if inventory is self._inventory:
+        """Turn to an inventory; what is the same object in it as in the last one costs next to nothing."""
+        before = self._inventory
+        if inventory is before:
             return
-        self._inventory, self.vocabulary = inventory, inventory.vocabulary()
-        self._update_scopes(inventory)
-        self.entity_types = {name: tuple(map(stem, words(name))) for name in inventory.entity_types}
-        self.counted = frozenset(name for name, known in inventory.entity_types.items() if self._counts(name, known))
-        self.valued = frozenset(
-            n for n, known in inventory.entity_types.items() if 4 * len(known.values) >= known.steps
-        )
+        self._inventory = inventory
+        self._update_scopes(before, inventory)
+        self._update_types(before, inventory)
+
+    def _update_scopes(self, before: LabelInventory, inventory: LabelInventory) -> None:
+        read, moved = self._into, set[str]()
+        if inventory.merges != before.merges:
+            self.vocabulary = inventory.vocabulary()
+            aliases = [merge.alias for merge in inventory.merges if merge.kind is LabelKind.SCOPE]
+            self._into = {alias: self.vocabulary.canonical(LabelKind.SCOPE, alias) for alias in aliases}
+            moved = {alias for alias, _ in read.items() ^ self._into.items()}
+        gone, come = _differences(before.scopes, inventory.scopes, moved=moved)
+        changes = defaultdict[tuple[str, str], tuple[list[ScopeSummary], list[ScopeSummary]]](lambda: ([], []))
+        for scope in gone:
+            changes[read.get(scope.name, scope.name), scope.trajectory][0].append(scope)
+        for scope in come:
+            changes[self._into.get(scope.name, scope.name), scope.trajectory][1].append(scope)
+        for (name, _), (old, new) in changes.items():
+            for was, is_now in zip_longest(old, new, fillvalue=_NOTHING):
+                self._replace(name, was, is_now)
+
+    def _update_types(self, before: LabelInventory, inventory: LabelInventory) -> None:
+        same = {name for name, known in inventory.entity_types.items() if before.entity_types.get(name) is known}
+        read = [(name, known) for name, known in inventory.entity_types.items() if name not in same]
+        self.counted = (self.counted & same) | {name for name, known in read if self._counts(name, known)}
+        self.valued = (self.valued & same) | {name for name, known in read if 4 * len(known.values) >= known.steps}
+        self.entity_types = {
+            name: self.entity_types.get(name) or tuple(map(stem, words(name))) for name in inventory.entity_types
+        }
         self.event_types = {
             name: self.event_types.get(name) or tuple(content_stems(name)) for name in inventory.event_types
         }
 
-    def _update_scopes(self, inventory: LabelInventory) -> None:
-        scopes: dict[str, list[ScopeSummary]] = {}
-        for scope in inventory.scopes:
-            scopes.setdefault(self.vocabulary.canonical(LabelKind.SCOPE, scope.name), []).append(scope)
-        for name in self._numbers.keys() - scopes.keys():
-            self._forget(name)
-        for name, summaries in scopes.items():
-            self._learn(name, summaries)
-        self.places = {self._numbers[name]: place for place, name in enumerate(scopes)}
-        self.longest_name = max((len(name.split()) for name in self.by_name), default=0)
-
-    def _forget(self, name: str) -> None:
-        number = self._numbers.pop(name)
-        self._replace(number, self._said.pop(number), _NOTHING)
-        del self.names[number]
-        self._texts.pop(number, None)
-
-    def _learn(self, name: str, summaries: Sequence[ScopeSummary]) -> None:
+    def _replace(self, name: str, old: ScopeSummary, new: ScopeSummary) -> None:
+        """Let a scope be in one trajectory as it is now, and no longer as it was."""
         number = self._numbers.setdefault(name, self._next)
         if number == self._next:
             self._next += 1
             self.names[number] = name
-        before = self._said.get(number, _NOTHING)
-        if before is not _NOTHING and _same(before.summaries, summaries):
-            return
-        self._said[number] = said = _read(name, summaries)
-        self._replace(number, before, said)
-        self._texts[number] = f"| {' | '.join(sorted(said.values))} |"
+        was, now = old.values.keys(), new.values.keys()
+        for value in now - was:
+            self._add_value(value, number)
+        for value in was - now:
+            self._remove_value(value, number)
+        self.by_term.replace(old.terms.keys(), new.terms.keys(), number=number)
+        if old.name != new.name or len(old.spans) != len(new.spans):
+            self.by_term.replace(_stems(old), _stems(new), number=number)
+            self.by_unit.replace(_units(name, old), _units(name, new), number=number)
+            if self.by_name.replace(_names(name, old), _names(name, new), number=number):
+                self.longest_name = max((len(name.split()) for name in self.by_name), default=0)
+        self._summaries[number] += (new is not _NOTHING) - (old is not _NOTHING)
+        if not self._summaries[number]:
+            del self._summaries[number], self._numbers[name], self.names[number]
 
-    def holders(self, phrase: str) -> set[int]:
+    def _add_value(self, value: str, number: int) -> None:
+        folded, moments = _read_value(value)
+        parts = folded.split()
+        if self.by_value.add(folded, number) and len(parts) > 1:
+            for word in parts:
+                self._phrases.setdefault(word, set()).add(folded)
+        for word in parts:
+            self.by_word.add(word, number)
+        for moment in moments:
+            self.by_moment.add(moment, number)
+
+    def _remove_value(self, value: str, number: int) -> None:
+        folded, moments = _read_value(value)
+        parts = folded.split()
+        if self.by_value.remove(folded, number) and len(parts) > 1:
+            for word in set(parts):
+                self._phrases[word].discard(folded)
+                if not self._phrases[word]:
+                    del self._phrases[word]
+        for word in parts:
+            self.by_word.remove(word, number)
+        for moment in moments:
+            self.by_moment.remove(moment, number)
+
+    def holders(self, phrase: str) -> Set[int]:
         """The scopes in which a value is, or contains, these words."""
         parts = phrase.split()
-        found = set.intersection(*(self.by_word.get(word, set()) for word in parts))
-        return {number for number in found if f" {phrase} " in self._texts[number]} if len(parts) > 1 else found
+        if len(parts) < 2:
+            return self.by_word.get(phrase)
+        values = set.intersection(*(self._phrases.get(word, set()) for word in parts))
+        return {number for value in values if f" {phrase} " in f" {value} " for number in self.by_value.get(value)}
 
-    def telling(self, holders: set[int]) -> float:
+    def telling(self, holders: Set[int]) -> float:
         """How much it tells that only these scopes have something."""
         return math.log((len(self.names) + 1) / len(holders)) if holders else 0.0
 
     def in_order(self, numbers: Iterable[int]) -> list[int]:
-        """Scopes in the order of the inventory."""
-        return sorted(numbers, key=self.places.__getitem__)
-
-    def _replace(self, number: int, old: _Said, new: _Said) -> None:
-        self.values.update(new.values - old.values)
-        for value in old.values - new.values:
-            self.values[value] -= 1
-            if not self.values[value]:
-                del self.values[value]
-        pairs = (
-            (self.by_word, old.words, new.words),
-            (self.by_term, old.terms, new.terms),
-            (self.by_moment, old.moments, new.moments),
-            (self.by_unit, old.units, new.units),
-            (self.by_name, old.names, new.names),
-        )
-        for holders, before, after in pairs:
-            for said in before - after:
-                holders[said].discard(number)
-                if not holders[said]:
-                    del holders[said]
-            for said in after - before:
-                holders.setdefault(said, set()).add(number)
+        """Scopes in the order in which the inventory names them first."""
+        wanted, found = {self.names[number]: number for number in numbers}, list[int]()
+        for scope in self._inventory.scopes if wanted else ():
+            number = wanted.pop(self._into.get(scope.name, scope.name), None)
+            if number is not None:
+                found.append(number)
+                if not wanted:
+                    break
+        return found
 
 
-def _same(old: Sequence[ScopeSummary], new: Sequence[ScopeSummary]) -> bool:
-    return len(old) == len(new) and (all(map(is_, old, new)) or list(old) == list(new))
+def _differences(
+    before: Sequence[ScopeSummary], now: Sequence[ScopeSummary], *, moved: Collection[str]
+) -> tuple[list[ScopeSummary], list[ScopeSummary]]:
+    """The summaries that are gone, and those that came; of a name that moved, all."""
+    if not moved:  # what stands in both at the ends is the most, and is found fastest so
+        first = next(compress(count(), map(is_not, before, now)), min(len(before), len(now)))
+        before, now = before[first:], now[first:]
+        same = next(compress(count(), map(is_not, reversed(before), reversed(now))), min(len(before), len(now)))
+        before, now = before[: len(before) - same], now[: len(now) - same]
+    old, new = set(map(id, before)), set(map(id, now))
+    gone = [each for each in before if id(each) not in new or each.name in moved]
+    return gone, [each for each in now if id(each) not in old or each.name in moved]
 
 
-def _read(name: str, summaries: Sequence[ScopeSummary]) -> _Said:
-    read = [_read_value(value) for summary in summaries for value in summary.values]
-    values = frozenset(value for value, _ in read)
-    said = " ".join(map(stem, words(name)))
-    unit = _UNIT.match(said)
-    resumed = " " in said and any(len(summary.spans) > 1 for summary in summaries)
-    terms = {term for summary in summaries for each in (summary.terms, content_stems(summary.name)) for term in each}
-    return _Said(
-        tuple(summaries),
-        values,
-        frozenset(word for value in values for word in value.split()),
-        frozenset(terms),
-        frozenset(moment for _, moments in read for moment in moments),
-        frozenset([unit.group()] if unit else []),
-        frozenset([said] if resumed else []),
-    )
+def _stems(scope: ScopeSummary) -> Set[str]:
+    return frozenset(content_stems(scope.name))
+
+
+def _units(name: str, scope: ScopeSummary) -> Set[str]:
+    """The unit with which the name of a scope begins."""
+    unit = _UNIT.match(_folded(name))
+    return frozenset([unit.group()] if unit and scope is not _NOTHING else [])
+
+
+def _names(name: str, scope: ScopeSummary) -> Set[str]:
+    """The name of a scope, if it has several words and was taken up again."""
+    said = _folded(name)
+    return frozenset([said] if " " in said and len(scope.spans) > 1 else [])
+
+
+def _folded(name: str) -> str:
+    return " ".join(map(stem, words(name)))
 
 
 @text_cache(maxsize=16_384)

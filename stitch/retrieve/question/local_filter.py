@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from threading import Lock
 
@@ -159,12 +159,12 @@ def _named_scopes(question: Question, index: LabelSpace) -> dict[str, str]:
     """Scopes that the question calls by name: a unit ("day 1"), or what was taken up again ("... of the NAME")."""
     said, called = question.said.split(), dict[int, str]()
     for unit in map(" ".join, pairwise(said)):
-        called |= dict.fromkeys(index.by_unit.get(unit, ()), unit)
+        called |= dict.fromkeys(index.by_unit.get(unit), unit)
     for start, word in enumerate(said, start=1):
         for size in range(2, index.longest_name + 1) if word == "the" else ():
             name = " ".join(said[start : start + size])
             if name in index.by_name and _points_to(name, question.said):
-                called = dict.fromkeys(index.by_name[name], name) | called
+                called = dict.fromkeys(index.by_name.get(name), name) | called
     return {index.names[number]: called[number] for number in index.in_order(called)}
 
 
@@ -217,8 +217,8 @@ def _scopes_hinted_at(question: Question, index: LabelSpace, constants: Constant
 
 
 def _evidence(
-    question: Question, index: LabelSpace, values: Iterable[tuple[str, set[int]]], *, constants: Constants
-) -> Iterator[tuple[str, set[int], float]]:
+    question: Question, index: LabelSpace, values: Iterable[tuple[str, Set[int]]], *, constants: Constants
+) -> Iterator[tuple[str, Set[int], float]]:
     """What the question says that scopes hold: the clue, the scopes, and what it counts."""
     named: set[str] = set()
     for phrase, holders in values:
@@ -227,20 +227,20 @@ def _evidence(
         named.update(map(stem, phrase.split()))
     for moment, fully_said in question.moments.items():
         weight = constants.filter_name * (1.0 if fully_said else constants.filter_partly_said)
-        yield moment, index.by_moment.get(moment, set()), weight
+        yield moment, index.by_moment.get(moment), weight
     for term in sorted(question.clue_stems - named):
-        yield term, index.by_term.get(term, set()), 1.0
+        yield term, index.by_term.get(term), 1.0
     for term in sorted(question.other_stems - question.clue_stems - named):
-        yield term, index.by_term.get(term, set()), constants.filter_other
+        yield term, index.by_term.get(term), constants.filter_other
 
 
-def _equated(question: Question, values: Iterable[tuple[str, set[int]]]) -> bool:
+def _equated(question: Question, values: Iterable[tuple[str, Set[int]]]) -> bool:
     """Whether the question says of something that it *is* a value of a scope."""
     told = f" {' '.join(words(question.clues))} "
     return any(f" {verb} {phrase} " in told for phrase, _ in values for verb in _EQUALS)
 
 
-def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, set[int]]]:
+def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, Set[int]]]:
     """Values that the question names, longest first, each word once; with the scopes that hold them.
 
     What looks like a name may be a part of a value; anything else has to be one.
@@ -251,7 +251,7 @@ def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, set
             phrase = " ".join(question.words[start : start + size])
             if any(taken[start : start + size]) or phrase in FUNCTION_WORDS:
                 continue
-            if phrase in question.names or phrase in index.values:
+            if phrase in question.names or phrase in index.by_value:
                 holders = index.holders(phrase)
                 if holders:
                     taken[start : start + size] = [True] * size
