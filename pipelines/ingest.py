@@ -51,6 +51,8 @@ class IngestReport(BaseModel):
     rejected: int = 0
     repeated: int = 0
     """Steps that were in the memory already; they are as they were."""
+    erased: int = 0
+    """Steps that were erased before; they are not taken in, and not among `steps`."""
     model_calls: int = 0
     model_tokens: int = 0
     """Of prompts and replies."""
@@ -82,6 +84,7 @@ class IngestReport(BaseModel):
 @memory_options
 @labeling_options
 @click.option("--follow", is_flag=True, help="Go on reading what is appended to the FILEs, until Ctrl-C or SIGTERM.")
+@click.option("--again", is_flag=True, help="Take in also steps that were erased.")
 @click.option("--dry-run", is_flag=True, help="Say what a model would cost, and store nothing.")
 @click.option("--trajectory", metavar="ID", help="The trajectory of steps that name none.  [default: the file's name]")
 @click.option("--rejects", metavar="FILE", help="Where rejected input is written.  [default: beside the memory]")
@@ -92,6 +95,7 @@ def command(
     /,
     *,
     files: tuple[str, ...],
+    again: bool,
     as_json: bool,
     dry_run: bool,
     follow: bool,
@@ -106,7 +110,8 @@ def command(
     file that is not is told which are known, and how to write it anew.
     What cannot be read is written to the rejects file and counted; everything else is stored, and the exit status is
     3. It is 1 if steps failed, and 6 if a model should have labeled and labeled nothing; all steps are kept.
-    The same file twice changes nothing: what is known keeps its labels, and `stitch relabel` makes others.
+    The same file twice changes nothing: what is known keeps its labels, and `stitch relabel` makes others; what was
+    erased stays so and is counted, unless --again is given.
 
     \b
     Example:
@@ -144,6 +149,7 @@ def command(
                     on_rejection=reject,
                     on_progress=advance,
                     workers=memory.workers,
+                    again=again,
                     report=report,
                 )
             except (KeyboardInterrupt, Terminated):
@@ -185,6 +191,9 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
     if report.redacted:
         kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(report.redacted.items()))
         click.echo(f"stitch: secrets taken out before anything was written: {kinds}", err=True)
+    if report.erased:
+        erased = f"{report.erased} steps were erased before and are not taken in"
+        click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)
     if report.failed:
         click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
     if report.rejected:
@@ -199,6 +208,7 @@ def ingest(
     on_progress: Callable[[int], None] = lambda steps: None,
     batch_steps: int = BATCH_STEPS,
     workers: int = 1,
+    again: bool = False,
     report: IngestReport | None = None,
 ) -> IngestReport:
     """Store what a source yields; return what became of it.
@@ -210,6 +220,7 @@ def ingest(
         on_progress: Is called with the number of steps that were just taken in.
         batch_steps: How many steps of a trajectory are stored at a time. With 1, no step waits for another.
         workers: How many trajectories are worked on side by side, which pays where a model is waited for.
+        again: Whether steps that were erased are taken in again.
         report: Is filled in as the work goes on, for who is interrupted; a new one by default.
     """
     started = time.perf_counter()
@@ -223,7 +234,7 @@ def ingest(
 
     def store(batch: tuple[str, list[SourcedStep]]) -> list[Receipt | StepRejectedError]:
         trajectory, items = batch
-        return memory.add_each([item.step for item in items], trajectory=trajectory)
+        return memory.add_each([item.step for item in items], trajectory=trajectory, again=again)
 
     def count(batch: tuple[str, list[SourcedStep]], results: Sequence[Receipt | StepRejectedError]) -> None:
         trajectory, items = batch
@@ -233,6 +244,9 @@ def ingest(
                 report.rejected += 1
                 on_rejection(Rejection(source=item.source, line=item.line, reason=result.message,
                                        text=item.step.content[:200]))  # fmt: skip
+                continue
+            if result.state is StepState.ERASED:
+                report.erased += 1
                 continue
             report.steps += 1
             if result.repeated:

@@ -171,7 +171,7 @@ class Memory:
         self._parts.process.check_writing()
         return self._parts.ingestor
 
-    def add(self, step: Step, *, trajectory: str, wait: bool = True) -> Receipt:
+    def add(self, step: Step, *, trajectory: str, wait: bool = True, again: bool = False) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
 
         Args:
@@ -179,27 +179,36 @@ class Memory:
             trajectory: Where it goes on; it is begun by its first step.
             wait: Whether its labels are waited for. If not, they follow, and `flush` waits for them. Labels of a model
                 are never waited for here.
+            again: Whether a step that was erased is stored again.
 
         Returns:
             How far the step came: `stored`; `accepted` if its labels follow; or `failed` with the reason. A failed step
-            is kept and searchable by its text; `retry` labels it. A step known word for word changes nothing.
+            is kept and searchable by its text; `retry` labels it. A step known word for word changes nothing; one that
+            was erased, whatever it says now, is `erased` and not stored.
 
         Raises:
             StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
             JournalError: It could not be made durable.
         """
-        return self._writer.add(step, tenant=self.tenant, trajectory=trajectory, wait=wait)
+        return self._writer.add(step, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
-    def add_many(self, steps: Iterable[Step], *, trajectory: str, wait: bool = True) -> list[Receipt]:
+    def add_many(
+        self, steps: Iterable[Step], *, trajectory: str, wait: bool = True, again: bool = False
+    ) -> list[Receipt]:
         """Store the next steps of a trajectory, in order; as `add` for each, but much faster.
 
         Raises:
             StepRejectedError: One step cannot be accepted; none of them was stored.
         """
-        return self._writer.add_many(list(steps), tenant=self.tenant, trajectory=trajectory, wait=wait)
+        return self._writer.add_many(list(steps), tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
     def stream(
-        self, steps: Iterable[Step | SourcedStep | Rejection], *, trajectory: str | None = None, wait: bool = True
+        self,
+        steps: Iterable[Step | SourcedStep | Rejection],
+        *,
+        trajectory: str | None = None,
+        wait: bool = True,
+        again: bool = False,
     ) -> Iterator[Receipt | Rejection]:
         """Store what an iterator gives, as it comes: a step that comes alone at once, many at a time together.
 
@@ -210,6 +219,7 @@ class Memory:
             steps: Steps, or what a `StepSource` yields. It may be endless.
             trajectory: Where steps go that do not say it themselves, as those of a `StepSource` do.
             wait: As in `add`.
+            again: As in `add`.
 
         Yields:
             A receipt a step, in order; a `Rejection` for one that is not accepted.
@@ -220,7 +230,7 @@ class Memory:
         from stitch.ingest.streaming import batches, take_in
 
         for batch in batches(steps):
-            yield from take_in(self._writer, batch, tenant=self.tenant, trajectory=trajectory, wait=wait)
+            yield from take_in(self._writer, batch, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
     def search(
         self,
@@ -384,10 +394,10 @@ class Memory:
         )
 
     def add_each(
-        self, steps: Sequence[Step], *, trajectory: str, wait: bool = True
+        self, steps: Sequence[Step], *, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt | StepRejectedError]:
         """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are stored."""
-        return self._writer.add_each(steps, tenant=self.tenant, trajectory=trajectory, wait=wait)
+        return self._writer.add_each(steps, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         """The label space of one trajectory, or of all."""
@@ -459,13 +469,13 @@ class Memory:
         finally:
             self.close()
 
-    async def aadd(self, step: Step, *, trajectory: str, wait: bool = True) -> Receipt:
-        """As `add`, for asyncio."""
-        return await asyncio.to_thread(self.add, step, trajectory=trajectory, wait=wait)
+    async def aadd(self, step: Step, **options: Any) -> Receipt:
+        """As `add`, with the same options, for asyncio."""
+        return await asyncio.to_thread(self.add, step, **options)
 
-    async def aadd_many(self, steps: Iterable[Step], *, trajectory: str, wait: bool = True) -> list[Receipt]:
-        """As `add_many`, for asyncio."""
-        return await asyncio.to_thread(self.add_many, steps, trajectory=trajectory, wait=wait)
+    async def aadd_many(self, steps: Iterable[Step], **options: Any) -> list[Receipt]:
+        """As `add_many`, with the same options, for asyncio."""
+        return await asyncio.to_thread(self.add_many, steps, **options)
 
     async def astream(
         self,
@@ -473,12 +483,13 @@ class Memory:
         *,
         trajectory: str | None = None,
         wait: bool = True,
+        again: bool = False,
     ) -> AsyncIterator[Receipt | Rejection]:
         """As `stream`, for asyncio; the iterator may be one of asyncio."""
         from stitch.ingest.streaming import abatches, batches, take_in
 
         def store(batch: list[Step | SourcedStep | Rejection]) -> list[Receipt | Rejection]:
-            return take_in(self._writer, batch, tenant=self.tenant, trajectory=trajectory, wait=wait)
+            return take_in(self._writer, batch, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
         if isinstance(steps, AsyncIterable):
             async with aclosing(abatches(steps)) as coming:

@@ -16,14 +16,16 @@ from stitch.errors import InputError, StepRejectedError
 @click.command()
 @click.argument("file", type=click.File("rb"))
 @memory_options
+@click.option("--again", is_flag=True, help="Take in also steps that were erased here.")
 @json_option
 @click.pass_context
-def command(context: click.Context, /, *, file: Any, as_json: bool, **arguments: Any) -> None:
+def command(context: click.Context, /, *, file: Any, again: bool, as_json: bool, **arguments: Any) -> None:
     """Take in FILE (`-` for standard input), which `stitch export` wrote, under the tenant that is named.
 
     Steps keep their labels, references, corrections, clocks and states. What is there already is left alone: an import
     that was interrupted is taken up by the same command. Lines that cannot be read are named with their number, all
-    others are taken in, and the exit status is 3. What a later version wrote is not taken in at all.
+    others are taken in, and the exit status is 3. What a later version wrote is not taken in at all. What was erased
+    here stays so and is counted, unless --again is given.
 
     \b
     Example:
@@ -36,7 +38,7 @@ def command(context: click.Context, /, *, file: Any, as_json: bool, **arguments:
             hint="`stitch ingest` reads the logs of agents, chats and traces",
         )
     with opened_memory(must_exist=False, **arguments) as memory:
-        result = memory.lifecycle.import_lines(chain([first], file), source=file.name)
+        result = memory.lifecycle.import_lines(chain([first], file), source=file.name, again=again)
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
     if as_json:
@@ -47,6 +49,9 @@ def command(context: click.Context, /, *, file: Any, as_json: bool, **arguments:
             f"{result.steps} steps of {result.trajectories} trajectories taken in, {result.known} were there already,"
             f" {len(result.rejections)} lines rejected"
         )
+    if result.erased and not as_json:
+        erased = f"{result.erased} steps were erased here and are not taken in"
+        click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)
     if result.rejections:
         context.exit(StepRejectedError.exit_code)
 

@@ -23,6 +23,8 @@ class StepState(str, Enum):
     """Labeling or storing failed; the reason is kept, `retry` tries again."""
     RETIRED = "retired"
     """Out of retrieval on command, and kept for audit; the reason says by whom and why."""
+    ERASED = "erased"
+    """Given again after it was erased, and not accepted: the journal has nothing of it. Only receipts say this."""
 
 
 class Redaction(BaseModel):
@@ -46,6 +48,7 @@ class Receipt(BaseModel):
     trajectory: str
     step: str
     position: int
+    """Its place in the trajectory, from 0; -1 for a step that was erased."""
     state: StepState
     reason: str = ""
     """Why it failed."""

@@ -151,7 +151,7 @@ class Ingestor:
         self._interrupt = interrupt
         self._closed = False
 
-    def add(self, step: Step, *, tenant: str, trajectory: str, wait: bool = True) -> Receipt:
+    def add(self, step: Step, *, tenant: str, trajectory: str, wait: bool = True, again: bool = False) -> Receipt:
         """Take in the next step of a trajectory.
 
         Args:
@@ -159,27 +159,30 @@ class Ingestor:
             tenant: Whose it is.
             trajectory: Where it goes on.
             wait: Whether labels are waited for. If not, the step is accepted and can be found; labels follow.
+            again: Whether a step that was erased is accepted again.
 
         Returns:
             The receipt: stored, or failed with a reason (the step is kept, see `retry`); of a step that is known word
-            for word, what has become of it.
+            for word, what has become of it; of one that was erased, that it was.
 
         Raises:
             StepRejectedError: It is too long, or its id is known with other content. Nothing was written.
             JournalError: It is not accepted, unless the journal failed later: then it is, and `recover` goes on.
         """
-        return self.add_many([step], tenant=tenant, trajectory=trajectory, wait=wait)[0]
+        return self.add_many([step], tenant=tenant, trajectory=trajectory, wait=wait, again=again)[0]
 
-    def add_many(self, steps: Sequence[Step], *, tenant: str, trajectory: str, wait: bool = True) -> list[Receipt]:
+    def add_many(
+        self, steps: Sequence[Step], *, tenant: str, trajectory: str, wait: bool = True, again: bool = False
+    ) -> list[Receipt]:
         """As `add`, for the next steps of a trajectory at once: all are accepted, or none; one receipt a step."""
-        results = self._add(steps, tenant, trajectory, whole=True, wait=wait)
+        results = self._add(steps, tenant, trajectory, whole=True, wait=wait, again=again)
         return [result for result in results if isinstance(result, Receipt)]
 
     def add_each(
-        self, steps: Sequence[Step], *, tenant: str, trajectory: str, wait: bool = True
+        self, steps: Sequence[Step], *, tenant: str, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt | StepRejectedError]:
         """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are taken in."""
-        return self._add(steps, tenant, trajectory, whole=False, wait=wait)
+        return self._add(steps, tenant, trajectory, whole=False, wait=wait, again=again)
 
     def recover(self) -> int:
         """Finish what was interrupted; return how many snippets were put. To be called before anything is added.
@@ -386,7 +389,7 @@ class Ingestor:
                 self.journal.close()
 
     def _add(
-        self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool, wait: bool
+        self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool, wait: bool, again: bool
     ) -> list[Receipt | StepRejectedError]:
         tenant, trajectory = tenant_name(tenant), trajectory_name(trajectory)
         redacted: Mapping[int, Sequence[Redaction]] = {}
@@ -401,9 +404,11 @@ class Ingestor:
                     trajectory=trajectory,
                     recorded=self._clock(),
                     whole=whole,
+                    again=again,
                     redacted=redacted,
                 )
-                accepted = [result for result in results if isinstance(result, Entry) and not result.repeated]
+                given = [result for result in results if isinstance(result, Entry)]
+                accepted = [each for each in given if not each.repeated and each.state is not StepState.ERASED]
                 if follow:
                     self._pipeline.show(accepted)
             outcomes: dict[int, Entry] = {}

@@ -123,6 +123,7 @@ def take_in(
     tenant: str,
     trajectory: str | None,
     wait: bool,
+    again: bool = False,
 ) -> list[Receipt | Rejection]:
     """Store a batch of a stream, trajectory by trajectory; one result an item, in order.
 
@@ -140,7 +141,9 @@ def take_in(
             raise InputError("a step of a stream has no trajectory", hint="name it: stream(..., trajectory=ID)")
         parts.setdefault(name, []).append((number, step))
     for name, numbered in parts.items():
-        taken = ingestor.add_each([step for _, step in numbered], tenant=tenant, trajectory=name, wait=wait)
+        taken = ingestor.add_each(
+            [step for _, step in numbered], tenant=tenant, trajectory=name, wait=wait, again=again
+        )
         for (number, step), result in zip(numbered, taken, strict=True):
             results[number] = result if isinstance(result, Receipt) else _refused(result, step, items[number])
     return [results[number] for number in range(len(items))]

@@ -205,6 +205,11 @@ class IngestCounts(NamedTuple):
     retired: int
 
 
+def erased_entry(step: Step, *, tenant: str, trajectory: str) -> Entry:
+    """A step that is not accepted, for it was erased: it has no number and no place."""
+    return Entry(0, tenant, trajectory, -1, step, 0.0, StepState.ERASED, "was erased")
+
+
 def encode_step(step: Step, *, max_chars: int) -> tuple[bytes, bytes]:
     """Return a step as JSON, and the digest by which its content is compared.
 

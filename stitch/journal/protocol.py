@@ -65,19 +65,22 @@ class Journal(Protocol):
         trajectory: str,
         recorded: float,
         whole: bool = False,
+        again: bool = False,
         redacted: Mapping[int, Sequence[Redaction]] | None = None,
     ) -> list[Entry | StepRejectedError]:
         """Accept steps at the end of a trajectory; one result a step, in order.
 
         A step without an id is named after its position. One that is known word for word changes nothing and comes
         back as it was first accepted; one whose id is known with other content, or that is too long, is rejected.
+        One that was erased (see `erase`) is not accepted: it comes back with the state `ERASED`.
 
         Args:
             steps: What to accept.
             tenant: Whose trajectory it is.
             trajectory: Its name; a new one begins a trajectory.
             recorded: When this happens, in Unix seconds.
-            whole: Accept all or nothing.
+            whole: Accept all or nothing; what was erased is left out of this.
+            again: Accept also what was erased.
             redacted: What was taken out of steps, by their place in `steps`.
 
         Raises:
@@ -97,11 +100,14 @@ class Journal(Protocol):
         """Set aside so many numbers in a row for steps that `restore` brings; return the first."""
         ...
 
-    def restore(self, steps: Sequence[KeptStep], *, tenant: str) -> list[Entry | StepRejectedError]:
+    def restore(
+        self, steps: Sequence[KeptStep], *, tenant: str, again: bool = False
+    ) -> list[Entry | StepRejectedError]:
         """Take in steps of one trajectory that was begun, with all their past; one result a step, in order.
 
         A step that is there with the same id, place and digest changes nothing and comes back as repeated; one whose
-        place or id another step has is rejected.
+        place or id another step has is rejected. One that was erased comes back with the state `ERASED`, unless
+        `again` is asked for.
         """
         ...
 
@@ -350,7 +356,9 @@ class Journal(Protocol):
     ) -> None:
         """Erase steps of a trajectory and all that is kept of them; a trajectory without steps goes too.
 
-        Their bytes are overwritten, except in a log that `record_purged` empties; until then `owes_purge`.
+        Their bytes are overwritten, except in a log that `record_purged` empties; until then `owes_purge`. What stays
+        is a digest of trajectory and id, by a key of the tenant, so that a step that was erased is known when it is
+        given again. No step is named so automatically.
 
         Args:
             seqs: The steps.
@@ -359,6 +367,10 @@ class Journal(Protocol):
             labels: Of other steps of the trajectory, those that take the place of what they have: clean of the erased.
             revisions: The same for labels of revisions, by their numbers (`Encoded.number`).
         """
+        ...
+
+    def forget_tenant(self, tenant: str) -> None:
+        """Forget what is kept of a tenant that has no steps: its records, and which steps were erased, with its key."""
         ...
 
     def owes_purge(self) -> bool:

@@ -29,7 +29,9 @@ class Erased(NamedTuple):
     proof: Proof
 
 
-def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, folder: Path) -> Erased:
+def erase(
+    ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, folder: Path, tenant_too: bool = False
+) -> Erased:
     """Erase steps from journal, store, labels of other steps, and the files of the memory; then look for what is left.
 
     What other steps of the trajectory have from them goes too: contexts, resolved references, summaries, and the words
@@ -42,6 +44,7 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
         selected: What to erase.
         tenant: Whose they are.
         folder: Where the journal is, with rejects and traces.
+        tenant_too: Whether they are all that the tenant has; then it is forgotten itself, with what it erased before.
     """
     selected = list(dict.fromkeys(selected))
     entries = list(ingestor.journal.entries_of([each.seq for each in selected]))
@@ -58,10 +61,12 @@ def erase(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, fold
             trajectory: str = trajectory, group: Sequence[Selected] = group, gone: Sequence[Entry] = gone
         ) -> None:
             take_from_store(ingestor, group, tenant=tenant, trajectory=trajectory)
-            _erase(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
+            take_out(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
 
         ingestor.rework(tenant, trajectory, change)
-    if selected:
+    if tenant_too:
+        ingestor.journal.forget_tenant(tenant)
+    if selected or tenant_too:
         purge(ingestor, folder=folder)
     proof = search_files(folder, ingestor, traces, tenant=tenant)
     file = ingestor.journal.path
@@ -92,7 +97,10 @@ def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
         purge(ingestor, folder=folder)
 
 
-def _erase(journal: Journal, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str) -> None:
+def take_out(
+    journal: Journal, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
+) -> None:
+    """Erase steps of a trajectory from the journal, with what the labels of its other steps have from `gone` ones."""
     erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
     left = [each for each in journal.encoded(tenant, trajectory) if each.number not in erased]

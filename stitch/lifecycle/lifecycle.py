@@ -128,14 +128,18 @@ class Lifecycle:
     def erase(self, selector: Selector) -> Erased:
         """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
 
+        A step that was erased is known by a digest of its name when it is given again, and not taken in. With
+        `everything`, this is forgotten too: nothing is left of the tenant, and what is added later is new.
+
         Returns:
             How many, with the proof. What traces are left is in `proof.found`; copies made earlier are not touched.
         """
         from stitch.lifecycle.erase import erase
-        from stitch.lifecycle.selection import select
+        from stitch.lifecycle.selection import Selector, select
 
         selected = select(self._ingestor, selector, tenant=self._tenant)
-        return erase(self._writer, selected, tenant=self._tenant, folder=self._folder)
+        whole = selector == Selector(everything=True)
+        return erase(self._writer, selected, tenant=self._tenant, folder=self._folder, tenant_too=whole)
 
     def expire(
         self, rules: Sequence[RetentionRule] | None = None, *, now: float | None = None, dry_run: bool = False
@@ -164,17 +168,22 @@ class Lifecycle:
             trajectory=None if trajectory is None else trajectory_name(trajectory),
         )
 
-    def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-") -> Imported:
+    def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-", again: bool = False) -> Imported:
         """Take in what `export` gave, without loss; what is there already is left alone.
 
         Args:
             lines: All of them, in order; an import that was interrupted is taken up by giving them again.
             source: Where they come from, for the lines that cannot be used.
+            again: Whether steps that were erased here are taken in.
         """
+        from stitch.lifecycle.erase import purge
         from stitch.lifecycle.transfer import import_lines
 
         with charged_to(self._tenant):
-            return import_lines(self._writer, lines, tenant=self._tenant, source=source)
+            imported = import_lines(self._writer, lines, tenant=self._tenant, source=source, again=again)
+        if imported.erased:  # what came in with it had something from it
+            purge(self._writer, folder=self._folder)
+        return imported
 
     def backup(self, to: str | os.PathLike[str]) -> BackedUp:
         """Copy this tenant's memory, and nothing of others, while it is in use; `stitch restore` makes a memory of it.

@@ -21,8 +21,9 @@ from stitch.errors import InputError, StepRejectedError, no_trajectory
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.secrets import redact_labels, redact_steps
 from stitch.ingest.state import BATCH_STEPS, chunks
-from stitch.journal import Checkpoint, Journal, KeptStep
+from stitch.journal import Checkpoint, Entry, Journal, KeptStep
 from stitch.journal.entries import encode_labels, encode_step, read_retirement
+from stitch.lifecycle.erase import take_out
 from stitch.lifecycle.export_schema import (
     EXPORT_VERSION,
     End,
@@ -52,6 +53,8 @@ class Imported(NamedTuple):
     """How many the lines spoke of."""
     rejections: tuple[Rejection, ...]
     """The lines that could not be used, each with its number; all others were."""
+    erased: int = 0
+    """How many steps were erased here, and are not taken in."""
 
 
 class _Found(NamedTuple):
@@ -99,7 +102,9 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
     yield dump_line("end", steps=steps)
 
 
-def import_lines(ingestor: Ingestor, lines: Iterable[str | bytes], *, tenant: str, source: str = "-") -> Imported:
+def import_lines(
+    ingestor: Ingestor, lines: Iterable[str | bytes], *, tenant: str, source: str = "-", again: bool = False
+) -> Imported:
     """Take in the lines of an export, as they were in the memory that they come from, under this tenant.
 
     Steps keep their places, clocks, labels and who made them, references, corrections with their history, failures and
@@ -111,12 +116,13 @@ def import_lines(ingestor: Ingestor, lines: Iterable[str | bytes], *, tenant: st
         lines: With or without line ends.
         tenant: Whose they become, whatever the tenant was called there.
         source: Where they come from, for rejections.
+        again: Whether steps that were erased here are taken in.
     """
-    run = _Import(ingestor, tenant, source)
+    run = _Import(ingestor, tenant, source, again=again)
     for batch in chunks(run.read(lines), BATCH_STEPS):
         run.store(batch)
     run.finish()
-    return Imported(run.steps, run.known, len(run.trajectories), tuple(run.rejections))
+    return Imported(run.steps, run.known, len(run.trajectories), tuple(run.rejections), run.erased)
 
 
 class _Places:
@@ -145,8 +151,9 @@ class _Places:
 
 
 class _Import:
-    def __init__(self, ingestor: Ingestor, tenant: str, source: str) -> None:
-        self.steps = self.known = 0
+    def __init__(self, ingestor: Ingestor, tenant: str, source: str, *, again: bool) -> None:
+        self.steps = self.known = self.erased = 0
+        self._again = again
         self.trajectories: dict[str, None] = {}
         self.rejections: list[Rejection] = []
         self._ingestor, self._tenant, self._source = ingestor, tenant, source
@@ -156,6 +163,7 @@ class _Import:
         self._trusts: dict[tuple[str, str | None], Trust] = {}
         self._failed = False
         self._incomplete: set[str] = set()
+        self._gone: dict[str, list[Entry]] = {}
 
     def read(self, lines: Iterable[str | bytes]) -> Iterator[_Found]:
         """Yield the steps; take note of all else."""
@@ -214,6 +222,8 @@ class _Import:
     def finish(self) -> None:
         """Keep what the labeling remembered where nothing is amiss; label what waited, and put what had failed."""
         journal = self._ingestor.journal
+        for name, gone in self._gone.items():
+            self._ingestor.rework(self._tenant, name, partial(self._clean, name, gone))
         for line, session in self._sessions:
             name = session.trajectory
             complete = self._incomplete.isdisjoint(("", name))
@@ -228,6 +238,10 @@ class _Import:
         if self._failed:
             self._ingestor.reindex(self._ingestor.store, tenant=self._tenant)
         journal.drop_empty(self._tenant)
+
+    def _clean(self, name: str, gone: list[Entry]) -> None:
+        """Take out of what came in with steps that were erased here what it has from them."""
+        take_out(self._ingestor.journal, [], gone, tenant=self._tenant, trajectory=name)
 
     def _fits(self, session: SessionLine) -> bool:
         """Whether what was remembered is of the steps that are here."""
@@ -270,10 +284,14 @@ class _Import:
                 kept.append((found, self._kept(found)))
             except InputError as error:
                 self._reject(found.line, error.message, found.step.step.content, trajectory=found.step.trajectory)
-        results = self._ingestor.journal.restore([each for _, each in kept], tenant=self._tenant)
+        results = self._ingestor.journal.restore([each for _, each in kept], tenant=self._tenant, again=self._again)
         for (found, each), result in zip(kept, results, strict=True):
             if isinstance(result, StepRejectedError):
                 self._reject(found.line, result.message, found.step.step.content, trajectory=each.trajectory)
+            elif result.state is StepState.ERASED:
+                self.erased += 1
+                self._gone.setdefault(each.trajectory, []).append(result)
+                self._incomplete.add(each.trajectory)  # what was remembered of it still holds the step
             elif result.repeated:
                 self.known += 1
             else:

@@ -6,23 +6,22 @@ More than 400 lines because a journal is one class.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
 from typing_extensions import override
 
 from stitch.core import Change, ChangeKind, Moment, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepRejectedError
-from stitch.journal import Checkpoint, Entry, IngestCounts, Journal, KeptStep, Record, Revision, Selected
-from stitch.journal.entries import Encoded, encode_labels, encode_step
+from stitch.journal import Checkpoint, Entry, IngestCounts, KeptStep, Revision, Selected
+from stitch.journal.entries import Encoded, encode_labels, encode_step, erased_entry
 from stitch.journal.protocol import MAX_STEP_CHARS
 from stitch.journal.sqlite.writing import runs
 from stitch.testing.kept import KeptRow, free_id, has_labels, revision_of
+from stitch.testing.kept_records import DictRecords
 
 
-class DictJournal(Journal):
+class DictJournal(DictRecords):
     """A journal that forgets everything with the process.
 
     Args:
@@ -32,19 +31,17 @@ class DictJournal(Journal):
     path = None
 
     def __init__(self, *, max_step_chars: int = MAX_STEP_CHARS) -> None:
+        super().__init__()
         self._max_step_chars = max_step_chars
-        self._lock = threading.RLock()
         self._steps: dict[int, KeptRow] = {}
         self._trajectories: dict[tuple[str, str], None] = {}
         self._checkpoints: dict[tuple[str, str], Checkpoint] = {}
         self._cuts: dict[tuple[str, str], int] = {}
         self._replies: dict[tuple[str, str], dict[bytes, bytes]] = {}
+        self._erased: dict[tuple[str, str], set[str]] = {}
         self._unflushed: dict[int, int] = {}
         self._changes: list[Change] = []
-        self._projected: dict[str, int] = {}
-        self._records: list[tuple[str, Record]] = []
-        self._next_seq = self._next_revision = self._next_record = 1
-        self._owes_purge = self._closed = False
+        self._next_seq = self._next_revision = 1
 
     @property
     @override
@@ -60,6 +57,7 @@ class DictJournal(Journal):
         trajectory: str,
         recorded: float,
         whole: bool = False,
+        again: bool = False,
         redacted: Mapping[int, Sequence[Redaction]] | None = None,
     ) -> list[Entry | StepRejectedError]:
         with self._open():
@@ -69,8 +67,12 @@ class DictJournal(Journal):
             fresh: list[KeptRow] = []
             for index, step in enumerate(steps):
                 if step.id is None:
-                    step = step.model_copy(update={"id": free_id(position, known.keys() | given)})
+                    taken = known.keys() | given | self._erased.get((tenant, trajectory), set())
+                    step = step.model_copy(update={"id": free_id(position, taken)})
                 assert step.id is not None
+                if step.id not in known and self._is_erased(tenant, trajectory, step.id, again=again):
+                    results.append(erased_entry(step, tenant=tenant, trajectory=trajectory))
+                    continue
                 taken_out = tuple((redacted or {}).get(index, ()))
                 try:
                     payload, digest = encode_step(step, max_chars=self.max_step_chars)
@@ -116,7 +118,9 @@ class DictJournal(Journal):
         return first
 
     @override
-    def restore(self, steps: Sequence[KeptStep], *, tenant: str) -> list[Entry | StepRejectedError]:
+    def restore(
+        self, steps: Sequence[KeptStep], *, tenant: str, again: bool = False
+    ) -> list[Entry | StepRejectedError]:
         results: list[Entry | StepRejectedError] = []
         with self._open():
             for each in steps:
@@ -126,6 +130,10 @@ class DictJournal(Journal):
                 held = [kept for kept in there if each.id == kept.id or each.position == kept.position]
                 if [(kept.id, kept.position, kept.digest) for kept in held] == [(each.id, each.position, each.digest)]:
                     results.append(held[0].entry()._replace(repeated=True))
+                    continue
+                if self._is_erased(tenant, each.trajectory, each.id, again=again):
+                    step = Step.model_validate_json(each.step)
+                    results.append(erased_entry(step, tenant=tenant, trajectory=each.trajectory))
                     continue
                 if held:
                     reason = f"trajectory {each.trajectory!r} has other steps here than there: step"
@@ -443,6 +451,7 @@ class DictJournal(Journal):
         with self._open():
             gone = [self._steps.pop(seq) for seq in seqs if seq in self._steps]
             self._unflushed = {number: seq for number, seq in self._unflushed.items() if seq in self._steps}
+            self._erased.setdefault((tenant, trajectory), set()).update(kept.id for kept in gone)
             self._note_of(ChangeKind.ERASED, gone)
             cleaned = dict(revisions)
             for kept in self._of(tenant, trajectory):
@@ -456,6 +465,12 @@ class DictJournal(Journal):
             if not self._of(tenant, trajectory):
                 self._forget(tenant, trajectory)
             self._owes_purge = True
+
+    @override
+    def forget_tenant(self, tenant: str) -> None:
+        with self._open():
+            self._erased = {names: steps for names, steps in self._erased.items() if names[0] != tenant}
+            self._records = [each for each in self._records if each[0] != tenant]
 
     @override
     def owes_purge(self) -> bool:
@@ -474,35 +489,6 @@ class DictJournal(Journal):
     @override
     def last_change(self) -> int:
         return len(self._changes)
-
-    @override
-    def projected(self, name: str) -> int:
-        return self._projected.get(name, 0)
-
-    @override
-    def record_projected(self, name: str, change: int) -> None:
-        self._projected[name] = change
-
-    @override
-    def append_record(self, tenant: str, *, kind: str, key: str, payload: bytes) -> int:
-        with self._open():
-            number, self._next_record = self._next_record, self._next_record + 1
-            self._records.append((tenant, Record(number, kind, key, payload)))
-        return number
-
-    @override
-    def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
-        with self._open():
-            mine = [each for owner, each in self._records if owner == tenant and each.kind == kind]
-        yield from (each for each in mine if key in (None, each.key) and each.number > after)
-
-    @override
-    def erase_records(self, tenant: str, *, kind: str, key: str | None = None) -> int:
-        with self._open():
-            gone = {record.number for record in self.records(tenant, kind=kind, key=key)}
-            self._records = [each for each in self._records if each[1].number not in gone]
-            self._owes_purge |= bool(gone)
-        return len(gone)
 
     @override
     def damage(self) -> list[str]:
@@ -528,13 +514,6 @@ class DictJournal(Journal):
     def close(self) -> None:
         self._closed = True
 
-    @contextmanager
-    def _open(self) -> Iterator[None]:
-        with self._lock:
-            if self._closed:
-                raise JournalError("the journal cannot be used: it is closed")
-            yield
-
     def _all(self) -> list[KeptRow]:
         return [self._steps[seq] for seq in sorted(self._steps)]
 
@@ -546,6 +525,12 @@ class DictJournal(Journal):
         with self._open():
             found = [kept.entry() for kept in steps() if wanted(kept)]
         yield from found
+
+    def _is_erased(self, tenant: str, trajectory: str, step: str, *, again: bool) -> bool:
+        steps = self._erased.get((tenant, trajectory), set())
+        if again:
+            steps.discard(step)
+        return step in steps
 
     def _take_in(self, fresh: Sequence[KeptRow], kind: ChangeKind) -> None:
         for kept in fresh:

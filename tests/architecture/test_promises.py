@@ -41,6 +41,10 @@ PROMISES = {
         "test_of_an_erased_step_no_byte_is_left_in_any_file",
         "test_the_proof_finds_what_is_left",
         "test_of_what_was_erased_no_byte_is_in_a_later_backup",
+        "test_an_erased_step_is_refused_by_every_way_of_adding",
+        "test_an_import_brings_nothing_back_that_was_erased",
+        "test_an_erased_trajectory_stays_erased_and_an_erased_tenant_is_forgotten",
+        "test_a_backup_from_before_an_erasure_brings_it_back",
     ),
     "Retention rules of the settings": ("test_the_rules_of_the_settings_are_applied_by_command",),
     "A command whose work failed": (

@@ -102,7 +102,8 @@ def test_of_an_erased_step_no_byte_is_left_in_any_file(tmp_path: Path) -> None:
     assert (folder / "rejects.jsonl").read_text() == "not even json\n"
     with open_memory(folder) as memory:
         assert memory.lifecycle.verify() == (4, 4, ())
-        assert memory.add(TRIP[0], trajectory="trip").state is StepState.STORED
+        assert memory.add(TRIP[0], trajectory="trip").state is StepState.ERASED
+        assert memory.add(TRIP[0], trajectory="trip", again=True).state is StepState.STORED
 
 
 def test_erasing_leaves_other_tenants_byte_for_byte_as_they_were(folder: Path) -> None:
@@ -133,7 +134,7 @@ def test_a_proof_tells_nothing_of_what_other_tenants_say(folder: Path) -> None:
     proofs = []
     for guess in (said, said.replace("9012", "9013")):
         with open_memory(folder) as memory:
-            memory.add(Step(id="guess", role="user", content=guess), trajectory="guesses")
+            memory.add(Step(id="guess", role="user", content=guess), trajectory="guesses", again=True)
             proofs.append(memory.lifecycle.erase(Selector(trajectory="guesses", step="guess")).proof)
     right, wrong = (proof._replace(files=0, megabytes=0.0) for proof in proofs)
     assert right == wrong

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stitch.core.files import copy_private
 from stitch.errors import JournalError
+from stitch.journal.sqlite.erased import ErasedSteps
 from stitch.journal.sqlite.schema import TABLES, bring_up
 
 _ATTEMPTS = 50
@@ -92,6 +93,7 @@ def _keep_only(db: sqlite3.Connection, tenant: str) -> None:
         db.execute(f"DELETE FROM {table} WHERE tenant <> ?", (tenant,))
     for statement in _OF_NOBODY:
         db.execute(statement)
+    ErasedSteps(db, tenant).keep_only()
     db.execute("VACUUM")
 
 

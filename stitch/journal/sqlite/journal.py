@@ -31,17 +31,20 @@ from stitch.journal.entries import (
     Revision,
     Selected,
     encode_step,
+    erased_entry,
 )
-from stitch.journal.protocol import MAX_STEP_CHARS, CopyableJournal, Record
+from stitch.journal.protocol import MAX_STEP_CHARS
 from stitch.journal.sqlite import reading, writing
 from stitch.journal.sqlite.connection import Connection
 from stitch.journal.sqlite.copies import copy_database, settle
+from stitch.journal.sqlite.erased import ErasedSteps
 from stitch.journal.sqlite.reading import PAGE
+from stitch.journal.sqlite.records import SqliteRecords
 from stitch.journal.sqlite.schema import bring_up, check_version, checksum
 from stitch.journal.sqlite.writing import ENTRIES, GIVEN, entry_of, number_of
 
 
-class SqliteJournal(CopyableJournal):
+class SqliteJournal(SqliteRecords):
     """The journal of a memory, in one SQLite file; one process owns it at a time.
 
     What `append_many` has returned is accepted: it outlives the death of the process at any moment (kill -9), because
@@ -95,13 +98,16 @@ class SqliteJournal(CopyableJournal):
         trajectory: str,
         recorded: float,
         whole: bool = False,
+        again: bool = False,
         redacted: Mapping[int, Sequence[Redaction]] | None = None,
     ) -> list[Entry | StepRejectedError]:
         with self._file.transaction() as db:
             appending = writing.Appending(
                 db, tenant=tenant, trajectory=trajectory, seq=self.take_seqs(0), max_chars=self.max_step_chars
             )
-            results, fresh = appending.accept(steps, recorded=recorded, whole=whole, redacted=redacted or {})
+            results, fresh = appending.accept(
+                steps, recorded=recorded, whole=whole, again=again, redacted=redacted or {}
+            )
             self.take_seqs(fresh)
         return results
 
@@ -128,24 +134,31 @@ class SqliteJournal(CopyableJournal):
         return first
 
     @override
-    def restore(self, steps: Sequence[KeptStep], *, tenant: str) -> list[Entry | StepRejectedError]:
+    def restore(
+        self, steps: Sequence[KeptStep], *, tenant: str, again: bool = False
+    ) -> list[Entry | StepRejectedError]:
         results: list[Entry | StepRejectedError] = []
         with self._file.transaction() as db:
             fresh: dict[int, list[int]] = {}
+            erased = ErasedSteps(db, tenant)
             for kept in steps:
                 number = number_of(db, tenant, kept.trajectory)
                 if number is None:
                     raise JournalError(f"trajectory {kept.trajectory!r} was not begun", hint="repeat the import")
                 try:
-                    new = writing.restore(db, kept, tenant=tenant, number=number)
+                    became = writing.restore(db, kept, number=number, erased=erased, again=again)
                 except StepRejectedError as error:
                     results.append(error)
                     continue
-                if new:
+                if became == "erased":
+                    step = Step.model_validate_json(kept.step)
+                    results.append(erased_entry(step, tenant=tenant, trajectory=kept.trajectory))
+                    continue
+                if became == "new":
                     fresh.setdefault(number, []).append(kept.seq)
                 query = f"{ENTRIES} WHERE s.trajectory = ? AND s.position = ?"
                 row = db.execute(query, (number, kept.position)).fetchone()
-                results.append(entry_of(row)._replace(repeated=not new))
+                results.append(entry_of(row)._replace(repeated=became == "known"))
             for number, seqs in fresh.items():
                 writing.note_changes(db, ChangeKind.RESTORED, seqs, tenant=tenant, number=number)
         return results
@@ -460,8 +473,12 @@ class SqliteJournal(CopyableJournal):
         after = self.take_seqs(0)
         with self._file.transaction() as db:
             db.execute("UPDATE next_seq SET seq = max(seq, ?)", (after,))
-            number = number_of(db, tenant, trajectory)
-            writing.erase(db, seqs, tenant=tenant, number=number, labels=labels, revisions=revisions)
+            writing.erase(db, seqs, tenant=tenant, trajectory=trajectory, labels=labels, revisions=revisions)
+
+    @override
+    def forget_tenant(self, tenant: str) -> None:
+        with self._file.transaction() as db:
+            writing.forget_tenant(db, tenant)
 
     @override
     def owes_purge(self) -> bool:
@@ -490,42 +507,6 @@ class SqliteJournal(CopyableJournal):
     @override
     def last_change(self) -> int:
         return int(self._file.rows("SELECT coalesce(max(number), 0) FROM changes")[0][0])
-
-    @override
-    def projected(self, name: str) -> int:
-        rows = self._file.rows("SELECT change FROM projections WHERE name = ?", name)
-        return int(rows[0][0]) if rows else 0
-
-    @override
-    def record_projected(self, name: str, change: int) -> None:
-        with self._file.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO projections VALUES (?, ?)", (name, change))
-
-    @override
-    def append_record(self, tenant: str, *, kind: str, key: str, payload: bytes) -> int:
-        with self._file.transaction() as db:
-            row = (tenant, kind, key, payload)
-            number = db.execute("INSERT INTO records (tenant, kind, key, payload) VALUES (?, ?, ?, ?)", row).lastrowid
-        return number or 0
-
-    @override
-    def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
-        query = (
-            "SELECT number, kind, key, payload FROM records"
-            " WHERE number > ? AND tenant = ? AND kind = ? AND (? IS NULL OR key = ?) ORDER BY number LIMIT ?"
-        )
-        while rows := self._file.rows(query, after, tenant, kind, key, key, PAGE):
-            yield from (Record(*row) for row in rows)
-            after = rows[-1][0]
-
-    @override
-    def erase_records(self, tenant: str, *, kind: str, key: str | None = None) -> int:
-        with self._file.transaction() as db:
-            query = "DELETE FROM records WHERE tenant = ? AND kind = ? AND (? IS NULL OR key = ?)"
-            count = db.execute(query, (tenant, kind, key, key)).rowcount
-            if count:
-                db.execute("INSERT INTO purges VALUES (NULL)")
-        return count
 
     # It is looked after.
 

@@ -11,7 +11,7 @@ from stitch.core import StepState
 from stitch.errors import JournalError, StoreMismatchError
 from stitch.journal.entries import read_retirement
 
-VERSION = 2
+VERSION = 3
 """Of the tables. A journal of an earlier one is brought to this when it is opened; one of a later one is refused."""
 
 _APPLICATION_ID = 0x53544348
@@ -64,9 +64,14 @@ CREATE TABLE next_seq (seq INTEGER NOT NULL);
 INSERT INTO next_seq SELECT coalesce(max(seq), 0) + 1 FROM steps;
 """
 
+_THIRD = """
+CREATE TABLE erasers (number INTEGER PRIMARY KEY, tenant BLOB NOT NULL UNIQUE, key BLOB NOT NULL);
+CREATE TABLE erased (owner INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (owner, digest)) WITHOUT ROWID;
+"""
+
 TABLES = (
     "trajectories", "steps", "labels", "states", "unflushed", "checkpoints", "history", "redactions", "purges",
-    "changes", "projections", "records", "cuts", "replies", "next_seq",
+    "changes", "projections", "records", "cuts", "replies", "next_seq", "erasers", "erased",
 )  # fmt: skip
 
 
@@ -124,14 +129,10 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
         return False
     db.execute("BEGIN IMMEDIATE")
     try:
-        for statement in _statements(_FIRST):
-            if version == 0 or "IF NOT EXISTS" in statement:
-                db.execute(statement)
-        for statement in _statements(_SECOND):
+        if version < 2:
+            _bring_to_second(db, version)
+        for statement in _statements(_THIRD):
             db.execute(statement)
-        _move_times(db)
-        _add_checksums(db)
-        _add_changes(db)
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         db.execute("COMMIT")
@@ -139,6 +140,17 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
         db.rollback()
         raise
     return True
+
+
+def _bring_to_second(db: sqlite3.Connection, version: int) -> None:
+    for statement in _statements(_FIRST):
+        if version == 0 or "IF NOT EXISTS" in statement:
+            db.execute(statement)
+    for statement in _statements(_SECOND):
+        db.execute(statement)
+    _move_times(db)
+    _add_checksums(db)
+    _add_changes(db)
 
 
 def _refuse_strange_parts(db: sqlite3.Connection, path: Path) -> None:

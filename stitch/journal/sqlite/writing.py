@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from stitch.core import ChangeKind, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepRejectedError
-from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_labels, encode_step
+from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_labels, encode_step, erased_entry
+from stitch.journal.sqlite.erased import ErasedSteps
 from stitch.journal.sqlite.schema import checksum, step_checksum
 
 ENTRIES = """
@@ -103,6 +104,7 @@ class Appending:
         self._position = one(db, "SELECT coalesce(max(position) + 1, 0) FROM steps WHERE trajectory = ?", self._number)
         self._seq = self._first = seq
         self._known: dict[str, tuple[int, bytes]] = {}
+        self._erased = ErasedSteps(db, tenant)
         self._rows: list[tuple[Any, ...]] = []
         self._redactions: list[tuple[Any, ...]] = []
 
@@ -112,6 +114,7 @@ class Appending:
         *,
         recorded: float,
         whole: bool,
+        again: bool,
         redacted: Mapping[int, Sequence[Redaction]],
     ) -> tuple[list[Entry | StepRejectedError], int]:
         """Accept steps; return one result each, and how many are new."""
@@ -122,6 +125,11 @@ class Appending:
         for index, step in enumerate(steps):
             if step.id is None:
                 step = step.model_copy(update={"id": self._free_id(given)})
+            elif step.id not in self._known and self._erased.known(self._trajectory, step.id):
+                if not again:
+                    results.append(erased_entry(step, tenant=self._tenant, trajectory=self._trajectory))
+                    continue
+                self._erased.forget(self._trajectory, step.id)
             taken_out = tuple(redacted.get(index, ()))
             try:
                 known = self._accept(step, recorded=recorded, redacted=taken_out)
@@ -180,14 +188,16 @@ class Appending:
     def _free_id(self, given: Collection[str | None]) -> str:
         name, suffix = str(self._position), 1
         query = "SELECT count(*) FROM steps WHERE trajectory = ? AND step = ?"
-        while name in given or one(self._db, query, self._number, name):
+        while name in given or one(self._db, query, self._number, name) or self._erased.known(self._trajectory, name):
             suffix += 1
             name = f"{self._position}-{suffix}"
         return name
 
 
-def restore(db: sqlite3.Connection, kept: KeptStep, *, tenant: str, number: int) -> bool:
-    """Write down a step with all its past; return whether it was not there already.
+def restore(
+    db: sqlite3.Connection, kept: KeptStep, *, number: int, erased: ErasedSteps, again: bool
+) -> Literal["new", "known", "erased"]:
+    """Write down a step with all its past; return whether it is new, was there already, or was erased.
 
     Raises:
         StepRejectedError: Another step has its place or its id.
@@ -197,7 +207,11 @@ def restore(db: sqlite3.Connection, kept: KeptStep, *, tenant: str, number: int)
         (number, kept.id, kept.position),
     ).fetchall()
     if held == [(kept.id, kept.position, kept.digest)]:
-        return False
+        return "known"
+    if erased.known(kept.trajectory, kept.id):
+        if not again:
+            return "erased"
+        erased.forget(kept.trajectory, kept.id)
     if held:
         raise StepRejectedError(
             f"trajectory {kept.trajectory!r} has other steps here than there: step {held[0][0]!r} is in its place"
@@ -216,7 +230,7 @@ def restore(db: sqlite3.Connection, kept: KeptStep, *, tenant: str, number: int)
         "INSERT INTO redactions (seq, kind, count, place) VALUES (?, ?, ?, ?)",
         [(kept.seq, taken.kind, taken.count, taken.place) for taken in kept.redactions],
     )
-    return True
+    return "new"
 
 
 def record_state(db: sqlite3.Connection, seqs: Sequence[int], state: StepState, reason: str) -> None:
@@ -322,18 +336,20 @@ def erase(
     seqs: Sequence[int],
     *,
     tenant: str,
-    number: int | None,
+    trajectory: str,
     labels: Sequence[tuple[int, bytes]],
     revisions: Sequence[tuple[int, bytes]],
 ) -> None:
     """Erase steps of a trajectory and all that is kept of them; a trajectory without steps goes too."""
     given = json.dumps(list(seqs))
-    there = [seq for (seq,) in db.execute(f"SELECT seq FROM steps WHERE seq IN {GIVEN}", (given,))]
+    there = dict(db.execute(f"SELECT seq, step FROM steps WHERE seq IN {GIVEN}", (given,)))
+    number = number_of(db, tenant, trajectory)
+    ErasedSteps(db, tenant).note(trajectory, there.values())
     for table in _OF_A_STEP:
         db.execute(f"DELETE FROM {table} WHERE seq IN {GIVEN}", (given,))
     forget_checkpoint(db, number)
     replace_labels(db, labels)
-    db.executemany("UPDATE history SET labels = ? WHERE number = ?", [(made, number) for number, made in revisions])
+    db.executemany("UPDATE history SET labels = ? WHERE number = ?", [(made, revision) for revision, made in revisions])
     db.executemany(
         "UPDATE states SET state = 'labeled' WHERE seq = ? AND state = 'stored'", [(seq,) for seq, _ in labels]
     )
@@ -354,3 +370,10 @@ def drop_empty(db: sqlite3.Connection, tenant: str, *, number: int | None = None
     db.executemany("DELETE FROM trajectories WHERE number = ?", rows)
     if rows and not db.execute("SELECT 1 FROM trajectories WHERE tenant = ? LIMIT 1", (tenant,)).fetchone():
         db.execute("UPDATE changes SET tenant = '' WHERE tenant = ?", (tenant,))
+
+
+def forget_tenant(db: sqlite3.Connection, tenant: str) -> None:
+    """Forget what is kept of a tenant beside its trajectories."""
+    ErasedSteps(db, tenant).forget_all()
+    db.execute("DELETE FROM records WHERE tenant = ?", (tenant,))
+    db.execute("INSERT INTO purges VALUES (NULL)")

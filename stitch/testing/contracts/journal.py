@@ -473,6 +473,59 @@ class JournalContract:
         assert not journal.owes_purge()
         assert journal.record_removed([1, 2]) == [2]
 
+    def test_an_erased_step_is_not_accepted_again_unless_that_is_asked_for(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"), say("two", id="2"))
+        append(journal, say("one", id="1"), trajectory="u")
+        append(journal, say("one", id="1"), tenant="b")
+        (kept, _, _) = journal.kept("a")
+        journal.erase([1], tenant="a", trajectory="t")
+        refused, held, new = append(
+            journal, say("something else", id="1"), say("two", id="2"), say("three", id="3"), whole=True
+        )
+        assert (refused.state, refused.seq, refused.position, refused.id) == (StepState.ERASED, 0, -1, "1")
+        assert refused.receipt().reason == "was erased"
+        assert (held.repeated, new.id, new.position) == (True, "3", 2)
+        for elsewhere in ({"trajectory": "u"}, {"tenant": "b"}):
+            assert append(journal, say("one", id="1"), **elsewhere)[0].repeated, "only this one was erased"
+        journal.begin("a", "t")
+        (refused,) = journal.restore([kept._replace(seq=journal.take_seqs(1))], tenant="a")
+        assert isinstance(refused, Entry)
+        assert refused.state is StepState.ERASED
+        assert [entry.id for entry in journal.entries("a", "t")] == ["2", "3"]
+        (taken,) = append(journal, say("something else", id="1"), again=True)
+        assert (taken.state, taken.repeated, taken.position) == (StepState.ACCEPTED, False, 3)
+        (known,) = append(journal, say("something else", id="1"))
+        assert known.repeated
+
+    def test_an_erased_step_is_restored_if_that_is_asked_for(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"))
+        (kept,) = journal.kept("a")
+        journal.erase([1], tenant="a", trajectory="t")
+        journal.begin("a", "t")
+        (taken,) = journal.restore([kept._replace(seq=journal.take_seqs(1))], tenant="a", again=True)
+        assert isinstance(taken, Entry)
+        assert (taken.state, taken.repeated) == (StepState.ACCEPTED, False)
+
+    def test_no_step_is_named_as_one_that_was_erased(self, journal: Journal) -> None:
+        append(journal, say("one"), say("two"))
+        journal.erase([2], tenant="a", trajectory="t")
+        (entry,) = append(journal, say("three"))
+        assert (entry.id, entry.state) == ("1-2", StepState.ACCEPTED)
+        journal.erase([1, entry.seq], tenant="a", trajectory="t")
+        assert [entry.id for entry in append(journal, say("four"), say("five"))] == ["0-2", "1-3"]
+
+    def test_of_a_forgotten_tenant_nothing_is_known(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"))
+        append(journal, say("one", id="1"), tenant="b")
+        for tenant, seq in (("a", 1), ("b", 2)):
+            journal.append_record(tenant, kind="tree", key="x", payload=b"one")
+            journal.erase([seq], tenant=tenant, trajectory="t")
+        journal.forget_tenant("a")
+        journal.forget_tenant("c")
+        assert append(journal, say("one", id="1"))[0].state is StepState.ACCEPTED
+        assert append(journal, say("one", id="1"), tenant="b")[0].state is StepState.ERASED
+        assert (list(journal.records("a", kind="tree")), len(list(journal.records("b", kind="tree")))) == ([], 1)
+
     def test_steps_are_selected_by_all_that_is_said(self, journal: Journal) -> None:
         append(journal, say("one", id="1"), say("two", id="2"), say("three", id="3"))
         append(journal, say("four", id="1"), trajectory="u", recorded=9.0)
