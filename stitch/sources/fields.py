@@ -23,9 +23,12 @@ _NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "
            "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id")  # fmt: skip
 _AUTHORS = ("role", "author", "from", "sender", "user")
 _ROLE_FIELDS = (*_SAYING, "source", *_NAMING)
+_NEVER_NUMBERS = ("role", "source", "from")
+_ENVELOPES = ("message", "data", "kwargs")
 _NAMES = ("role", "label", "displayName", "display_name", "nickname", "name", "username", "user", "login", "id")
 TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "items", "body",
                "msg", "rawText", "transcript")  # fmt: skip
+_TEXT_NAMES = frozenset(TEXT_FIELDS)
 _ALIASES = {
     "timestamp": ("created_at", "createdAt", "create_time", "created", "start_time", "ts", "time", "datetime", "date",
                   "createdDateTime", "created_date", "started_at", "startTime", "sent_at", "date_unixtime"),
@@ -101,21 +104,27 @@ def unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
         message = _decapitalized(message)
     if isinstance(kind := message.get("message_type"), str) and "type" not in message and "role" not in message:
         message = {**message, "type": kind.removesuffix("_message")}
-    fields = {key: value for key, value in message.items() if value is not None}
+    fields = _without_nulls(message)
     if role_in(fields) is not None:
         return fields
-    for name in ("message", "data", "kwargs"):
-        inner = fields.get(name)
-        if not isinstance(inner, Mapping):
-            continue
-        kept = {key: value for key, value in inner.items() if value is not None}
-        outer = {key: value for key, value in fields.items() if key != name}
-        if name == "kwargs" and isinstance(outer.get("id"), list) and outer["id"]:
-            kept.setdefault("role", str(outer.pop("id")[-1]))
-            return {**{k: v for k, v in outer.items() if k not in ("lc", "type")}, **kept}
-        if role_in(kept) is not None or role_in(outer, typed=True) is not None:
-            return {**outer, **kept}
-    return fields
+    opened = (_opened(fields, name) for name in _ENVELOPES if isinstance(fields.get(name), Mapping))
+    return next((whole for whole in opened if whole is not None), fields)
+
+
+def _opened(fields: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """The message in an envelope, with the fields of the envelope; None if neither of them says who speaks."""
+    inner = _without_nulls(fields[name])
+    outer = {key: value for key, value in fields.items() if key != name}
+    if name == "kwargs" and isinstance(path := outer.get("id"), list) and path:  # an object of LangChain: its class
+        inner.setdefault("role", str(path[-1]))
+        return {**{key: value for key, value in outer.items() if key not in ("id", "lc", "type")}, **inner}
+    if role_in(inner) is not None or role_in(outer, typed=True) is not None:
+        return {**outer, **inner}
+    return None
+
+
+def _without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _decapitalized(value: Any, *, depth: int = 0) -> Any:
@@ -129,20 +138,27 @@ def _decapitalized(value: Any, *, depth: int = 0) -> Any:
 
 def role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
     """The field that says who speaks; with `typed`, the field `type` may."""
-    has_text = any(name in fields for name in TEXT_FIELDS)
-    for name in _ROLE_FIELDS:
-        value = fields.get(name)
-        if isinstance(value, Mapping) and name in _AUTHORS and named_in(value):
-            if has_text or "role" in value:
+    has_text = not _TEXT_NAMES.isdisjoint(fields)
+    for name in filter(fields.__contains__, _ROLE_FIELDS):
+        value = fields[name]
+        if isinstance(value, Mapping):
+            if name in _AUTHORS and (has_text or "role" in value) and named_in(value):
                 return name
-            continue
-        if (name not in _SAYING and not has_text) or (name in _NAMING and not _says(fields)):
-            continue
-        if isinstance(value, str) and value.strip():
-            return name
-        if isinstance(value, int) and not isinstance(value, bool) and name not in ("role", "source", "from"):
-            return name if has_text and _says(fields) else None
+        elif _may_say_who(fields, name, has_text=has_text):
+            if isinstance(value, str) and value.strip():
+                return name
+            if _is_number(value) and name not in _NEVER_NUMBERS:
+                return name if _says(fields) else None
     return _typed_role(fields) if typed or has_text else None
+
+
+def _may_say_who(fields: Mapping[str, Any], name: str, *, has_text: bool) -> bool:
+    """Whether a field means who speaks: those with other meanings do so beside a text alone."""
+    return name in _SAYING or (has_text and (name not in _NAMING or _says(fields)))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _typed_role(fields: Mapping[str, Any]) -> str | None:
@@ -181,6 +197,11 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
     if name == "timestamp":
         return next((metadata.pop(key) for key, value in list(metadata.items()) if is_time(key, value)), None)
     return _answered_in(metadata) if name == "parent" else None
+
+
+def taken_of(metadata: dict[str, Any], *names: str) -> Row:
+    """As `taken`, for several fields; those that the metadata have."""
+    return {name: value for name in names if (value := taken(metadata, name)) is not None}
 
 
 def is_time(key: str, value: Any) -> bool:

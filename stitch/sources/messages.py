@@ -1,12 +1,9 @@
-"""From a message, as chat programs and agents write them down, to steps.
-
-More than 400 lines because all forms in which one message may be written stand in one place.
-"""
+"""From a message, as chat programs and agents write them down, to steps."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -24,10 +21,10 @@ from stitch.sources.fields import (
     role_in,
     seconds_of,
     taken,
+    taken_of,
     unwrapped,
 )
 from stitch.sources.parts import (
-    ANSWERS,
     CALL_ARGUMENTS,
     CALL_IDS,
     CALL_NAMES,
@@ -35,31 +32,22 @@ from stitch.sources.parts import (
     answer_of,
     arguments_of,
     beyond_call,
-    beyond_texts,
     calls_beside,
     calls_in,
-    document_given,
-    document_of,
     has_parts,
     identity_of,
-    is_call,
     kind_of,
     plain_part,
-    result_in,
     several_in,
     text_of,
-    words_of,
 )
 from stitch.sources.spoken import spoken_calls
+from stitch.sources.telling import CALLED_BY_NOBODY, Telling
+from stitch.sources.tool_calls import LAST_CALLED, ToolCalls
 
-_UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
-_LAST = ""
-"""Under this id stands the tool that was called last: an observation answers it and names none."""
 _CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("text", str))
 """Where the words of a content stand that is an object."""
-_CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
-"""Who calls no tools in words of their own; agents have names of any kind."""
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -90,8 +78,7 @@ class MessageReader:
     """
 
     def __init__(self) -> None:
-        self.tool_names: dict[str, str] = {}
-        """The names of called tools, by the id of the call."""
+        self.tools = ToolCalls()
         self._said: OrderedDict[str, bool] = OrderedDict()
 
     def rows(self, message: Any, *, speaker: bool = False) -> Iterator[Row]:
@@ -113,11 +100,15 @@ class MessageReader:
         if kind == "call":
             yield from self._called(dict(plain_part(fields)))
         elif kind == "result":
-            yield self.result(plain_part(fields))
+            yield self.tools.result(plain_part(fields))
         elif kind == "thought":
             yield self._thought(fields)
+        elif (field := role_in(fields) or role_in(fields, typed=True)) is not None:
+            yield from self._spoken(fields, field, speaker=speaker)
+        elif "action" in fields:
+            yield from self._acted(fields)
         else:
-            yield from self._spoken(fields, speaker=speaker)
+            raise StepRejectedError("step has no field 'role'")
 
     def said_twice(self, text: str, *, item: bool) -> bool:
         """Whether a text that a log holds in two forms, as an `item` and not as one, was just seen in the other."""
@@ -129,13 +120,8 @@ class MessageReader:
             self._said.popitem(last=False)
         return False
 
-    def _spoken(self, fields: dict[str, Any], *, speaker: bool) -> Iterator[Row]:
-        field = role_in(fields) or role_in(fields, typed=True)
-        if field is None:
-            if "action" in fields:
-                yield from self._acted(fields)
-                return
-            raise StepRejectedError("step has no field 'role'")
+    def _spoken(self, fields: dict[str, Any], field: str, *, speaker: bool) -> Iterator[Row]:
+        """A message whose `field` says who speaks."""
         row, said = _row_of(fields, field, speaker=speaker)
         metadata = row["metadata"]
         for several in several_in(metadata, row["role"]):
@@ -146,29 +132,29 @@ class MessageReader:
         if (origin := _told_origin(row, calls=bool(written))) is not None:
             row["origin"] = origin
         results = _results_observed(metadata)
-        telling = _Telling(self, row)
+        telling = Telling(self.tools, row)
         for call in written:
             telling.call(call)
-        if beyond := [rest for call in written if (rest := beyond_call(call))]:
+        if beyond := list(filter(None, map(beyond_call, written))):
             metadata["calls"] = beyond
         # A tool's result may be any JSON value; only a list is a list of parts.
-        whole = row["role"] == "tool" and not has_parts(content)
-        for part in content if isinstance(content, list) and not whole else [text_of(content)]:
+        whole = not isinstance(content, list) or (row["role"] == "tool" and not has_parts(content))
+        for part in [text_of(content)] if whole else content:
             telling.take_in(part)
         self._name_result(row, observes=said.lower() in ("observation", "function", "tool"))
         yield from telling.rows(written)
         for result in results:
-            yield {**moment(row), **self.result(result)}
+            yield {**moment(row), **self.tools.result(result)}
 
     def _acted(self, fields: dict[str, Any]) -> Iterator[Row]:
         """An entry of thought, action and observation: what was done with which tool, and what came of it."""
         metadata = metadata_of(fields)
         action, observed = metadata.pop("action"), metadata.pop("observation", metadata.pop("obs", None))
         row: Row = {"role": "assistant", "metadata": metadata}
-        row |= {name: value for name in ("id", "timestamp") if (value := taken(metadata, name)) is not None}
+        row |= taken_of(metadata, "id", "timestamp")
         row["content"] = text_of(metadata.pop("thought", None) or metadata.pop("response", None))
         if isinstance(action, Mapping):
-            call = self.made({"name": "action", **action})
+            call = self.tools.call({"name": "action", **action})
         else:
             said = text_of(action)
             given = metadata.pop("action_input", None)
@@ -180,7 +166,7 @@ class MessageReader:
 
     def _called(self, fields: dict[str, Any]) -> Iterator[Row]:
         """A call that stands as an item of its own, and what came of it, if it says so."""
-        call = self.made(fields)
+        call = self.tools.call(fields)
         given = next((name for name in CALL_ARGUMENTS if fields.get(name) is not None), None)
         known = (*CALL_NAMES, given, "call_id", "type", "function")
         rest = {key: value for key, value in fields.items() if key not in known}
@@ -189,32 +175,12 @@ class MessageReader:
         answer = answer_of(fields)
         rest = {key: value for key, value in rest.items() if value is not answer}
         row: Row = {"role": "assistant", "content": "", "tool_calls": (call,), "metadata": metadata_of(rest)}
-        row |= {name: value for name in ("timestamp", "parent") if (value := taken(row["metadata"], name)) is not None}
+        row |= taken_of(row["metadata"], "timestamp", "parent")
         if fields.get("type") not in ("function_call", "tool_use", "tool_call"):
             row["metadata"]["type"] = fields.get("type")
         yield row
         if answer is not None:
-            yield {**moment(row), **self.result({"id": call.id, "name": call.name, "content": answer})}
-
-    def result(self, fields: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None) -> Row:
-        """A tool's result, with what stands `beside` it in its message."""
-        rest = {key: value for key, value in fields.items() if key not in ("type", "own")}
-        reference = next((rest.pop(name) for name in RESULT_IDS if rest.get(name) is not None), None)
-        field = next((name for name in ANSWERS if rest.get(name) is not None), None)
-        answer = rest.pop(field) if field else None
-        run = rest.get("run")
-        if field is None and isinstance(run, Mapping) and run.get("result") is not None:
-            answer = run["result"]
-            rest["run"] = {key: value for key, value in run.items() if key != "result"}
-        metadata = metadata_of({**(beside or {}), **rest})
-        if isinstance(answer, list) and (more := beyond_texts(answer)):
-            metadata["parts"] = [*metadata.get("parts", ()), *more]
-        named = next((metadata.pop(name) for name in CALL_NAMES if isinstance(metadata.get(name), str)), None)
-        row: Row = {"role": "tool", "content": text_of(answer), "metadata": metadata}
-        row |= {name: value for name in ("timestamp", "parent") if (value := taken(metadata, name)) is not None}
-        if reference is not None:
-            metadata["tool_call_id"] = str(reference)
-        return {**row, "tool_name": named or self.tool_names.get(str(reference)) or "tool"}
+            yield {**moment(row), **self.tools.result({"id": call.id, "name": call.name, "content": answer})}
 
     def _thought(self, fields: dict[str, Any]) -> Row:
         """A thought that stands as an item of its own; one without words is named by its kind."""
@@ -222,7 +188,7 @@ class MessageReader:
         texts = [text_of(metadata.pop(name)) for name in _THOUGHT if name in metadata]
         said = "\n".join(text for text in texts if text.strip() and text not in ("[]", "{}"))
         row: Row = {"role": "assistant", "content": said or str(fields["type"]), "metadata": metadata}
-        return row | {name: value for name in ("timestamp",) if (value := taken(metadata, name)) is not None}
+        return row | taken_of(metadata, "timestamp")
 
     def _name_result(self, row: Row, *, observes: bool) -> None:
         """Name the tool whose result a message of the role `tool` is."""
@@ -232,55 +198,13 @@ class MessageReader:
         references = metadata.get("tool_call_ids") or [
             metadata[name] for name in RESULT_IDS[:-1] if metadata.get(name) is not None
         ]
-        if not references and str(row.get("id")) in self.tool_names:
+        if not references and str(row.get("id")) in self.tools.names:
             references = [row["id"]]
             metadata["tool_call_id"] = str(row["id"])
         if not references and observes:
-            references = [_LAST]
-        known = (self.tool_names.get(str(reference)) for reference in references)
+            references = [LAST_CALLED]
         named = metadata.pop("name", None) or metadata.pop("toolName", None)
-        row["tool_name"] = named or next(filter(None, known), "tool")
-
-    def made(self, call: Any) -> ToolCall:
-        """The call that is written down in any of the forms in use.
-
-        Raises:
-            StepRejectedError: It names no tool.
-        """
-        inner = call.get("function", call) if isinstance(call, Mapping) else None
-        if isinstance(inner, str):
-            inner = {**call, "name": inner}
-        if isinstance(inner, Mapping) and isinstance(inner.get("toolCall"), Mapping):
-            inner = {**inner["toolCall"], **inner["toolCall"].get("value", {})}
-        name = next((inner[key] for key in CALL_NAMES if isinstance(inner.get(key), str)), None) if inner else None
-        if name is None and isinstance(call, Mapping) and isinstance(call.get("type"), str):
-            name, inner = _provided(call, inner)
-        if not isinstance(inner, Mapping) or name is None:
-            raise StepRejectedError("tool call has no name")
-        given = next((key for key in CALL_ARGUMENTS if inner.get(key) is not None), None)
-        written = inner[given] if given else None
-        if given in ("queries", "code") and not isinstance(written, Mapping):
-            written = {given: written}
-        identity = identity_of(call)
-        try:
-            made = ToolCall(name=name, arguments=arguments_of(written), id=None if identity is None else str(identity))
-        except ValidationError as error:
-            raise StepRejectedError(f"tool call {name!r}: {error.errors()[0]['msg']}") from None
-        if made.id is not None:
-            self.tool_names[made.id] = made.name
-        self.tool_names[_LAST] = made.name
-        return made
-
-
-def _provided(call: Mapping[str, Any], inner: Any) -> tuple[str | None, Any]:
-    """The name of a tool that a provider runs itself, and what its call holds."""
-    kind = call["type"]
-    if isinstance(own := call.get(kind), Mapping):  # a tool of the provider, in a field of its own
-        given = {key: value for key, value in own.items() if key != "outputs"}
-        return kind, given if any(key in given for key in CALL_ARGUMENTS) else {"arguments": given}
-    if not kind_of(call) or kind in ("function_call", "tool_use", "tool_call", "tool-call"):
-        return None, inner
-    return kind.removesuffix("_call").removeprefix("tool-") or None, inner  # "web_search_call", "tool-weather"
+        row["tool_name"] = named or self.tools.name_of(references)
 
 
 def _row_of(fields: dict[str, Any], field: str, *, speaker: bool) -> tuple[Row, str]:
@@ -297,9 +221,7 @@ def _row_of(fields: dict[str, Any], field: str, *, speaker: bool) -> tuple[Row, 
     row: Row = {"role": ROLES.get(said.lower(), "tool" if said.lower() == "tool" else said), "metadata": metadata}
     if row["role"] != said:
         metadata["role"] = said
-    for name in ("id", "timestamp", "session", "parent", "tool_name"):
-        if (value := taken(metadata, name)) is not None:
-            row[name] = value
+    row |= taken_of(metadata, "id", "timestamp", "session", "parent", "tool_name")
     if speaker and isinstance(metadata.get("name"), str):
         metadata["role"] = said
         row["role"] = metadata.pop("name")
@@ -328,7 +250,7 @@ def _calls_and_content(row: Row, content: Any, said: str) -> tuple[list[Any], An
     written = [] if summary else calls_beside(row["metadata"])
     if not written and said.lower() == "function_call":
         written, content = calls_in(content)
-    if not written and row["role"] not in _CALLED_BY_NOBODY and isinstance(content, str):
+    if not written and row["role"] not in CALLED_BY_NOBODY and isinstance(content, str):
         written = spoken_calls(content)
     return written, content
 
@@ -384,130 +306,3 @@ def _content_in(metadata: dict[str, Any]) -> Any:
 def _texts_of(parts: list[Any]) -> str:
     texts = (part for part in parts if isinstance(part, Mapping) and part.get("type") == "text")
     return "".join(str(part.get("text", "")) for part in texts)
-
-
-class _Telling:
-    """What a message tells, part by part: steps in the order of its parts."""
-
-    def __init__(self, reader: MessageReader, row: Row) -> None:
-        self._reader = reader
-        self._first = self._row = row
-        self._texts: list[str] = []
-        self._calls: list[ToolCall] = []
-        self._before: list[Row] = []
-        self._told: list[Row] = []
-
-    def call(self, call: Any) -> None:
-        """Take in a call; one that is written twice counts once."""
-        made = self._reader.made(call)
-        if made.id is None or made.id not in {known.id for known in self._made()}:
-            self._calls.append(made)
-
-    def take_in(self, part: Any) -> None:
-        """Take in a part; what is no text and no tool goes to the metadata.
-
-        Results of earlier calls come before what the message says; those of its own calls after the call.
-        """
-        if part is None or part == "":
-            return
-        if not isinstance(part, Mapping):
-            self._texts.append(text_of(part))
-            return
-        part = plain_part(part)
-        kind = kind_of(part)
-        metadata = self._row["metadata"]
-        if kind == "call" or (kind is None and self._first["role"] not in _CALLED_BY_NOBODY and is_call(part)):
-            self.call(part)
-            if beyond := beyond_call(part):
-                metadata.setdefault("parts", []).append(beyond)
-            # Some programs write the result into the part of the call.
-            if (answer := answer_of(part)) is not None and self._calls:
-                call = self._calls[-1]
-                self._answered({"type": "tool_result", "id": call.id, "name": call.name, "content": answer})
-        elif kind == "result":
-            own = part.get("own") or any(
-                str(part[name]) in {call.id for call in self._made()} for name in RESULT_IDS if part.get(name)
-            )
-            if own:
-                self._answered(part)
-            else:
-                result = self._reader.result(part, beside=self._first["metadata"])
-                self._before.append({**moment(self._first), **result})
-        elif (document := document_of(part)) is not None:
-            rest = {key: value for key, value in part.items() if key not in ("type", "source")}
-            self._before.append({**moment(self._first), "role": "document", "content": document,
-                                 "origin": Origin.DOCUMENT, "metadata": {**metadata, **rest}})  # fmt: skip
-        else:
-            self._say(part, metadata, thought=kind == "thought" or part.get("thought") is True)
-
-    def rows(self, written: Iterable[Any]) -> Iterator[Row]:
-        """All steps, those of the answers that stand in the calls `written` beside the content among them."""
-        for call, made in zip(written, list(self._calls), strict=False):
-            if isinstance(call, Mapping) and (answer := answer_of(call)) is not None:
-                result = self._reader.result(result_in(answer))
-                result["tool_name"] = made.name
-                if made.id is not None:
-                    result["metadata"]["tool_call_id"] = made.id
-                self._told.append({**moment(self._first), **result})
-        answers, self._told = self._told, []
-        rows = [*self._before]
-        if self._row is self._first:
-            if self._texts or self._calls or not rows:
-                rows.append({**self._first, "content": self._words(), "tool_calls": tuple(self._calls)})
-            rows += answers
-        else:
-            rows += answers
-            if self._texts or self._calls:
-                rows.append({**self._row, "content": "\n".join(self._texts), "tool_calls": tuple(self._calls)})
-        yield from _identified(rows, self._first.get("id"))
-
-    def _answered(self, part: Mapping[str, Any]) -> None:
-        """One of its own calls was answered: what it says after that is a step after the answer."""
-        if self._texts or self._calls:
-            content = "\n".join(self._texts)
-            self._told.append({**self._row, "content": content, "tool_calls": tuple(self._calls)})
-        self._told.append({**moment(self._first), **self._reader.result(part)})
-        origin = {"origin": self._first["origin"]} if "origin" in self._first else {}
-        self._row = {**moment(self._first), "role": self._first["role"], **origin, "metadata": {}}
-        self._texts, self._calls = [], []
-
-    def _made(self) -> list[ToolCall]:
-        return [*self._calls, *(call for row in self._told for call in row.get("tool_calls", ()))]
-
-    def _say(self, part: Mapping[str, Any], metadata: dict[str, Any], *, thought: bool) -> None:
-        text = part.get("text", part.get("content"))
-        if isinstance(text, Mapping):  # a text with its annotations
-            beside = {key: value for key, value in text.items() if key != "value" and value}
-            part, text = {**part, **beside, "text": text.get("value")}, text.get("value")
-        if text is None and (given := document_given(part)) is not None:
-            part, text = {**part, "document": {**part["document"], "data": None}}, given
-        if text is None and part.get("type") == "refusal":
-            text = part.get("refusal")
-            part = {"refused": True, **part}
-        if isinstance(text, str) and not thought:
-            self._texts.append(text)
-            rest = {key: value for key, value in part.items() if value and part[key] != text and key != "type"}
-            if rest:
-                metadata.setdefault("parts", []).append(rest)
-        else:
-            metadata.setdefault("parts", []).append(dict(part))
-
-    def _words(self) -> str:
-        """What it says; of a message without words and calls, what its parts are."""
-        said = "\n".join(self._texts)
-        if said.strip() or self._calls or self._first["role"] == "tool":
-            return said
-        metadata = self._first["metadata"]
-        beside = [{name: metadata[name]} for name in _UNSAID if isinstance(metadata.get(name), str) and metadata[name]]
-        return words_of([*beside, *metadata.get("parts", ())])
-
-
-def _identified(rows: list[Row], identity: Any) -> Iterator[Row]:
-    """The steps of a message that has an id: one of them has it, the others are numbered after it."""
-    bearer = next((row for row in rows if "id" in row), rows[0])
-    number = 0
-    for row in rows:
-        if identity is not None and row is not bearer:
-            number += 1
-            row = {**row, "id": f"{identity}-{number}"}
-        yield row if identity is None or row is not bearer else {**row, "id": identity}

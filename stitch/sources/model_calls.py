@@ -101,11 +101,22 @@ def _replies_in(reply: Any, *, asked: bool, depth: int = 0) -> list[Any]:
         return turns_in(reply) or said
     if isinstance(reply, list):
         return _listed(reply, asked=asked)
-    if not isinstance(reply, Mapping) or depth > _MAX_DEPTH:
-        return []
+    if isinstance(reply, Mapping) and depth <= _MAX_DEPTH:
+        chosen = _chosen(reply)
+        return _enveloped(reply, asked=asked, depth=depth) if chosen is None else chosen
+    return []
+
+
+def _chosen(reply: Mapping[str, Any]) -> list[Any] | None:
+    """The choices or candidates of a reply; None if it has no such list."""
     for name, read in (("choices", _choice), ("candidates", _candidate)):
         if isinstance(reply.get(name), list):
             return [read(choice) for choice in reply[name] if isinstance(choice, Mapping)]
+    return None
+
+
+def _enveloped(reply: Mapping[str, Any], *, asked: bool, depth: int) -> list[Any]:
+    """A reply that is a message itself, holds others, or says why there is none."""
     if depth and is_message(reply):
         return [reply]
     for name in _REPLIED:

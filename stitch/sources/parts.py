@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -29,10 +29,6 @@ _PART_MARKS = {
     "toolResult",
     "tool_call_result",
 }
-_ONLY_FIELDS = (
-    (("functionCall", "function_call", "toolInvocation", "toolUse", "tool_call"), "tool_call"),
-    (("functionResponse", "function_response", "toolResult"), "tool_result"),
-)
 _SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
 _CALL_LISTS = ("tool_calls", "toolCalls", "toolInvocations")
 _ONE_CALL = ("function_call", "functionCall")
@@ -71,32 +67,66 @@ def kind_of(record: Mapping[str, Any]) -> str | None:
 
 def plain_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """A part in the form with a `type`, if it says in another way what it is, as by its only field."""
-    kind = part.get("type", part.get("content_type", part.get("$type")))
-    if isinstance(kind, str) and "type" not in part:
-        part = {**{key: value for key, value in part.items() if key not in ("content_type", "$type")}, "type": kind}
-    if isinstance(inner := part.get("data"), Mapping) and kind in _WITH_DATA:
-        part = {**{key: value for key, value in part.items() if key != "data"}, **inner}
-    for names, kind in _ONLY_FIELDS:
-        for name in names:
-            if isinstance(inner := part.get(name), Mapping):
-                rest = {key: value for key, value in part.items() if key not in (name, "type")}
-                return {**rest, **inner, "type": kind}
-    if isinstance(done := part.get("tool_call_result"), Mapping):
-        origin = _object(done.get("origin"))
-        return {**{key: value for key, value in done.items() if key != "origin"}, "type": "tool_result",
-                "name": origin.get("tool_name"), "id": origin.get("id")}  # fmt: skip
-    if isinstance(code := part.get("executableCode", part.get("executable_code")), Mapping):
-        return {"type": "tool_call", "name": "code_execution", "arguments": dict(code)}
-    if isinstance(ran := part.get("codeExecutionResult", part.get("code_execution_result")), Mapping):
-        return {**ran, "type": "tool_result", "name": "code_execution", "own": True}
-    state = part.get("state")
-    if part.get("type") == "tool" and isinstance(state, Mapping):
-        rest = {key: value for key, value in state.items() if key not in ("input", "output", "error")}
-        answer = state.get("output", state.get("error"))
-        return {**part, "type": "tool_call", "state": rest, "input": state.get("input"), "output": answer}
+    part = _typed(part)
+    if not _FORMS.keys().isdisjoint(part):
+        for field, plain in _FORMS.items():
+            if isinstance(part.get(field), Mapping):
+                return plain(part, field)
+    if part.get("type") == "tool" and isinstance(part.get("state"), Mapping):
+        return _with_state(part)
     if "type" not in part and "call_id" in part and "content" in part:
         return {**part, "type": "tool_result"}
     return part
+
+
+def _typed(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A part that says its kind under `type`, with its data, if they are an object, among its fields."""
+    kind = part.get("type", part.get("content_type", part.get("$type")))
+    if isinstance(kind, str) and "type" not in part:
+        part = {**{key: value for key, value in part.items() if key not in ("content_type", "$type")}, "type": kind}
+    if isinstance(data := part.get("data"), Mapping) and kind in _WITH_DATA:
+        part = {**{key: value for key, value in part.items() if key != "data"}, **data}
+    return part
+
+
+def _call_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    return {**_without(part, field, "type"), **part[field], "type": "tool_call"}
+
+
+def _result_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    return {**_without(part, field, "type"), **part[field], "type": "tool_result"}
+
+
+def _answer_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    done = part[field]
+    origin = _object(done.get("origin"))
+    return {**_without(done, "origin"), "type": "tool_result", "name": origin.get("tool_name"), "id": origin.get("id")}
+
+
+def _code_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    return {"type": "tool_call", "name": "code_execution", "arguments": dict(part[field])}
+
+
+def _code_result_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    return {**part[field], "type": "tool_result", "name": "code_execution", "own": True}
+
+
+_FORMS: Mapping[str, Callable[[Mapping[str, Any], str], Mapping[str, Any]]] = {
+    **dict.fromkeys(("functionCall", "function_call", "toolInvocation", "toolUse", "tool_call"), _call_under),
+    **dict.fromkeys(("functionResponse", "function_response", "toolResult"), _result_under),
+    "tool_call_result": _answer_under,
+    **dict.fromkeys(("executableCode", "executable_code"), _code_under),
+    **dict.fromkeys(("codeExecutionResult", "code_execution_result"), _code_result_under),
+}
+"""The fields that say what a part is if they hold an object, the first that counts first, and what is made of it."""
+
+
+def _with_state(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool with its state, as OpenCode writes it: the call and what came of it."""
+    state = part["state"]
+    answer = state.get("output", state.get("error"))
+    rest = _without(state, "input", "output", "error")
+    return {**part, "type": "tool_call", "state": rest, "input": state.get("input"), "output": answer}
 
 
 def is_call(part: Mapping[str, Any]) -> bool:
@@ -122,23 +152,25 @@ def document_of(part: Mapping[str, Any]) -> str | None:
 
 def words_of(parts: Iterable[Any]) -> str:
     """Words for parts that are no text: their thoughts, refusals and data, or what they are, such as `[image]`."""
-    words = []
-    for part in parts:
-        if not isinstance(part, Mapping):
-            continue
-        inner = next((part[name] for name in _WORDS if part.get(name)), None)
-        if isinstance(inner, Mapping):
-            inner = next((inner[name] for name in ("text", "transcript") if isinstance(inner.get(name), str)), None)
-        if inner:
-            words.append(text_of(inner))
-        elif isinstance(data := part.get("data"), Mapping | list):
-            words.append(text_of(data))
-        else:
-            kind = part.get("type") or part.get("kind") or next(iter(part), "part")
-            nested = [part, *(value for value in part.values() if isinstance(value, Mapping))]
-            name = next((str(at[key]) for key in _NAMES for at in nested if isinstance(at.get(key), str)), "")
-            words.append(f"[{kind} {name}]" if name and not name.startswith("data:") else f"[{kind}]")
-    return "\n".join(words)
+    return "\n".join(_words_of(part) for part in parts if isinstance(part, Mapping))
+
+
+def _words_of(part: Mapping[str, Any]) -> str:
+    said = next((part[name] for name in _WORDS if part.get(name)), None)
+    if isinstance(said, Mapping):
+        said = next((said[name] for name in ("text", "transcript") if isinstance(said.get(name), str)), None)
+    if said:
+        return text_of(said)
+    data = part.get("data")
+    return text_of(data) if isinstance(data, Mapping | list) else f"[{_label_of(part)}]"
+
+
+def _label_of(part: Mapping[str, Any]) -> str:
+    """The kind of a part, and its name if it has one; what an address holds itself is no name."""
+    kind = part.get("type") or part.get("kind") or next(iter(part), "part")
+    nested = [part, *(value for value in part.values() if isinstance(value, Mapping))]
+    name = next((str(at[key]) for key in _NAMES for at in nested if isinstance(at.get(key), str)), "")
+    return f"{kind} {name}" if name and not name.startswith("data:") else str(kind)
 
 
 def text_of(content: Any) -> str:
@@ -267,6 +299,10 @@ def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
     """Take a list out of the metadata; none if there is none."""
     value = metadata.get(name)
     return list(metadata.pop(name)) if isinstance(value, list | tuple) else []
+
+
+def _without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key not in names}
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -352,21 +352,31 @@ def _items(value: Any) -> Sequence[Any]:
 
 def _numbered_lines(file: Lines) -> Iterator[tuple[int, bytes]]:
     """The lines of a file that are not blank, as UTF-8."""
-    first = file.readline()
-    wide = next((encoding for mark, encoding in _WIDE if first.startswith(mark)), None)
-    if wide is None and first[1:2] == b"\x00" and first[:1] in _OPENING:
-        wide = "utf-16-le"
-    if wide is None and first[:1] == b"\x00" and first[1:2] in _OPENING:
-        wide = "utf-16-be"
-    if wide is not None:
-        text = (first + file.rest()).decode(wide, "replace")
-        lines: Iterable[bytes] = (line.encode("utf-8", "replace") for line in text.splitlines(keepends=True))
-    else:
-        first = first.removeprefix(b"\xef\xbb\xbf")
-        lines = chain([first], file)
-        if b"\r" in first.rstrip(b"\r\n") and first[:1] in _OPENING and parse(first) is _NO_JSON:
-            lines = (part for line in lines for part in line.split(b"\r"))  # as files of old Macs end their lines
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_lines_of(file), start=1):
         line = line.lstrip(b"\x1e")  # the mark of a JSON text sequence
         if line.strip():
             yield number, line
+
+
+def _lines_of(file: Lines) -> Iterable[bytes]:
+    """The lines of a file as UTF-8, whatever it is written in, and however its lines end."""
+    first = file.readline()
+    wide = _wide_encoding(first)
+    if wide is not None:
+        text = (first + file.rest()).decode(wide, "replace")
+        return (line.encode("utf-8", "replace") for line in text.splitlines(keepends=True))
+    first = first.removeprefix(b"\xef\xbb\xbf")
+    lines = chain([first], file)
+    if b"\r" in first.rstrip(b"\r\n") and first[:1] in _OPENING and parse(first) is _NO_JSON:
+        return (part for line in lines for part in line.split(b"\r"))  # as files of old Macs end their lines
+    return lines
+
+
+def _wide_encoding(first: bytes) -> str | None:
+    """The encoding of a file whose characters have two or four bytes, by its mark or its opening bracket."""
+    marked = next((encoding for mark, encoding in _WIDE if first.startswith(mark)), None)
+    if marked is None and first[1:2] == b"\x00" and first[:1] in _OPENING:
+        return "utf-16-le"
+    if marked is None and first[:1] == b"\x00" and first[1:2] in _OPENING:
+        return "utf-16-be"
+    return marked

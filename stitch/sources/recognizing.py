@@ -47,7 +47,7 @@ class FileReading:
         return {
             "recognized": self.recognized,
             "whole": self._whole,
-            "tools": self.messages.tool_names,
+            "tools": self.messages.tools.names,
             "shown": shown,
             "conversations": self.traces.conversations,
         }
@@ -56,7 +56,7 @@ class FileReading:
         """Go on where `save` was called."""
         self.recognized = bool(saved.get("recognized"))
         self._whole = dict(saved["whole"])
-        self.messages.tool_names = dict(saved["tools"])
+        self.messages.tools.names = dict(saved["tools"])
         self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
         self.traces.conversations = dict(saved.get("conversations", {}))
 

@@ -19,27 +19,64 @@ def run_of(record: Any) -> dict[str, Any] | None:
     """A record of Langfuse, OpenAI's Agents SDK or Weave as a LangSmith run; None if it is none."""
     if not isinstance(record, Mapping) or "run_type" in record:
         return None
-    if isinstance(record.get("observations"), list):
-        return _trace(record)
-    if record.get("object") == "trace" and record.get("id") is not None:
-        return {**record, "run_type": "chain", "trace_id": record["id"], "name": record.get("workflow_name")}
-    if isinstance(span := record.get("span_data"), Mapping) and record.get("trace_id") is not None:
-        rest = {key: value for key, value in span.items() if key not in ("type", "input", "output", "response")}
-        beside = {key: value for key, value in record.items() if key not in ("span_data", "parent_id", "started_at")}
-        given = span.get("output") or span.get("response")
-        return {**beside, **rest, "run_type": _KINDS.get(str(span.get("type")), "chain"),
-                "span_type": span.get("type"), "name": span.get("name") or span.get("type"),
-                "start_time": record.get("started_at"), "parent_run_id": record.get("parent_id"),
-                "inputs": _arguments(span.get("input")), "outputs": given}  # fmt: skip
-    if record.get("traceId") is not None and "startTime" in record and _KINDS.get(str(record.get("type")).lower()):
-        return {"trace_id": record["traceId"], **_observation(record, parent=record["traceId"])}
-    if isinstance(record.get("op_name"), str) and "inputs" in record:
-        name = record["op_name"].rsplit("/", 1)[-1].split(":")[0]
-        rest = {key: value for key, value in record.items() if key not in ("output", "started_at", "parent_id")}
-        kind = "llm" if isinstance(record["inputs"], Mapping) and "messages" in record["inputs"] else "tool"
-        return {**rest, "run_type": kind, "name": name, "start_time": record.get("started_at"),
-                "parent_run_id": record.get("parent_id"), "outputs": record.get("output")}  # fmt: skip
-    return None
+    return next((run for read in _TRACERS if (run := read(record)) is not None), None)
+
+
+def _langfuse_trace(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    return _trace(record) if isinstance(record.get("observations"), list) else None
+
+
+def _agents_trace(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    if record.get("object") != "trace" or record.get("id") is None:
+        return None
+    return {**record, "run_type": "chain", "trace_id": record["id"], "name": record.get("workflow_name")}
+
+
+def _agents_span(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    span = record.get("span_data")
+    if not isinstance(span, Mapping) or record.get("trace_id") is None:
+        return None
+    kind = span.get("type")
+    return {
+        **_without(record, "span_data", "parent_id", "started_at"),
+        **_without(span, "type", "input", "output", "response"),
+        "run_type": _KINDS.get(str(kind), "chain"),
+        "span_type": kind,
+        "name": span.get("name") or kind,
+        "start_time": record.get("started_at"),
+        "parent_run_id": record.get("parent_id"),
+        "inputs": _arguments(span.get("input")),
+        "outputs": span.get("output") or span.get("response"),
+    }
+
+
+def _langfuse_observation(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    trace = record.get("traceId")
+    if trace is None or "startTime" not in record or str(record.get("type")).lower() not in _KINDS:
+        return None
+    return {"trace_id": trace, **_observation(record, parent=trace)}
+
+
+def _weave_call(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    operation = record.get("op_name")
+    if not isinstance(operation, str) or "inputs" not in record:
+        return None
+    inputs = record["inputs"]
+    return {
+        **_without(record, "output", "started_at", "parent_id"),
+        "run_type": "llm" if isinstance(inputs, Mapping) and "messages" in inputs else "tool",
+        "name": operation.rsplit("/", 1)[-1].split(":")[0],
+        "start_time": record.get("started_at"),
+        "parent_run_id": record.get("parent_id"),
+        "outputs": record.get("output"),
+    }
+
+
+_TRACERS = (_langfuse_trace, _agents_trace, _agents_span, _langfuse_observation, _weave_call)
+
+
+def _without(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key not in fields}
 
 
 def _trace(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,14 +85,14 @@ def _trace(record: Mapping[str, Any]) -> dict[str, Any]:
     trace = record.get("id") or record.get("traceId")
     begun = sorted(observations, key=lambda entry: str(entry.get("startTime") or ""))
     children = [_observation(entry, parent=trace) for entry in begun]
-    rest = {key: value for key, value in record.items() if key not in _OBSERVED}
+    rest = _without(record, *_OBSERVED)
     return {**rest, "run_type": "chain", "trace_id": trace, "start_time": record.get("timestamp"),
             "inputs": record.get("input"), "outputs": record.get("output"), "child_runs": children}  # fmt: skip
 
 
 def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
     """An observation of Langfuse as a run."""
-    rest = {key: value for key, value in entry.items() if key not in _OBSERVED}
+    rest = _without(entry, *_OBSERVED)
     kind = _KINDS.get(str(entry.get("type")).lower(), "chain")
     called = kind == "chain" and isinstance(entry.get("input"), Mapping) and entry.get("output") is not None
     return {**rest, "run_type": "tool" if called else kind, "start_time": entry.get("startTime"),

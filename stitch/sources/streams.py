@@ -77,6 +77,8 @@ def _stream_of(record: Any) -> tuple[str, str] | None:
     return None
 
 
+_SAID_WHOLE = ("role", "name", "id")
+"""What each piece of a message says anew."""
 _INDEXED = ("content_block_start", "content_block_delta", "content_block_stop")
 _BLOCKS = ("message_start", *_INDEXED, "message_delta", "message_stop", "ping")
 
@@ -102,19 +104,23 @@ def _grow(message: dict[str, Any], delta: Any) -> None:
         return
     for key, value in delta.items():
         if key == "tool_calls" and isinstance(value, list):
-            calls = message.setdefault("tool_calls", [])
-            for call in (call for call in value if isinstance(call, Mapping)):
-                known = next((made for made in calls if made.get("index") == call.get("index")), None)
-                if known is None:
-                    calls.append(known := {})
-                inner = known.setdefault("function", {})
-                _grow(inner, call.get("function"))
-                known |= {name: said for name, said in call.items() if name != "function" and said is not None}
-        elif key in ("role", "name", "id") or not isinstance(value, str) or not isinstance(message.get(key), str):
-            if value is not None:
-                message[key] = value
-        else:
+            _grow_calls(message.setdefault("tool_calls", []), value)
+        elif isinstance(value, str) and isinstance(message.get(key), str) and key not in _SAID_WHOLE:
             message[key] += value
+        elif value is not None:
+            message[key] = value
+
+
+def _grow_calls(calls: list[dict[str, Any]], pieces: list[Any]) -> None:
+    """Add the pieces of calls to those that have their index."""
+    for piece in pieces:
+        if not isinstance(piece, Mapping):
+            continue
+        call = next((made for made in calls if made.get("index") == piece.get("index")), None)
+        if call is None:
+            calls.append(call := {})
+        _grow(call.setdefault("function", {}), piece.get("function"))
+        call |= {name: said for name, said in piece.items() if name != "function" and said is not None}
 
 
 def _parts(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:

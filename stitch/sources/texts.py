@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -104,31 +104,57 @@ def _may_speak(who: str) -> bool:
     return len(words) == 1 or all(not word[0].islower() or len(word) <= 3 for word in words[1:])
 
 
-def _utterances(lines: Lines, *, begins: Any) -> Utterances:
+def _utterances(lines: Lines, *, begins: Callable[[str], dict[str, Any] | None]) -> Utterances:
     """The messages of a text: a line on which somebody `begins` to speak, and others that go on with it."""
-    number, spoken, said, titled = 0, None, list[str](), False
+    speakers = _Speakers(begins)
+    number, spoken, said = 0, {"role": "text"}, list[str]()
     for line_number, raw in lines:
         line = raw.decode("utf-8", "replace").strip()
-        begun = begins(line)
-        if begun is not None and spoken is None:
-            titled = begun["role"][:1].isupper()
-        # Where names are written with a capital, `code: x = 1` is what somebody says.
-        if begun is not None and titled and begun["role"][:1].islower() and "timestamp" not in begun:
-            begun = None
-        if begun is None and spoken is not None and "timestamp" in spoken and (notice := _NOTICE.match(line)):
-            stamp = next(filter(None, map(notice.group, ("square", "bare", "clock")))).strip()
-            begun = {"role": "notice", "content": notice["said"].strip(_LEADING + " "), "timestamp": stamp}
-        if begun is not None:
-            if said:
-                yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
-            number, spoken, said = line_number, begun, [begun["content"]]
-        else:
+        begun = speakers.begun_by(line)
+        if begun is None:
             number = number or line_number
             said.append(line)
-            if len(said) > _MOST_LINES:  # nobody says as much: it is given on in pieces
-                yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
-                number, said = 0, []
-    yield number, {**(spoken or {"role": "text"}), "content": "\n".join(said).strip()}
+        if said and (begun is not None or len(said) > _MOST_LINES):  # nobody says as much: it is given on in pieces
+            yield number, {**spoken, "content": "\n".join(said).strip()}
+            number, said = 0, []
+        if begun is not None:
+            number, spoken, said = line_number, begun, [begun["content"]]
+    yield number, {**spoken, "content": "\n".join(said).strip()}
+
+
+class _Speakers:
+    """Who begins to speak in a line of a text, in the light of how others began before."""
+
+    def __init__(self, begins: Callable[[str], dict[str, Any] | None]) -> None:
+        self._begins = begins
+        self._last: dict[str, Any] | None = None
+        self._titled = False
+        """The first name is written with a capital, as those of all others are then."""
+
+    def begun_by(self, line: str) -> dict[str, Any] | None:
+        """What begins in a line: who says what, or a notice of a program; None if it goes on with what was said."""
+        begun = self._begins(line)
+        if begun is not None and self._last is None:
+            self._titled = begun["role"][:1].isupper()
+        if begun is not None and self._is_said(begun):
+            begun = None
+        if begun is None and self._last is not None and "timestamp" in self._last:
+            begun = _notice_of(line)
+        self._last = begun or self._last
+        return begun
+
+    def _is_said(self, begun: Mapping[str, Any]) -> bool:
+        """Whether somebody says this: where names are written with a capital, `code: x = 1` is no speaker's."""
+        return self._titled and begun["role"][:1].islower() and "timestamp" not in begun
+
+
+def _notice_of(line: str) -> dict[str, Any] | None:
+    """What a program notes between messages that have a time."""
+    notice = _NOTICE.match(line)
+    if notice is None:
+        return None
+    stamp = next(filter(None, map(notice.group, ("square", "bare", "clock")))).strip()
+    return {"role": "notice", "content": notice["said"].strip(_LEADING + " "), "timestamp": stamp}
 
 
 def _heading_of(line: str) -> str | None:

@@ -1,0 +1,166 @@
+"""What a message tells, part by part: texts, calls, results and documents, as steps in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from stitch.core import Origin, ToolCall
+from stitch.sources.fields import Row, moment
+from stitch.sources.parts import (
+    RESULT_IDS,
+    answer_of,
+    beyond_call,
+    document_given,
+    document_of,
+    is_call,
+    kind_of,
+    plain_part,
+    result_in,
+    text_of,
+    words_of,
+)
+from stitch.sources.tool_calls import ToolCalls
+
+CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
+"""Who calls no tools in words of their own; agents have names of any kind."""
+_UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
+
+
+class Telling:
+    """Takes in the parts of one message, whose row says who speaks and when, and gives its steps.
+
+    Results of earlier calls come before what the message says; those of its own calls after the call.
+    """
+
+    def __init__(self, tools: ToolCalls, row: Row) -> None:
+        self._tools = tools
+        self._first = self._row = row
+        self._texts: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._before: list[Row] = []
+        self._told: list[Row] = []
+
+    def call(self, call: Any) -> None:
+        """Take in a call; one that is written twice counts once."""
+        made = self._tools.call(call)
+        if made.id is None or made.id not in {known.id for known in self._made()}:
+            self._calls.append(made)
+
+    def take_in(self, part: Any) -> None:
+        """Take in a part; what is no text and no tool goes to the metadata."""
+        if part is None or part == "":
+            return
+        if not isinstance(part, Mapping):
+            self._texts.append(text_of(part))
+            return
+        part = plain_part(part)
+        kind = kind_of(part)
+        if kind == "call" or (kind is None and self._first["role"] not in CALLED_BY_NOBODY and is_call(part)):
+            self._take_call(part)
+        elif kind == "result":
+            self._take_result(part)
+        elif (document := document_of(part)) is not None:
+            self._take_document(document, part)
+        else:
+            self._say(part, thought=kind == "thought" or part.get("thought") is True)
+
+    def rows(self, written: Iterable[Any]) -> Iterator[Row]:
+        """All steps, those of the answers that stand in the calls `written` beside the content among them."""
+        for call, made in zip(written, list(self._calls), strict=False):
+            if isinstance(call, Mapping) and (answer := answer_of(call)) is not None:
+                result = self._tools.result(result_in(answer))
+                result["tool_name"] = made.name
+                if made.id is not None:
+                    result["metadata"]["tool_call_id"] = made.id
+                self._told.append({**moment(self._first), **result})
+        answers, self._told = self._told, []
+        rows = [*self._before]
+        if self._row is self._first:
+            if self._texts or self._calls or not rows:
+                rows.append({**self._first, "content": self._words(), "tool_calls": tuple(self._calls)})
+            rows += answers
+        else:
+            rows += answers
+            if self._texts or self._calls:
+                rows.append({**self._row, "content": "\n".join(self._texts), "tool_calls": tuple(self._calls)})
+        yield from _identified(rows, self._first.get("id"))
+
+    def _take_call(self, part: Mapping[str, Any]) -> None:
+        """A call; some programs write its result into the same part."""
+        beside = self._row["metadata"]
+        self.call(part)
+        if beyond := beyond_call(part):
+            beside.setdefault("parts", []).append(beyond)
+        if (answer := answer_of(part)) is not None and self._calls:
+            call = self._calls[-1]
+            self._answered({"type": "tool_result", "id": call.id, "name": call.name, "content": answer})
+
+    def _take_result(self, part: Mapping[str, Any]) -> None:
+        own = {call.id for call in self._made()}
+        if part.get("own") or any(str(part[name]) in own for name in RESULT_IDS if part.get(name)):
+            self._answered(part)
+        else:
+            result = self._tools.result(part, beside=self._first["metadata"])
+            self._before.append({**moment(self._first), **result})
+
+    def _take_document(self, text: str, part: Mapping[str, Any]) -> None:
+        rest = {key: value for key, value in part.items() if key not in ("type", "source")}
+        metadata = {**self._row["metadata"], **rest}
+        self._before.append({**moment(self._first), "role": "document", "content": text, "origin": Origin.DOCUMENT,
+                             "metadata": metadata})  # fmt: skip
+
+    def _answered(self, part: Mapping[str, Any]) -> None:
+        """One of its own calls was answered: what it says after that is a step after the answer."""
+        if self._texts or self._calls:
+            content = "\n".join(self._texts)
+            self._told.append({**self._row, "content": content, "tool_calls": tuple(self._calls)})
+        self._told.append({**moment(self._first), **self._tools.result(part)})
+        origin = {"origin": self._first["origin"]} if "origin" in self._first else {}
+        self._row = {**moment(self._first), "role": self._first["role"], **origin, "metadata": {}}
+        self._texts, self._calls = [], []
+
+    def _made(self) -> list[ToolCall]:
+        return [*self._calls, *(call for row in self._told for call in row.get("tool_calls", ()))]
+
+    def _say(self, part: Mapping[str, Any], *, thought: bool) -> None:
+        text, part = _text_in(part)
+        if isinstance(text, str) and not thought:
+            self._texts.append(text)
+            part = {key: value for key, value in part.items() if value and value != text and key != "type"}
+            if not part:
+                return
+        self._row["metadata"].setdefault("parts", []).append(dict(part))
+
+    def _words(self) -> str:
+        """What it says; of a message without words and calls, what its parts are."""
+        said = "\n".join(self._texts)
+        if said.strip() or self._calls or self._first["role"] == "tool":
+            return said
+        metadata = self._first["metadata"]
+        beside = [{name: metadata[name]} for name in _UNSAID if isinstance(metadata.get(name), str) and metadata[name]]
+        return words_of([*beside, *metadata.get("parts", ())])
+
+
+def _text_in(part: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """The text of a part, None if it has none, and the part without a second copy of it."""
+    text = part.get("text", part.get("content"))
+    if isinstance(text, Mapping):  # a text with its annotations
+        beside = {key: value for key, value in text.items() if key != "value" and value}
+        part, text = {**part, **beside, "text": text.get("value")}, text.get("value")
+    if text is None and (given := document_given(part)) is not None:
+        part, text = {**part, "document": {**part["document"], "data": None}}, given
+    if text is None and part.get("type") == "refusal":
+        part, text = {"refused": True, **part}, part.get("refusal")
+    return text, part
+
+
+def _identified(rows: list[Row], identity: Any) -> Iterator[Row]:
+    """The steps of a message that has an id: one of them has it, the others are numbered after it."""
+    bearer = next((row for row in rows if "id" in row), rows[0])
+    number = 0
+    for row in rows:
+        if identity is not None and row is not bearer:
+            number += 1
+            row = {**row, "id": f"{identity}-{number}"}
+        yield row if identity is None or row is not bearer else {**row, "id": identity}

@@ -1,0 +1,124 @@
+"""The calls of tools in a file, and their results, in whichever of the forms in use they are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from stitch.core import ToolCall
+from stitch.errors import StepRejectedError
+from stitch.sources.fields import Row, metadata_of, taken_of
+from stitch.sources.parts import (
+    ANSWERS,
+    CALL_ARGUMENTS,
+    CALL_NAMES,
+    RESULT_IDS,
+    arguments_of,
+    beyond_texts,
+    identity_of,
+    kind_of,
+    text_of,
+)
+
+LAST_CALLED = ""
+"""Under this id stands the tool that was called last: an observation answers it and names none."""
+_NAMED_BY_KIND = ("queries", "code")
+"""Arguments that keep their name if they are no object."""
+
+
+class ToolCalls:
+    """Reads calls and results; remembers which tools were called, for a result often names the id of its call alone."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        """The names of called tools, by the id of the call."""
+
+    def call(self, written: Any) -> ToolCall:
+        """The call that is written down in any of the forms in use.
+
+        Raises:
+            StepRejectedError: It names no tool.
+        """
+        name, fields = _named(written)
+        if name is None or not isinstance(fields, Mapping):
+            raise StepRejectedError("tool call has no name")
+        identity = identity_of(written)
+        try:
+            call = ToolCall(name=name, arguments=_arguments_in(fields), id=None if identity is None else str(identity))
+        except ValidationError as error:
+            raise StepRejectedError(f"tool call {name!r}: {error.errors()[0]['msg']}") from None
+        if call.id is not None:
+            self.names[call.id] = call.name
+        self.names[LAST_CALLED] = call.name
+        return call
+
+    def result(self, fields: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None) -> Row:
+        """A tool's result, with what stands `beside` it in its message."""
+        rest = {key: value for key, value in fields.items() if key not in ("type", "own")}
+        reference = _first_taken(rest, RESULT_IDS)
+        answer = _answer_taken(rest)
+        metadata = metadata_of({**(beside or {}), **rest})
+        if isinstance(answer, list) and (more := beyond_texts(answer)):
+            metadata["parts"] = [*metadata.get("parts", ()), *more]
+        named = next((metadata.pop(name) for name in CALL_NAMES if isinstance(metadata.get(name), str)), None)
+        row: Row = {"role": "tool", "content": text_of(answer), "metadata": metadata}
+        row |= taken_of(metadata, "timestamp", "parent")
+        if reference is not None:
+            metadata["tool_call_id"] = str(reference)
+        return {**row, "tool_name": named or self.name_of([reference])}
+
+    def name_of(self, references: Iterable[Any]) -> str:
+        """The tool of the first call that is known by one of the ids; `tool` if none is."""
+        return next(filter(None, (self.names.get(str(reference)) for reference in references)), "tool")
+
+
+def _named(call: Any) -> tuple[str | None, Any]:
+    """The name of the tool that is called, if there is one, and the object that holds the arguments."""
+    if not isinstance(call, Mapping):
+        return None, None
+    inner = call.get("function", call)
+    if isinstance(inner, str):
+        inner = {**call, "name": inner}
+    if isinstance(inner, Mapping) and isinstance(inner.get("toolCall"), Mapping):
+        inner = {**inner["toolCall"], **inner["toolCall"].get("value", {})}
+    name = next((inner[key] for key in CALL_NAMES if isinstance(inner.get(key), str)), None) if inner else None
+    if name is None and isinstance(call.get("type"), str):
+        return _provided(call, inner)
+    return name, inner
+
+
+def _provided(call: Mapping[str, Any], inner: Any) -> tuple[str | None, Any]:
+    """The name of a tool that a provider runs itself, and what its call holds."""
+    kind = call["type"]
+    if isinstance(own := call.get(kind), Mapping):  # a tool of the provider, in a field of its own
+        given = {key: value for key, value in own.items() if key != "outputs"}
+        return kind, given if any(key in given for key in CALL_ARGUMENTS) else {"arguments": given}
+    if not kind_of(call) or kind in ("function_call", "tool_use", "tool_call", "tool-call"):
+        return None, inner
+    return kind.removesuffix("_call").removeprefix("tool-") or None, inner  # "web_search_call", "tool-weather"
+
+
+def _arguments_in(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a call, under whichever name they stand; lists of queries and code keep theirs."""
+    given = next((key for key in CALL_ARGUMENTS if fields.get(key) is not None), None)
+    if given is None:
+        return {}
+    written = fields[given]
+    return arguments_of({given: written} if given in _NAMED_BY_KIND and not isinstance(written, Mapping) else written)
+
+
+def _first_taken(fields: dict[str, Any], names: Iterable[str]) -> Any:
+    """Take the first of these fields that has a value out of the others."""
+    return next((fields.pop(name) for name in names if fields.get(name) is not None), None)
+
+
+def _answer_taken(fields: dict[str, Any]) -> Any:
+    """Take what a tool answered out of the other fields of its result."""
+    answer = _first_taken(fields, ANSWERS)
+    run = fields.get("run")
+    if answer is not None or not isinstance(run, Mapping) or run.get("result") is None:
+        return answer
+    fields["run"] = {key: value for key, value in run.items() if key != "result"}
+    return run["result"]
