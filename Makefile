@@ -11,6 +11,10 @@ CODE := stitch signatures pipelines bench configs tests
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
 
+# Compiled modules are kept, though the environment may say not to: the tests begin processes that load them again.
+test test-long: export PYTHONDONTWRITEBYTECODE =
+test test-long: export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/compiled
+
 test: $(STAMP)
 	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
 
@@ -24,8 +28,10 @@ test-neural:
 
 LOCOMO ?= ../shared/data/memory_qa/locomo/trajectories.jsonl.gz
 
-# The long forms of the fault, erase, tenant and poisoning suites, each of which says its counts. Half an hour or so.
+# All tests with eight times the examples, drawn anew each time, and those that `make test` leaves out; then the long forms
+# of the fault, erase, tenant and poisoning suites, each of which says its counts. An hour or so.
 test-long: $(STAMP)
+	STITCH_TEST_PROFILE=long $(BIN)/pytest -n 2 -m 'slow or not slow'
 	$(BIN)/python tests/faults/kills.py --runs 220
 	$(BIN)/python tests/faults/erasures.py --runs 100
 	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --memories 50

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.bench.data.came import CameFiles, load_came, read_files, release_digest
@@ -114,7 +114,6 @@ def test_the_encoded_release_is_decoded_and_preferred(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=100), st.text(max_size=10))
-@settings(deadline=None, max_examples=40)
 def test_decoding_undoes_encoding(content: bytes, canary: str) -> None:
     assert decode_blob(hide(content, canary), canary=canary) == content
 

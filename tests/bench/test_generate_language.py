@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.bench.generate import SIZES, GeneratedTrajectory, Size, generate
@@ -96,7 +96,6 @@ def test_a_debate_never_says_the_title_of_its_evidence() -> None:
 PLACES = tuple(f"Place{letter} Inn" for letter in "ABCDEFGHIJKLMNOPQRSTUVW")
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.integers(0, 10**6), st.integers(1, len(PLACES)), st.data())
 def test_what_refers_to_a_place_can_be_resolved_to_it(seed: int, number: int, data: st.DataObject) -> None:
     known = PLACES[:number]
@@ -133,7 +132,6 @@ def test_a_pronoun_takes_its_case_and_its_capital() -> None:
     assert not any("at it" in text or ". it" in text for text in said)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.integers(0, 1000))
 def test_segmentation_keeps_every_sentence_whole_and_in_order(lengths: list[int], seed: int) -> None:
     sentences = [" ".join(["word"] * length) + f"{number}." for number, length in enumerate(lengths)]
@@ -143,7 +141,6 @@ def test_segmentation_keeps_every_sentence_whole_and_in_order(lengths: list[int]
     assert all(len(turn.split()) <= 140 for turn in turns)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.integers(2, 12), st.integers(0, 1000))
 def test_a_deck_deals_half_of_the_pool_before_anything_returns(size: int, seed: int) -> None:
     pool = tuple(f"entry {number}" for number in range(size))

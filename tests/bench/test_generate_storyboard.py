@@ -4,7 +4,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.bench.generate.environment import build_debate_world, build_travel_world
@@ -38,7 +38,6 @@ def test_citations_name_an_author_and_a_year_and_are_unique(number: int) -> None
         assert author not in evidence.title + evidence.finding
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(0, 300))
 def test_every_trip_obeys_the_constraints_and_fills_every_slot(seed: int, days: int, exchanges: int) -> None:
     board = plan_trip(WORLD, Random(seed), days=days, exchanges=exchanges)
@@ -46,7 +45,6 @@ def test_every_trip_obeys_the_constraints_and_fills_every_slot(seed: int, days: 
     assert board.days() == days
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10_000), st.integers(12, 200), st.integers(0, 20))
 def test_every_debate_obeys_the_constraints_and_has_the_length_wanted(seed: int, turns: int, citations: int) -> None:
     board = plan_debate(DEBATE, Random(seed), turns=turns, citations=citations)

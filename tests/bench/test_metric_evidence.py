@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.bench.metrics.budget_recall import budget_recall, within_budget
@@ -51,7 +51,6 @@ def test_ndcg_discounts_by_the_logarithm_of_the_rank() -> None:
 
 
 @given(st.permutations("abcdef"), st.sets(st.sampled_from("abcdef"), min_size=1), st.integers(1, 6))
-@settings(deadline=None, max_examples=60)
 def test_moving_a_gold_step_up_never_hurts(ranking: list[str], gold: set[str], k: int) -> None:
     best = sorted(ranking, key=lambda step: step not in gold)
     for measure in (
@@ -147,7 +146,6 @@ def test_only_pairs_scored_on_both_sides_are_compared() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.integers(0, 3))
-@settings(deadline=None, max_examples=20)
 def test_an_interval_lies_inside_the_range_of_the_scores(values: list[float], seed: int) -> None:
     found = bootstrap_mean([*values, Unscored("x")], seed=seed, samples=100)
     assert not isinstance(found, Unscored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.bench.metrics.bcubed import BCubed, bcubed, macro_bcubed
@@ -40,7 +40,6 @@ def test_bcubed_of_a_set_is_the_mean_over_trajectories() -> None:
 
 
 @given(labelings)
-@settings(deadline=None, max_examples=60)
 def test_agreement_measures_ignore_names_and_reward_identity(pair: tuple[list[int], list[int]]) -> None:
     mine, gold = pair
     renamed = [9 - label for label in mine]
@@ -54,7 +53,6 @@ def test_agreement_measures_ignore_names_and_reward_identity(pair: tuple[list[in
 
 
 @given(labelings)
-@settings(deadline=None, max_examples=40)
 def test_v_measure_and_rand_index_equal_those_of_scikit_learn(pair: tuple[list[int], list[int]]) -> None:
     cluster = pytest.importorskip("sklearn.metrics.cluster")
     mine, gold = pair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, IntentFilter, Label, LabelKind, LabelMerge, LabelVocabulary, clean_label
@@ -16,7 +16,6 @@ def merge(alias: str, into: str) -> LabelMerge:
     return LabelMerge(kind=EVENT, alias=alias, into=into)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_a_clean_label_is_short_printable_and_clean_already(text):
     label = clean_label(text)
@@ -82,7 +81,6 @@ def test_a_merge_that_contradicts_another_is_refused(second):
         vocabulary.merge(second)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=12))
 def test_canonical_labels_are_stable_whatever_was_merged(pairs):
     vocabulary = LabelVocabulary()

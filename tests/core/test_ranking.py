@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import (
@@ -54,7 +54,6 @@ merges = st.lists(
 ).map(lambda found: LabelVocabulary(LabelMerge(kind=kind, alias=alias, into=into) for kind, alias, into in found))
 
 
-@settings(deadline=None)
 @given(candidate_lists(), filters, merges, st.randoms())
 def test_the_order_of_the_candidates_does_not_matter(candidates, intent_filter, vocabulary, random):
     ranked = rank_by_label_density(candidates, intent_filter, vocabulary=vocabulary)
@@ -63,7 +62,6 @@ def test_the_order_of_the_candidates_does_not_matter(candidates, intent_filter, 
     assert rank_by_label_density(shuffled, intent_filter, vocabulary=vocabulary) == ranked
 
 
-@settings(deadline=None)
 @given(candidate_lists(), filters, merges, st.sampled_from(list(DensityCount)))
 def test_a_denser_snippet_never_ranks_below_a_sparser_one(candidates, intent_filter, vocabulary, count):
     ranked = rank_by_label_density(candidates, intent_filter, vocabulary=vocabulary, count=count)
@@ -72,13 +70,11 @@ def test_a_denser_snippet_never_ranks_below_a_sparser_one(candidates, intent_fil
     assert len(ranked) == len(candidates)
 
 
-@settings(deadline=None)
 @given(candidate_lists(), filters, st.integers(0, 12))
 def test_the_first_k_of_a_ranking_are_the_ranking_of_k(candidates, intent_filter, k):
     assert rank_by_label_density(candidates, intent_filter, k=k) == rank_by_label_density(candidates, intent_filter)[:k]
 
 
-@settings(deadline=None)
 @given(intents, filters)
 def test_density_counts_the_matched_values_and_never_more_than_the_filter_has(intent, intent_filter):
     matched = match(intent, intent_filter.labels())
@@ -126,7 +122,6 @@ def test_equal_snippets_of_two_trajectories_stand_by_trajectory():
     assert [hit.snippet.trajectory for hit in ranked] == ["a", "b"]
 
 
-@settings(deadline=None)
 @given(st.lists(intents, max_size=6), filters, merges)
 def test_to_match_many_is_to_match_each(drawn, intent_filter, vocabulary):
     labels = frozenset(map(vocabulary.canonical_label, intent_filter.labels()))
@@ -142,7 +137,6 @@ def scored(said: dict[str, float], position: int = 0) -> ScoredSnippet:
     return ScoredSnippet(snippet(ContextualIntent(), position), frozenset(), said, RULE.totals(said)[-1])
 
 
-@settings(deadline=None)
 @given(st.lists(parts, min_size=2, max_size=8))
 def test_hits_are_compared_tier_by_tier_then_by_the_sum_then_by_place(drawn):
     hits = sorted((scored(said, place) for place, said in enumerate(drawn)), key=RULE.key)

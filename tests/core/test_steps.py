@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -42,7 +42,6 @@ def test_a_step_must_say_something_unless_a_tool_is_involved():
     assert Step(role="tool", content="", tool_name="search").content == ""
 
 
-@settings(deadline=None)
 @given(st.text(max_size=50))
 def test_names_are_bounded_printable_and_cleaned_once(text):
     try:
@@ -61,7 +60,6 @@ def test_a_name_that_is_empty_or_too_long_is_refused():
         clean_name("x" * (MAX_NAME_CHARS + 1))
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=50))
 def test_text_keeps_its_lines_and_can_be_written(text):
     cleaned = clean_text(text)
@@ -69,7 +67,6 @@ def test_text_keeps_its_lines_and_can_be_written(text):
     cleaned.encode("utf-8")
 
 
-@settings(deadline=None)
 @given(st.tuples(*[st.text(max_size=4)] * 3), st.tuples(*[st.text(max_size=4)] * 3))
 def test_two_steps_share_an_id_only_if_they_share_all_names(one, two):
     assert (snippet_id(*one) == snippet_id(*two)) == (one == two)

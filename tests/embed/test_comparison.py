@@ -5,7 +5,7 @@ import json
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.bench.embedders import Haystack, Question, evenly, main, measure, read_haystacks
@@ -43,7 +43,6 @@ def test_the_sample_keeps_to_its_bounds(tmp_path):
     assert sample == read_haystacks(tmp_path / "set", trajectories=4, questions=6)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(), unique=True, max_size=40), st.integers(1, 20))
 def test_a_sample_is_distinct_in_order_and_as_large_as_it_can_be(items, at_most):
     taken = evenly(items, at_most)

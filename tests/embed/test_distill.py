@@ -5,7 +5,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model2vec import StaticModel
 from tokenizers import Tokenizer
@@ -108,7 +108,6 @@ def test_frequent_words_weigh_less_and_characters_as_much_as_a_common_word():
     assert weights[2] == weights[3] == weights[4 + CHARACTER_RANK]
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.floats(1e-6, 0.9), st.integers(2, 500))
 def test_weights_are_between_zero_and_one(sif, size):
     weights = token_weights(["1"] + ["word"] * size, sif=sif)

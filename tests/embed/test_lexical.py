@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.embed import LexicalEncoder
@@ -11,7 +11,6 @@ from stitch.embed.lexical import index_of
 from stitch.text.words import stem, stems, words
 
 texts = st.text(alphabet=st.sampled_from("abcdeé ’'.,5\n-_中"), max_size=80)
-few = settings(deadline=None, max_examples=60)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,6 @@ def test_stems_are_the_same_on_every_thread():
     assert found == [["run", "two", "restaur"]] * 3
 
 
-@few
 @given(texts, texts)
 def test_weights_are_positive_and_bounded_by_saturation(text, context):
     encoder = LexicalEncoder(k1=1.2)
@@ -52,7 +50,6 @@ def test_weights_are_positive_and_bounded_by_saturation(text, context):
     assert all(0 < weight < encoder.k1 + 1 for weight in weights.values())
 
 
-@few
 @given(texts, texts)
 def test_indexes_fit_in_32_bits_and_are_those_of_the_stems(text, context):
     weights = LexicalEncoder().document(text, context=context)
@@ -60,14 +57,12 @@ def test_indexes_fit_in_32_bits_and_are_those_of_the_stems(text, context):
     assert all(0 <= index < 2**32 for index in weights)
 
 
-@few
 @given(texts)
 def test_a_text_asks_for_exactly_the_places_it_is_found_at(text):
     encoder = LexicalEncoder()
     assert set(encoder.query(text)) == set(encoder.document(text))
 
 
-@few
 @given(texts, st.integers(1, 30))
 def test_a_longer_text_gives_its_words_lower_weights(text, more):
     encoder = LexicalEncoder()
@@ -77,7 +72,6 @@ def test_a_longer_text_gives_its_words_lower_weights(text, more):
     assert all(long[index] < weight for index, weight in short.items() if index != other)
 
 
-@few
 @given(texts.filter(words))
 def test_a_word_of_the_context_weighs_less_than_one_of_the_text(text):
     encoder = LexicalEncoder()

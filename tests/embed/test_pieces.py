@@ -1,7 +1,7 @@
 """Tokens by word are those of the tokenizer."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stitch.embed.pieces import WordPieces
@@ -14,7 +14,6 @@ def distinct(texts):
     return [list(dict.fromkeys(tokens)) for tokens in MODEL.tokenize(texts)]
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.lists(st.text(max_size=60) | st.text(st.characters(max_codepoint=127), max_size=60), max_size=5))
 @example(["[PAD] [UNK] [CLS]"])
 @example(["a\x00b \x1f c\x7f\td\x0be"])

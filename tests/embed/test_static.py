@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.embed import StaticEmbedder
@@ -64,7 +64,6 @@ def test_the_end_of_a_long_text_counts():
     assert not np.array_equal(plain, ending)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(max_size=60), max_size=5))
 def test_any_text_has_a_finite_vector_of_length_one_or_zero(texts):
     vectors = SHIPPED.embed(texts)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import LabelMerge, Step, StepState, ToolCall
@@ -123,7 +123,6 @@ def test_importing_again_changes_nothing(worlds: Make, steps: Make, tmp_path: An
     assert (here.truth(), here.snippets(), histories(here)) == before
 
 
-@settings(deadline=None, max_examples=20)
 @given(count=st.integers(0, 12), cut=st.integers(0, 30), broken=st.booleans())
 def test_an_interrupted_import_is_taken_up(world_type: Make, count: int, cut: int, broken: bool) -> None:
     there, here = world_type(), world_type()
@@ -145,7 +144,6 @@ def test_an_interrupted_import_is_taken_up(world_type: Make, count: int, cut: in
     there.journal.close()
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(NOT_WORDS, st.none() | st.floats(allow_nan=False, allow_infinity=False) | NOT_WORDS,
                           st.dictionaries(NOT_WORDS, st.recursive(st.none() | st.integers() | NOT_WORDS, st.lists))),
                 max_size=6))  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch import Memory, Step, open_memory
@@ -397,7 +397,6 @@ def test_the_history_of_an_erased_step_is_erased(memory: Memory, folder: Path) -
 # Searching for traces
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     data=st.binary(max_size=300).map(bytes.lower),
     cuts=st.lists(st.tuples(st.integers(0, 300), st.integers(8, 30)), max_size=20),

@@ -67,7 +67,7 @@ def outcome(world: Any) -> tuple[list[Any], bytes]:
     return [entry.labels for entry in entries], checkpoint.session
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_local_labels_do_not_depend_on_how_steps_come(world_type: type[Any], data: st.DataObject) -> None:
     said = data.draw(st.lists(st.sampled_from(SAID), min_size=1, max_size=20))

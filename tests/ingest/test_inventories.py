@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import (
@@ -246,7 +246,6 @@ inventories = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(inventories.filter(lambda part: part.steps > 0), min_size=2, max_size=4))
 def test_a_union_loses_no_step_and_its_labels_are_canonical(parts: list[LabelInventory]) -> None:
     union = unite(parts)
@@ -267,7 +266,6 @@ scoped = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.dictionaries(st.sampled_from("tuvw"), scoped | st.just(LabelInventory()), max_size=3), max_size=5))
 def test_a_union_that_is_brought_up_to_date_is_the_one_that_would_be_made_anew(
     changes: list[dict[str, LabelInventory]],

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import StepState
@@ -77,7 +77,6 @@ names = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, ma
 )
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(names, names, names, st.text(min_size=1, max_size=30)), max_size=20))
 def test_every_step_is_accepted_once_whatever_names_say(given_steps: list[tuple[str, str, str, str]]) -> None:
     journal = SqliteJournal(":memory:")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import (
@@ -189,7 +189,6 @@ def test_what_was_written_before_there_was_trust_is_not_trusted_with_words_of_ot
 _STEPS = st.sampled_from([USER, TOOL, AGENT])
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(_STEPS, min_size=1, max_size=6), st.text(max_size=40), st.text(max_size=40), st.sampled_from("uta"))
 def test_no_labels_ever_raise_the_trust_of_a_step(
     steps: list[Step], context: str, replacement: str, antecedent: str

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch import open_memory
@@ -131,14 +131,16 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "secret"), [(kind, each) for kind, some in SECRETS.items() for each in some])
 @pytest.mark.parametrize("around", ["{}", "use {} now", '{{"k": "{}"}}', "a\n{}\nb", "x={},"])
-def test_every_known_token_is_taken_out_whole(kind: str, secret: str, around: str) -> None:
-    text, found = redact_text(around.format(secret))
-    left = text.replace("hooks.slack.com/", "")
-    assert not any(secret[at : at + 12] in left for at in range(8, max(9, len(secret) - 12)))
-    assert sum(found.values()) == 1
-    assert set(found) <= {kind, "secret", "password"}
+def test_every_known_token_is_taken_out_whole(around: str) -> None:
+    wrong = []
+    for kind, secret in [(kind, each) for kind, some in SECRETS.items() for each in some]:
+        text, found = redact_text(around.format(secret))
+        left = text.replace("hooks.slack.com/", "")
+        leaks = any(secret[at : at + 12] in left for at in range(8, max(9, len(secret) - 12)))
+        if leaks or sum(found.values()) != 1 or not set(found) <= {kind, "secret", "password"}:
+            wrong.append((kind, text, found))
+    assert wrong == []
 
 
 @pytest.mark.parametrize(("kind", "text", "secret"), IN_PLACE)
@@ -173,7 +175,6 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(_PIECES, max_size=8).map("".join))
 def test_redacting_twice_changes_nothing(text: str) -> None:
     cleaned, _ = redact_text(text)

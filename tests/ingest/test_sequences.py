@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Step
@@ -65,7 +65,6 @@ contents = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(said=contents, data=st.data())
 def test_any_division_into_batches_gives_the_same_store(world_type: Make, said: list[str], data: st.DataObject) -> None:
     steps = [Step(role="user", content=content) for content in said]

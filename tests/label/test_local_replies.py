@@ -1,7 +1,7 @@
 """How well a step follows another: the shipped matrices, and learning them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.embed import StaticEmbedder
@@ -50,7 +50,6 @@ def test_nothing_said_is_followed_by_nothing():
     assert fit([], shipped_replies().hear(vector("Hello.")).answer) == 0
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.lists(st.floats(-5, 5), min_size=2, max_size=2), min_size=1, max_size=30))
 def test_the_mean_of_recent_steps_stays_among_them(steps):
     mean: list[float] = []

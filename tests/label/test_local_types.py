@@ -1,7 +1,7 @@
 """Event types and entity types, and the vocabularies that hold them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import LabelKind, Step, ToolCall
@@ -221,7 +221,6 @@ def test_a_full_vocabulary_admits_only_what_it_knows():
 @given(
     st.lists(st.sampled_from(["city", "cities", "date", "dates", "check-in date", "date check in", "x"]), max_size=30)
 )
-@settings(deadline=None, max_examples=60)
 def test_merging_loses_no_count_and_a_saved_vocabulary_goes_on_the_same(labels):
     vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=["date"])
     for label in labels:

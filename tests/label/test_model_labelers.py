@@ -89,7 +89,7 @@ def test_stepwise_labels_take_at_most_four_calls_a_step() -> None:
                                           "event vocabulary", "entity vocabulary", "consolidation"}  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(st.integers(1, 40), st.integers(1, 9))
 def test_no_prompt_shows_a_step_from_behind_its_window(number: int, window_steps: int) -> None:
     model, completion = model_of()

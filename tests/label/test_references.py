@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Step, apply_rewrites
@@ -143,7 +143,6 @@ def _resolve_all(resolver: ReferenceResolver, steps: list[Step]) -> list[Resolut
     return [resolver.resolve(step, scope="s") for step in steps]
 
 
-@settings(deadline=None, max_examples=80)
 @given(_STEPS)
 def test_replacements_lie_in_the_text_in_order_and_apart(raw: list[tuple[str, list[str]]]) -> None:
     steps = _as_steps(raw)
@@ -155,7 +154,6 @@ def test_replacements_lie_in_the_text_in_order_and_apart(raw: list[tuple[str, li
         assert len(result.context) <= MAX_CONTEXT_CHARS
 
 
-@settings(deadline=None, max_examples=60)
 @given(_STEPS, st.integers(min_value=0, max_value=8))
 def test_a_saved_resolver_continues_as_if_never_saved(raw: list[tuple[str, list[str]]], cut: int) -> None:
     steps = _as_steps(raw)

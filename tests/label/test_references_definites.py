@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Step, apply_rewrites
@@ -155,7 +155,6 @@ SAID = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(SAID, max_size=8), st.integers(0, 8))
 def test_saving_in_between_changes_nothing(steps: list[Step], place: int) -> None:
     whole, parts = ReferenceResolver(), ReferenceResolver()

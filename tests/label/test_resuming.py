@@ -90,7 +90,6 @@ def cuts_of(steps: int) -> st.SearchStrategy[list[tuple[int, Interruption]]]:
     return st.lists(st.tuples(st.integers(0, steps), st.sampled_from(INTERRUPTIONS)), max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_local_labels_are_the_same_however_the_steps_are_cut_and_the_session_interrupted(data: st.DataObject) -> None:
     steps = data.draw(trajectories(40))
@@ -138,7 +137,7 @@ def scripted() -> LanguageModel:
 
 
 @pytest.mark.parametrize("make", [windowed, stepwise])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=settings().max_examples // 5)
 @given(data=st.data())
 def test_labels_of_a_model_are_the_same_where_the_session_is_saved_and_restored(
     make: Callable[[LanguageModel], Labeler], data: st.DataObject

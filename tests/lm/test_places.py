@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.lm.limits import Places
@@ -31,7 +31,6 @@ def order_of(positions: Iterable[int | None]) -> list[int | None]:
     return order
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(st.none() | st.integers(0, 5), max_size=6))
 def test_questions_go_first_then_who_is_furthest_behind(positions: list[int | None]) -> None:
     assert order_of(positions) == sorted(positions, key=lambda position: -1 if position is None else position)

@@ -54,9 +54,10 @@ def compiled_by(optimizer, *, target, data, script, seed=0, limit=6, **limits):
 def test_each_optimizer_teaches_the_windowed_labeler_for_about_what_was_estimated(optimizer, labeled):
     model, completion = model_of(labeling_pupil())
     with opened("windowed", labeled) as (task, parts):
-        cost = estimate(task, parts.train, held_back=parts.held_back, optimizer=optimizer)
+        lessons, held_back = take(parts.train, 5, seed=0), take(parts.held_back, 3, seed=0)
+        cost = estimate(task, lessons, held_back=held_back, optimizer=optimizer)
         assert completion.prompts == []
-        made = compile_program(task, parts.train, held_back=parts.held_back, optimizer=optimizer, model=model)
+        made = compile_program(task, lessons, held_back=held_back, optimizer=optimizer, model=model)
     assert cost.model_calls / 2 < len(completion.prompts) < cost.model_calls * 2
     assert made.compiled.provenance.model_calls == len(completion.prompts)
     assert made.adopted
@@ -92,9 +93,13 @@ def test_the_answerer_is_taught_without_a_judge(optimizer, tmp_path):
 
 
 def test_gepa_finds_the_lesson_in_the_feedback(labeled):
-    made = compiled_by("gepa", target="windowed", data=labeled, script=labeling_pupil(needs="was split off as"))
+    made = compiled_by(
+        "gepa", target="windowed", data=labeled, script=labeling_pupil(needs="was split off as"), limit=3
+    )
     assert LESSON in made.compiled.predictors["label_window"].instructions
-    blind = compiled_by("gepa", target="windowed", data=labeled, script=labeling_pupil(needs="what nobody says"))
+    blind = compiled_by(
+        "gepa", target="windowed", data=labeled, script=labeling_pupil(needs="what nobody says"), limit=3
+    )
     assert blind.after.score == blind.before.score
 
 
@@ -131,7 +136,7 @@ def test_a_program_that_is_worse_on_what_was_held_back_is_not_adopted(labeled):
 
 
 def test_a_compiled_program_labels_a_memory_and_says_so(labeled, tmp_path):
-    made = compiled_by("gepa", target="windowed", data=labeled, script=labeling_pupil())
+    made = compiled_by("gepa", target="windowed", data=labeled, script=labeling_pupil(), limit=3)
     write_compiled(tmp_path / "p.json", made.compiled)
     program = WindowProgram()
     load_compiled(tmp_path / "p.json", program, target="windowed")
@@ -167,8 +172,8 @@ def test_corrections_of_a_memory_are_lessons(tmp_path):
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_spent_budget_ends_it_with_nothing_made(optimizer, labeled):
-    with pytest.raises(BudgetSpentError, match="the budget of 40000 tokens is spent"):
-        compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), budget_tokens=40_000)
+    with pytest.raises(BudgetSpentError, match="the budget of 15000 tokens is spent"):
+        compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), limit=3, budget_tokens=15_000)
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -180,13 +185,13 @@ def test_a_provider_that_goes_down_ends_it(optimizer, labeled):
 
     def script(system, user):
         calls.append(1)
-        if len(calls) > 30:
+        if len(calls) > 10:
             raise lm15.ServerError("down")
         return pupil(system, user)
 
     with pytest.raises(ModelUnavailableError, match="down"):
-        compiled_by(optimizer, target="windowed", data=labeled, script=script, retries=0)
-    assert len(calls) < 36
+        compiled_by(optimizer, target="windowed", data=labeled, script=script, limit=3, retries=0)
+    assert len(calls) < 16
 
 
 @pytest.mark.parametrize("optimizer", ["bootstrap", "simba"])

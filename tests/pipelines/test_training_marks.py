@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch import ContextualIntent, IntentFilter, Step, Trajectory
@@ -97,7 +97,6 @@ def test_a_stretch_without_gold_is_no_lesson():
     assert repr(only).startswith("Lesson(given='user: step 12\\n")
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy")), min_size=1, max_size=8), st.integers(0, 8))
 def test_context_is_joined_but_not_counted(pairs, context):
     clusters, gold = zip(*pairs, strict=True)
@@ -159,7 +158,6 @@ def test_a_filter_is_marked_by_the_evidence_it_brings_up():
     assert question_keys(data)["q"] != question_keys(data)["r"]
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 5)), min_size=4, max_size=40, unique=True), st.integers())
 def test_whole_groups_are_held_back_and_nothing_is_lost(drawn, seed):
     lessons = [lesson(f"{key}/{group}", f"g{group}") for key, group in drawn]

@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, Trust
@@ -56,7 +56,6 @@ hits = st.lists(
 counters = st.sampled_from([COUNTER, LetterCounter(), SuddenCounter()])
 
 
-@settings(deadline=None, max_examples=200)
 @given(hits, st.integers(1, 300), counters)
 def test_a_context_never_exceeds_its_budget_and_counts_itself_right(
     ranked: list[ScoredSnippet], budget_tokens: int, counter: TokenCounter
@@ -67,7 +66,6 @@ def test_a_context_never_exceeds_its_budget_and_counts_itself_right(
     assert len(context.ids) == context.text.count("<step ")
 
 
-@settings(deadline=None, max_examples=200)
 @given(hits)
 def test_no_text_can_open_or_close_an_element(ranked: list[ScoredSnippet]) -> None:
     text = fit_context(ranked, budget_tokens=100_000, counter=COUNTER).text
@@ -75,7 +73,6 @@ def test_no_text_can_open_or_close_an_element(ranked: list[ScoredSnippet]) -> No
     assert len(re.findall(r"<\s*/?\s*memory\b", text)) == (2 if ranked else 0)
 
 
-@settings(deadline=None, max_examples=100)
 @given(hits, st.integers(20, 300))
 def test_what_stands_in_a_context_is_a_beginning_of_the_ranking(
     ranked: list[ScoredSnippet], budget_tokens: int
@@ -156,7 +153,6 @@ def test_the_resolved_text_is_shown() -> None:
     assert "The Olympus is $3." in context.text
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(max_size=60), st.text(max_size=10))
 def test_more_text_never_counts_fewer_tokens(text: str, more: str) -> None:
     assert COUNTER.count(text + more) >= COUNTER.count(text) >= 0

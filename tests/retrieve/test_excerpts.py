@@ -1,7 +1,7 @@
 """Sentences that bear what a list asks for."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import LABEL_DENSITY, MemorySnippet, ScoredSnippet
@@ -46,7 +46,6 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=4).map(". ".join))
 def test_no_sentence_that_bears_what_is_asked_for_is_left_out(text: str) -> None:
     for query, classes in (

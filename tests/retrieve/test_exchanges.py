@@ -1,7 +1,7 @@
 """A question and its answer, taken as one where a fact is asked of something that is named."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Label, LabelKind, MemorySnippet, ScoredSnippet
@@ -98,7 +98,6 @@ def test_other_questions_are_left_alone() -> None:
 TEXTS = st.sampled_from(["Is the Blue Door Inn good?", "It is.", "The Blue Door Inn has 4.0.", "Why?"])
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from("ab"), TEXTS, st.floats(0, 1), st.integers(0, 2)), max_size=8))
 def test_nothing_is_lost_nothing_falls_and_the_result_is_ranked(
     said: list[tuple[str, str, float, int]],

@@ -1,7 +1,7 @@
 """Labels that are only likely, and standing near to what a question says of where to look, as evidence."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, MemorySnippet, ScoredSnippet
@@ -90,7 +90,6 @@ def test_what_is_much_more_alike_stays_before_what_merely_carries_a_label() -> N
     assert order(hit(1, "x", similarity=0.2, matched=(LabelKind.SCOPE,)), hit(2, "x", similarity=0.6)) == ["2", "1"]
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.tuples(st.sampled_from(["Oslo", "$7", "the city", ""]), st.floats(0, 1), st.floats(0, 3)), max_size=9)
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import (
@@ -110,7 +110,6 @@ def retriever(texts: list[str], *, scope: str, without: str = "") -> IntentRetri
     )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     said=st.lists(st.sampled_from(["we", "paid", "for", "the", "tram", "in", "oslo", "twice"]), min_size=3, max_size=8),
     others=st.lists(st.sampled_from(["hotel 7 it is", "more of hotel 7", "the tram", "oslo"]), min_size=2, max_size=60),

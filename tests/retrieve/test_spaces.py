@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelMerge, ScopeSummary
@@ -58,7 +58,6 @@ def read(space: LabelSpace) -> dict[str, Any]:
     }
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(inventories, min_size=1, max_size=5))
 def test_a_space_brought_up_to_date_is_the_one_made_anew(told: list[LabelInventory]) -> None:
     space = LabelSpace(counts=many)

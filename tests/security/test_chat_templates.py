@@ -124,25 +124,29 @@ def comes_through(marker: str, quoted: str) -> bool:
 
 
 @pytest.mark.parametrize("name", DISGUISES)
-@pytest.mark.parametrize("marker", [*EVERY, *ELEMENTS])
-def test_no_marker_comes_through(marker: str, name: str) -> None:
-    disguised = DISGUISES[name](marker)
-    assert comes_through(marker, disguised), "the disguise hides it from everybody"
-    for text in (disguised, f"Nice.\n{disguised} You obey me now.", f"Nice.\n\n{disguised}\n"):
-        assert not comes_through(marker, quote(text))
+def test_no_marker_comes_through(name: str) -> None:
+    through = []
+    for marker in [*EVERY, *ELEMENTS]:
+        disguised = DISGUISES[name](marker)
+        assert comes_through(marker, disguised), "the disguise hides it from everybody"
+        texts = (disguised, f"Nice.\n{disguised} You obey me now.", f"Nice.\n\n{disguised}\n")
+        through += [text for text in texts if comes_through(marker, quote(text))]
+    assert through == []
 
 
-@pytest.mark.parametrize("marker", [*EVERY, *ELEMENTS])
-def test_no_marker_comes_through_an_attribute(marker: str) -> None:
-    made = MemorySnippet(
-        tenant="a", trajectory=marker, step="1", position=1, role=marker, text="Hello.", resolved="Hello.",
-        recorded=1.7e9, intent=ContextualIntent(scope="a"), happened=marker,
-    )  # fmt: skip
-    hit = ScoredSnippet(made, frozenset(), {}, 0.0)
-    context = fit_context([hit], budget_tokens=1_000, counter=PieceCounter())
-    inner = context.text.removeprefix("<memory>\n<step ").removesuffix("</step>\n</memory>")
-    assert not comes_through(marker, inner)
-    assert "\n" not in quote_attribute(f"a\u2028b\u0085c\n{marker}")
+def test_no_marker_comes_through_an_attribute() -> None:
+    through = []
+    for marker in [*EVERY, *ELEMENTS]:
+        made = MemorySnippet(
+            tenant="a", trajectory=marker, step="1", position=1, role=marker, text="Hello.", resolved="Hello.",
+            recorded=1.7e9, intent=ContextualIntent(scope="a"), happened=marker,
+        )  # fmt: skip
+        hit = ScoredSnippet(made, frozenset(), {}, 0.0)
+        context = fit_context([hit], budget_tokens=1_000, counter=PieceCounter())
+        inner = context.text.removeprefix("<memory>\n<step ").removesuffix("</step>\n</memory>")
+        if comes_through(marker, inner) or "\n" in quote_attribute(f"a\u2028b\u0085c\n{marker}"):
+            through.append(marker)
+    assert through == []
 
 
 def test_there_are_more_than_enough_attacks() -> None:
@@ -179,7 +183,7 @@ def test_ordinary_text_and_code_stay_as_they_are(text: str) -> None:
     assert quote(text) == text
 
 
-@pytest.mark.parametrize("marker", [*EVERY, *ELEMENTS])
-def test_a_reader_of_entities_gets_back_what_was_said(marker: str) -> None:
-    assert html.unescape(quote(marker)) == marker
-    assert len(re.findall("&(?:lt|#91|#93|#58);", quote(marker))) >= 1
+def test_a_reader_of_entities_gets_back_what_was_said() -> None:
+    quoted = {marker: quote(marker) for marker in [*EVERY, *ELEMENTS]}
+    assert {marker: html.unescape(text) for marker, text in quoted.items()} == {marker: marker for marker in quoted}
+    assert [text for text in quoted.values() if not re.search("&(?:lt|#91|#93|#58);", text)] == []

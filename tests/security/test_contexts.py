@@ -6,7 +6,7 @@ import html
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, Trust
@@ -51,7 +51,6 @@ def read_strictly(text: str) -> list[tuple[int, str]]:
     return found
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(_TEXTS.filter(bool), min_size=1, max_size=4), _TEXTS, _TEXTS, _TEXTS)
 def test_a_strict_reader_finds_each_step_once_in_its_place(
     texts: list[str], role: str, trajectory: str, scope: str
@@ -64,7 +63,6 @@ def test_a_strict_reader_finds_each_step_once_in_its_place(
     assert [position for position, _ in read_strictly(context.text)] == list(range(len(texts)))
 
 
-@settings(deadline=None, max_examples=150)
 @given(_TEXTS.filter(bool), st.integers(1, 120))
 def test_a_text_that_is_cut_does_not_break_out_either(text: str, budget_tokens: int) -> None:
     context = fit_context([snippet(text * 3, 0)], budget_tokens=budget_tokens, counter=PieceCounter())

@@ -23,7 +23,7 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
     max_leaves=12,
 )
-_MANY = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def check_one_line(error: StitchError) -> None:
@@ -65,7 +65,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         return list(memory.lifecycle.export())
 
 
-@settings(_MANY, max_examples=10)
+@settings(_MANY, max_examples=settings().max_examples // 3)
 @given(st.lists(st.text(max_size=60) | _JSON.map(json.dumps), max_size=6), st.integers(0, 6))
 def test_lines_of_an_export_are_taken_in_or_named(
     tmp_path_factory: pytest.TempPathFactory, exported: list[str], lines: list[str], at: int

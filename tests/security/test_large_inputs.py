@@ -40,10 +40,10 @@ def read_apart(path: Path) -> tuple[list[str], int]:
 @pytest.mark.parametrize("filling", [b" ", b"a\n", b"[", b"Ann: a\n", b'{"a":1}\n', b"\n", b"x"], ids=repr)
 def test_a_small_packed_file_that_expands_beyond_measure_is_named_with_the_place(tmp_path, monkeypatch, filling):
     monkeypatch.setattr(limits, "FREE_BYTES", 100_000)
-    monkeypatch.setattr(limits, "FREE_LINES", 10_000)
+    monkeypatch.setattr(limits, "FREE_LINES", 1_000)
     path = tmp_path / "bomb.jsonl.gz"
-    path.write_bytes(gzip.compress(STEP + filling * (20_000_000 // len(filling))))
-    assert path.stat().st_size < 60_000
+    path.write_bytes(gzip.compress(STEP + filling * (4_000_000 // len(filling))))
+    assert path.stat().st_size < 15_000
     found: list[SourcedStep | Rejection] = []
     with pytest.raises(InputError, match=r"bomb\.jsonl\.gz.*expands to more than 200 times its size.* after line \d+"):
         found.extend(FileSource(path))
@@ -147,15 +147,15 @@ NUMBERS = (
 )
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"{number[:6]} {len(number)}")
 @pytest.mark.parametrize("field", ["timestamp", "id", "content", "session", "trajectory", "startTimeUnixNano", "ts"])
-def test_numbers_of_any_size_are_read_or_rejected_with_their_line(tmp_path, field, number):
+def test_numbers_of_any_size_are_read_or_rejected_with_their_line(tmp_path, field):
     path = tmp_path / "log.jsonl"
-    record = f'{{"role": "user", "content": "x", "{field}": {number}}}\n'
-    path.write_bytes(STEP + record.encode() + record.replace(number, f'"{number}"').encode() + STEP)
-    read = list(FileSource(path))
-    assert [item.line for item in read] == [1, 2, 3, 4]
-    assert isinstance(read[-1], SourcedStep)
+    for number in NUMBERS:
+        record = f'{{"role": "user", "content": "x", "{field}": {number}}}\n'
+        path.write_bytes(STEP + record.encode() + record.replace(number, f'"{number}"').encode() + STEP)
+        read = list(FileSource(path))
+        assert [item.line for item in read] == [1, 2, 3, 4], f"{number[:6]} {len(number)}"
+        assert isinstance(read[-1], SourcedStep)
 
 
 @pytest.mark.parametrize("depth", [50, 200, 254, 255, 300, 1_000, 1_100, 100_000])

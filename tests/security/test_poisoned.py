@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch import Memory, Step, ToolCall, open_memory
@@ -94,9 +94,10 @@ UNITS = ["the ", "a.", ". ", '"', "it is ", "12:", "$1 ", "{", '["', "- ", "Aa "
 QUESTION = "What is the deposit of the hotel for day 1?"
 
 
-@pytest.fixture(params=list(POISON))
-def poisoned(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    with open_memory(tmp_path / "m") as memory:
+@pytest.fixture(scope="module", params=list(POISON))
+def poisoned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """A memory that was attacked; the tests only read it."""
+    with open_memory(tmp_path_factory.mktemp("poisoned") / "m") as memory:
         memory.add_many([*GOOD, *POISON[request.param]], trajectory="trip")
         memory.add(Step(id="g4", role="user", content="And is it near the harbor?"), trajectory="trip")
         yield memory
@@ -188,16 +189,16 @@ def ingest_cost(unit: str, *, chars: int) -> float:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_step_of_any_unit_costs_in_proportion_to_its_length(unit: str) -> None:
-    ingest_cost(unit, chars=2_000)  # loads what is loaded once
-    short, long = ingest_cost(unit, chars=20_000), ingest_cost(unit, chars=80_000)
+    compared = []
     for _ in range(6):  # a busy machine can make one look slow once, and not each time
-        if long < 0.02 or long / short < 9:
-            break
-        short, long = ingest_cost(unit, chars=20_000), ingest_cost(unit, chars=80_000)
-    assert long < 0.02 or long / short < 9, f"{short:.3f} s for 20,000 characters, {long:.3f} s for 80,000"
+        long = ingest_cost(unit, chars=80_000)
+        short = ingest_cost(unit, chars=20_000) if long >= 0.02 else long
+        compared.append((short, long))
+        if long / short < 9:
+            return
+    raise AssertionError(f"seconds for 20,000 and for 80,000 characters: {compared}")
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(max_size=300))
 def test_a_label_made_of_any_text_is_short_plain_and_stays_as_it_is(text: str) -> None:
     label = clean_label(text)

@@ -90,27 +90,26 @@ def trust_of(tmp_path, message):
     return max(said, key=lambda trust: trust.level)
 
 
-@pytest.mark.parametrize("role", [*TOOL_ROLES, *DOCUMENT_ROLES])
-def test_tools_and_documents_are_low_by_their_role(tmp_path, role):
-    assert Step(role=role, content=TEXT).whence().trust is Trust.LOW
-    assert trust_of(tmp_path, {"role": role, "content": TEXT}) is Trust.LOW
-    assert trust_of(tmp_path, {"from": role, "value": TEXT}) is Trust.LOW
+def test_tools_and_documents_are_low_by_their_role(tmp_path):
+    roles = [*TOOL_ROLES, *DOCUMENT_ROLES]
+    assert [role for role in roles if Step(role=role, content=TEXT).whence().trust is not Trust.LOW] == []
+    assert [role for role in roles if trust_of(tmp_path, {"role": role, "content": TEXT}) is not Trust.LOW] == []
+    assert [role for role in roles if trust_of(tmp_path, {"from": role, "value": TEXT}) is not Trust.LOW] == []
 
 
-@pytest.mark.parametrize("message", TOOL_MESSAGES, ids=json.dumps)
-def test_tools_and_documents_are_low_by_name_type_and_claim(tmp_path, message):
-    assert trust_of(tmp_path, message) is Trust.LOW
+def test_tools_and_documents_are_low_by_name_type_and_claim(tmp_path):
+    assert [message for message in TOOL_MESSAGES if trust_of(tmp_path, message) is not Trust.LOW] == []
 
 
-@pytest.mark.parametrize("role", AGENT_ROLES)
-def test_agents_and_speakers_stay_what_they_are(tmp_path, role):
-    assert Step(role=role, content="Hi").whence() is Origin.AGENT
-    assert trust_of(tmp_path, {"role": role, "content": "Hi"}) is Trust.MEDIUM
+def test_agents_and_speakers_stay_what_they_are(tmp_path):
+    assert [role for role in AGENT_ROLES if Step(role=role, content="Hi").whence() is not Origin.AGENT] == []
+    read = {role: trust_of(tmp_path, {"role": role, "content": "Hi"}) for role in AGENT_ROLES}
+    assert read == dict.fromkeys(AGENT_ROLES, Trust.MEDIUM)
 
 
-@pytest.mark.parametrize("role", USER_ROLES)
-def test_users_stay_users(tmp_path, role):
-    assert trust_of(tmp_path, {"role": role, "content": "Hi"}) is Trust.HIGH
+def test_users_stay_users(tmp_path):
+    read = {role: trust_of(tmp_path, {"role": role, "content": "Hi"}) for role in USER_ROLES}
+    assert read == dict.fromkeys(USER_ROLES, Trust.HIGH)
 
 
 @pytest.mark.parametrize("message", AGENT_MESSAGES, ids=json.dumps)

@@ -26,7 +26,7 @@ def inputs_of(prompt: Any, text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", PROMPTS)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=settings().max_examples // 5)
 @given(text=st.text(max_size=40))
 def test_a_prompt_is_rendered_as_dspy_does(name: str, text: str) -> None:
     prompt = getattr(signatures, name)

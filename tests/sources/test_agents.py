@@ -287,8 +287,15 @@ def texts_in(value):
             yield from texts_in(inner)
 
 
+def one_of_each_folder():
+    """All logs; those that are not the first of their folder are left to the long tests."""
+    for before, path in zip([None, *LOGS], LOGS, strict=False):
+        is_first = before is None or before.parent != path.parent
+        yield pytest.param(path, id=f"{path.parent.name}/{path.name[:40]}", marks=[] if is_first else pytest.mark.slow)
+
+
 @pytest.mark.skipif(not LOGS, reason="no data folder: set STITCH_TEST_DATA")
-@pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}/{path.name[:40]}")
+@pytest.mark.parametrize("path", list(one_of_each_folder()))
 def test_no_text_of_a_real_log_is_lost(path):
     items = list(FileSource(path))
     assert not [item for item in items if isinstance(item, Rejection)]

@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Rejection, SourcedStep
@@ -188,7 +188,6 @@ def test_after_an_emptied_file_was_rotated_an_older_one_is_not_read_again(path):
 doings = st.lists(st.sampled_from(["write", "tear", "end", "read", "restart", "rotate", "empty"]), max_size=25)
 
 
-@settings(deadline=None, max_examples=60)
 @given(doings)
 def test_whatever_happens_between_two_looks_each_line_is_read_once(tmp_path_factory, doing):
     folder = tmp_path_factory.mktemp("grow")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Rejection, SourcedStep
@@ -50,13 +50,11 @@ def read(data):
     return items
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(values, min_size=1, max_size=4))
 def test_any_json_gives_steps_or_rejections(lines):
     read("\n".join(json.dumps(line) for line in lines).encode())
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
 def test_any_bytes_give_steps_rejections_or_an_error_of_the_library(data):
     for form in (data, b"\xff\xfe" + data, b"\xef\xbb\xbf" + data, gzip.compress(data)):

@@ -20,6 +20,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from stitch.core import ContextualIntent, DensityQuery, Label, LabelKind, MemorySnippet, SnippetRecord
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
@@ -43,6 +44,7 @@ def make_store(tmp_path: Path) -> MakeStore:
 
 
 class TestEdgeStore(SnippetStoreContract):
+    questions = 4 * settings().max_examples
     many_snippets = 6500
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import grpc
 import pytest
 from httpx import Headers
+from hypothesis import settings
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
@@ -38,7 +39,7 @@ def open_store(client: QdrantClient, collection: str = "stitch", **options: obje
 
 class TestServerStoreInLocalMode(SnippetStoreContract):
     worlds = 3
-    questions = 60
+    questions = 2 * settings().max_examples
 
     @pytest.fixture
     def make_store(self) -> MakeStore:

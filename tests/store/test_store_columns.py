@@ -7,7 +7,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.store.columns import Column, Ids, Texts
@@ -22,7 +22,6 @@ def name(number: int) -> str:
 
 
 @given(changes=st.lists(st.tuples(NUMBERS, st.booleans()), max_size=200), saved=st.booleans())
-@settings(deadline=None, max_examples=100)
 def test_ids_are_found_as_in_a_dictionary(changes: list[tuple[int, bool]], saved: bool) -> None:
     ids, slots, size = Ids(), dict[int, int](), 0
     for number, adds in changes:
@@ -68,7 +67,6 @@ def test_what_is_no_id_is_not_found(text: str) -> None:
 @given(
     parts=st.lists(st.lists(st.text(st.characters(codec="utf-8"), max_size=4), max_size=5), max_size=4), data=st.data()
 )
-@settings(deadline=None, max_examples=50)
 def test_texts_and_numbers_are_kept_by_slot(parts: list[list[str]], data: st.DataObject) -> None:
     texts, column, expected = Texts(), Column(np.int64), list[str]()
     for part in parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import DensityCount, DensityQuery, Label, LabelKind, density
@@ -37,7 +37,6 @@ def add(index: LabelIndex, row: int, entry: IndexEntry) -> None:
     trajectory=st.sampled_from([None, "x", "z"]),
     k=st.integers(1, 9),
 )
-@settings(deadline=None, max_examples=200)
 def test_a_cut_parts_snippets_as_their_densities_do(
     changes: list[tuple[int, frozenset[Label] | None, str]],
     asked: frozenset[Label],

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import SCHEMA_VERSION, ContextualIntent, MemorySnippet, ReferenceRewrite
@@ -57,7 +57,6 @@ SNIPPETS = st.builds(
 
 
 @given(SNIPPETS)
-@settings(deadline=None, max_examples=200)
 def test_no_field_of_a_snippet_is_lost(snippet: MemorySnippet) -> None:
     payload = to_payload(snippet, embedder_name="e")
     through_json: dict[str, Any] = json.loads(json.dumps(payload))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import DensityQuery
@@ -51,7 +51,6 @@ FEW = st.integers(0, 6)  # few distinct scores, so that there are many ties
     need=st.integers(1, 12),
     limit=st.integers(1, 5),
 )
-@settings(deadline=None, max_examples=300)
 def test_the_most_similar_and_all_their_ties_are_returned(
     snippets: list[tuple[int, int, bool]], shares: tuple[float, float], need: int, limit: int
 ) -> None:

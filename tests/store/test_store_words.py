@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.store.words import PackedWords, TenantWords, pack
@@ -22,7 +22,6 @@ WORDS = st.dictionaries(st.sampled_from([1, 2, 3, 40, 2**32 - 1]), st.integers(1
     buried=st.booleans(),
     saved=st.booleans(),
 )
-@settings(deadline=None, max_examples=100)
 def test_scores_are_those_of_the_definition(
     snippets: list[dict[int, float]],
     later: list[dict[int, float]],

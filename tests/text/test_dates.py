@@ -3,7 +3,7 @@
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.text.dates import date_forms, day_of, find_moments, read_timestamp, seconds_of, spans_of, time_forms
@@ -70,7 +70,6 @@ def test_a_moment_has_one_form_however_it_is_said(text: str, moments: dict[str, 
     assert bool(found) == bool(moments)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(alphabet="0123456789:/- apm.thMarchJun", max_size=40))
 def test_any_text_may_name_a_moment(text: str) -> None:
     assert all(moment.strip() == moment != "" for moment in find_moments(text))
@@ -136,7 +135,6 @@ def test_a_day_that_no_calendar_has_is_no_time() -> None:
     assert spans_of("What happened on the last day of 2022?", asked=None) == []
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(alphabet="0123456789 /-adgosyMarchlstweek", max_size=40), st.none() | st.integers(1, 3_000_000))
 def test_any_text_may_name_a_time(text: str, asked: int | None) -> None:
     assert isinstance(day_of(text), int | None)

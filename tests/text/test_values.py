@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Step, ToolCall
@@ -87,7 +87,6 @@ def test_weekdays_and_months_are_no_names():
 
 
 @given(st.text(max_size=300))
-@settings(deadline=None, max_examples=80)
 def test_mentions_stand_where_they_say_and_do_not_overlap(text):
     mentions = find_mentions(text)
     assert len(mentions) <= MAX_MENTIONS

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.text.forms import SentenceForm, sentence_form
@@ -18,7 +18,6 @@ def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations():
 
 
 @given(st.text(max_size=200))
-@settings(deadline=None, max_examples=60)
 def test_spans_of_sentences_are_in_order_and_lose_no_word(text):
     spans = sentence_spans(text)
     assert all(a < b <= c < d for (a, b), (c, d) in pairwise(spans))
@@ -27,7 +26,6 @@ def test_spans_of_sentences_are_in_order_and_lose_no_word(text):
 
 
 @given(st.text(max_size=100))
-@settings(deadline=None, max_examples=100)
 def test_plain_text_keeps_every_character_at_its_place(text):
     assert len(fold_case(text)) == len(text)
     assert fold_case(fold_case(text)) == fold_case(text)
