@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from copy import copy
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,9 @@ class Place(NamedTuple):
     lines: tuple[int, ...] = ()
     function: tuple[str, int] | None = None
     span: tuple[int, int] = (0, 0)
+    """The first and the last line of the function's body."""
+    in_text: bool = False
+    """Within an f-string."""
 
 
 class Mutant(NamedTuple):
@@ -42,22 +46,25 @@ class Mutant(NamedTuple):
 
 def mutants(root: Path, *, room: str) -> list[Mutant]:
     """All mutants of a room of the checkout at `root`, in the order of files."""
-    found = []
-    for path in sorted((root / "stitch" / room).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node, place in _nodes(ast.parse(text), Place()):
-            for kind, changed in _mistakes(node):
-                before = ast.get_source_segment(text, node)
-                if before is None:
-                    continue
-                source = _replaced(text, node, ast.unparse(changed))
-                try:
-                    ast.parse(source)
-                except SyntaxError:  # a piece of an f-string, whose quotes another piece has
-                    continue
-                name = str(path.relative_to(root))
-                found.append(Mutant(name, _line(node), kind, before, ast.unparse(changed), source, place))
-    return found
+    return [
+        mutant
+        for path in sorted((root / "stitch" / room).rglob("*.py"))
+        for mutant in _mutants(path.read_bytes(), file=str(path.relative_to(root)))
+    ]
+
+
+def _mutants(text: bytes, *, file: str) -> Iterator[Mutant]:
+    begins = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+    for found, place in _nodes(ast.parse(text), Place()):
+        node: Any = found
+        start, end = begins[node.lineno - 1] + node.col_offset, begins[node.end_lineno - 1] + node.end_col_offset
+        for kind, changed in _mistakes(node):
+            after = ast.unparse(changed)
+            new = after if isinstance(node, ast.stmt) else f"({after})"
+            source = (text[:start] + new.encode() + text[end:]).decode()
+            if place.in_text and not _is_code(source):  # its quotes are those of the text
+                continue
+            yield Mutant(file, node.lineno, kind, text[start:end].decode(), after, source, place)
 
 
 def _nodes(parent: ast.AST, place: Place) -> Iterator[tuple[ast.AST, Place]]:
@@ -65,7 +72,7 @@ def _nodes(parent: ast.AST, place: Place) -> Iterator[tuple[ast.AST, Place]]:
     for field, value in ast.iter_fields(parent):
         if field in TYPES or field in _never_noticed(parent):
             continue
-        inner = place
+        inner = place._replace(in_text=place.in_text or isinstance(parent, ast.JoinedStr))
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) and field == "body" and place.function is None:
             first = min(_line(node) for node in [parent, *parent.decorator_list])
             inner = Place((), (parent.name, first), (_line(parent.body[0]), parent.end_lineno or 0))
@@ -97,7 +104,7 @@ def _never_noticed(parent: ast.AST) -> Sequence[str]:
 
 
 def _mistakes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    changed: Any = deepcopy(node)
+    changed: Any = copy(node)
     match node:
         case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
             changed.ops = [COMPARISONS[type(op)]()]
@@ -110,7 +117,7 @@ def _mistakes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             changed.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
             yield "boolean", changed
         case ast.UnaryOp(op=ast.Not()):
-            yield "boolean", changed.operand
+            yield "boolean", node.operand
         case ast.BinOp() if type(node.op) in ARITHMETIC and not _is_text(node):
             changed.op = ARITHMETIC[type(node.op)]()
             yield "arithmetic", changed
@@ -123,7 +130,7 @@ def _mistakes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         case ast.Call(func=ast.Name(id="min" | "max") | ast.Attribute(attr="minimum" | "maximum")):
             return  # the order of what is compared says nothing
         case ast.Call(args=[ast.expr(), ast.expr(), *_]) if not any(isinstance(a, ast.Starred) for a in node.args):
-            changed.args[:2] = reversed(changed.args[:2])
+            changed.args = [node.args[1], node.args[0], *node.args[2:]]
             yield "swapped arguments", changed
 
 
@@ -141,11 +148,9 @@ def _line(node: ast.AST) -> int:
     return int(getattr(node, "lineno"))  # noqa: B009  # nodes that are changed are expressions and statements
 
 
-def _replaced(text: str, node: Any, new: str) -> str:
-    """The text with the place of a node taken by something else; columns of nodes count bytes."""
-    lines = text.encode().splitlines(keepends=True)
-    start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
-    end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
-    whole = new if isinstance(node, ast.stmt) else f"({new})"
-    raw = b"".join(lines)
-    return (raw[:start] + whole.encode() + raw[end:]).decode()
+def _is_code(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True

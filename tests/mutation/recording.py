@@ -103,33 +103,41 @@ class Recorder:
 
 
 class Kept:
-    """What was seen, in a file, as long as neither the code nor the tests change.
+    """A folder that keeps what was found, for as long as the code is the same.
 
     Args:
-        file: Where it is kept.
+        path: The folder.
         folder: The code and its tests.
     """
 
-    def __init__(self, file: Path, *, folder: Path) -> None:
-        self._file, self._folder = file, folder
-        self._code = _digest(folder.glob("stitch/**/*.py"))
+    def __init__(self, path: Path, *, folder: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        code = _digest(folder.glob("stitch/**/*.py"))[:16]
         self._shared = _digest(folder.glob("tests/**/conftest.py"))
+        self._seen, self._outcomes = path / f"seen-{code}.json", path / f"outcomes-{code}.jsonl"
 
-    def load(self, files: Iterable[str]) -> tuple[set[str], Seen]:
+    def seen(self, files: Iterable[str]) -> tuple[set[str], Seen]:
         """Which of these files of tests are as they were, and what was seen of them."""
-        none = Seen({}, {}, [])
-        if not self._file.exists():
-            return set(), none
-        old = json.loads(self._file.read_text())
-        if old["code"] != self._code:
-            return set(), none
+        if not self._seen.exists():
+            return set(), Seen({}, {}, [])
+        old = json.loads(self._seen.read_text())
         same = {file for file in files if old["files"].get(file) == self._state(file)}
         return same, Seen(*old["seen"]).kept(same)
 
     def save(self, files: Iterable[str], seen: Seen) -> None:
         """Keep what was seen of these files of tests."""
-        state = {file: self._state(file) for file in files}
-        self._file.write_text(json.dumps({"code": self._code, "files": state, "seen": seen}))
+        self._seen.write_text(json.dumps({"files": {file: self._state(file) for file in files}, "seen": seen}))
+
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        """By mutant: what the tests said last, and which test failed."""
+        lines = self._outcomes.read_text().splitlines() if self._outcomes.exists() else []
+        return {key: (said, killer) for key, said, killer in map(json.loads, lines)}
+
+    def add(self, key: str, outcome: tuple[str, str]) -> None:
+        """Keep what the tests said of a mutant."""
+        with self._outcomes.open("a") as file:
+            file.write(json.dumps([key, *outcome]) + "\n")
 
     def _state(self, file: str) -> str:
         return _digest([self._folder / file]) + self._shared

@@ -30,7 +30,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -45,24 +45,22 @@ ROOT = Path(__file__).resolve().parents[2]
 INNER = ("signatures", "pipelines", "bench", "configs")
 """Root folders that are installed as subpackages of `stitch`."""
 ROOMS = {
-    "retrieve": ("tests/retrieve/",),
-    "ingest": ("tests/ingest/",),
-    "journal": ("tests/journal/", "tests/ingest/"),
-    "store": ("tests/store/",),
-    "lifecycle": ("tests/lifecycle/", "tests/ingest/"),
+    "retrieve": ("tests/retrieve",),
+    "ingest": ("tests/ingest",),
+    "journal": ("tests/journal", "tests/ingest"),
+    "store": ("tests/store",),
+    "lifecycle": ("tests/lifecycle", "tests/ingest", "tests/memory", "tests/label/test_label_elsewhere.py"),
 }
-"""Each room's own tests, which are tried first; folders that are not there are left out."""
-OTHERS = ("tests/core/", "tests/memory/", "tests/security/")
-"""Tests of other rooms that count as well."""
+"""Each room's tests; those that are not there are left out."""
 SEED = 12
-MOST_S = 20.0
-"""Of the tests that run a line, the fastest that take so long together are tried: at least one, own tests first."""
+MOST_S = 10.0
+"""Of the tests that run a line, the fastest that take so long together are tried, at least one."""
 LEAST_S, TIMES = 10.0, 6.0
 """A mutant does not end if it takes more processor time than this, and more than so often what its tests take."""
 IDLE_S, IDLE_SHARE = 15.0, 0.007
 """Neither does it end if its processes used less than this share of a processor for so long."""
-WHAT = ("file", "line", "kind", "before", "after")
-CONTROLS = 20
+KILLED = ("killed", "timeout")
+CONTROLS = 5
 """So often the tests of a mutant are run without it: all have to pass."""
 OPTIONS = (
     "-qq", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov", f"--hypothesis-seed={SEED}",
@@ -103,16 +101,14 @@ class Trial:
         folder: The copy of the code, which is the working directory.
         rooms: Which rooms.
         count: How many mutants of each.
-        kept: Keeps which test runs which line, for further runs on the same code.
-        again: Which of these mutants alone, by their keys.
+        kept: Keeps what was found, for further runs on the same code.
     """
 
-    def __init__(
-        self, folder: Path, *, rooms: Sequence[str], count: int, kept: Kept | None, again: set[str] | None
-    ) -> None:
-        self._folder, self._rooms, self._count, self._kept, self._again = folder, rooms, count, kept, again
+    def __init__(self, folder: Path, *, rooms: Sequence[str], count: int, kept: Kept | None) -> None:
+        self._folder, self._rooms, self._count, self._kept = folder, rooms, count, kept
         self.recorder = Recorder(folder, include=[f"{folder}/stitch/{room}/*" for room in ROOMS])
-        self.figures: list[dict[str, Any]] = []
+        self.outcomes: dict[str, list[Outcome]] = {room: [] for room in rooms}
+        self.possible: dict[str, int] = {}
         self._killers: dict[str, list[str]] = defaultdict(list)
 
     @pytest.hookimpl(tryfirst=True)
@@ -129,13 +125,13 @@ class Trial:
         self._functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
         session.config.pluginmanager.register(Chosen(()))
         sys.dont_write_bytecode = True
-        self.figures += [self._measure(room) for room in self._rooms]
+        self._measure()
         return True
 
     def _look(self) -> Seen:
         """Which test runs which line."""
         files = set(map(file_of, self._items))
-        known, seen = self._kept.load(files) if self._kept else (set(), Seen({}, {}, []))
+        known, seen = self._kept.seen(files) if self._kept else (set(), Seen({}, {}, []))
         fresh = [item for test, item in self._items.items() if file_of(test) not in known]
         output = self._folder / "seen.json"
         said, _ = _fork(lambda: 0 * output.write_text(json.dumps(self.recorder.record(fresh))), limit_s=3600.0)
@@ -146,39 +142,52 @@ class Trial:
             self._kept.save(files, seen)
         return seen
 
-    def _measure(self, room: str) -> dict[str, Any]:
-        """The figures of a room: what became of some of its mutants, drawn by the seed."""
-        possible = mutants(self._folder, room=room)
-        random.Random(SEED).shuffle(possible)
-        drawn = [each for each in possible[: self._count] if self._again is None or _key(each._asdict()) in self._again]
-        begun, outcomes = time.monotonic(), []
-        for mutant in drawn:
-            outcomes.append(self._try_out(mutant, room))
-            where = f"{mutant.file}:{mutant.line} {mutant.before[:60]!r} -> {mutant.after[:60]!r}"
-            _say(f"{room} {len(outcomes)} {outcomes[-1].said}: {where} {outcomes[-1].killer}")
-        controls = [
-            mutant._replace(source=(self._folder / mutant.file).read_text(encoding="utf-8"))
-            for mutant in drawn[:CONTROLS]
-        ]
-        wrong = [outcome for outcome in (self._try_out(each, room) for each in controls) if outcome.killer]
-        for outcome in wrong:
-            _say(f"{room} fails without a mutant: {outcome.killer}")
-        left = [outcome.mutant for outcome in outcomes if outcome.said in ("survived", "not run")]
-        return {
-            "room": room,
-            "possible": len(possible),
-            "tried": len(outcomes),
-            "share": round(1 - len(left) / max(1, len(outcomes)), 3),
-            "said": dict(sorted(Counter(outcome.said for outcome in outcomes).items())),
-            "controls_failed": len(wrong),
-            "wall_s": round(time.monotonic() - begun),
-            "survivors": [{name: getattr(mutant, name) for name in WHAT} for mutant in sorted(left)],
-        }
+    def _measure(self) -> None:
+        """Try out some mutants of each room, in turn; those that an earlier run killed are not tried again."""
+        known = self._kept.outcomes() if self._kept else {}
+        drawn = {room: mutants(self._folder, room=room) for room in self._rooms}
+        self.possible = {room: len(found) for room, found in drawn.items()}
+        for found in drawn.values():
+            random.Random(SEED).shuffle(found)
+        for number in range(self._count):
+            for room in [room for room in self._rooms if number < len(drawn[room])]:
+                mutant = drawn[room][number]
+                key = json.dumps(mutant[:5])
+                said, killer = known.get(key, ("", ""))
+                if said not in KILLED:
+                    said, killer = self._try_out(mutant, room)
+                    if self._kept:
+                        self._kept.add(key, (said, killer))
+                self.outcomes[room].append(Outcome(mutant, said, killer))
+                where = f"{mutant.file}:{mutant.line} {mutant.before[:60]!r} -> {mutant.after[:60]!r}"
+                _say(f"{room} {number + 1} {said}: {where} {killer}")
+                if number < CONTROLS:
+                    good = mutant._replace(source=(self._folder / mutant.file).read_text(encoding="utf-8"))
+                    if self._try_out(good, room)[0] not in ("survived", "not run"):
+                        raise SystemExit(f"the tests of this mutant fail without it: {where}")
 
-    def _try_out(self, mutant: Mutant, room: str) -> Outcome:
+    def figures(self) -> list[dict[str, Any]]:
+        """By room: what became of its mutants, and each that survived."""
+        return [
+            {
+                "room": room,
+                "possible": self.possible[room],
+                "tried": len(outcomes),
+                "said": dict(sorted(Counter(outcome.said for outcome in outcomes).items())),
+                "share": round(sum(outcome.said in KILLED for outcome in outcomes) / max(1, len(outcomes)), 3),
+                "survivors": [
+                    dict(zip(Mutant._fields[:5], outcome.mutant, strict=False))
+                    for outcome in sorted(outcomes)
+                    if outcome.said not in KILLED
+                ],
+            }
+            for room, outcomes in self.outcomes.items()
+        ]
+
+    def _try_out(self, mutant: Mutant, room: str) -> tuple[str, str]:
         tests = self._tests(mutant, room)
         if not tests:
-            return Outcome(mutant, "not run")
+            return "not run", ""
         path = self._folder / mutant.file
         good, times = path.read_text(encoding="utf-8"), path.stat()
         path.write_text(mutant.source, encoding="utf-8")
@@ -190,7 +199,7 @@ class Trial:
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         if killer in self._items:
             self._killers[mutant.file] = [killer, *(each for each in self._killers[mutant.file] if each != killer)][:8]
-        return Outcome(mutant, said, killer)
+        return said, killer
 
     def _tests(self, mutant: Mutant, room: str) -> list[str]:
         """The tests that a mutant has to get by, in the order in which they are tried."""
@@ -198,14 +207,14 @@ class Trial:
         own = {test for test in self._seen.seconds if test.startswith(ROOMS[room])}
         if mutant.place.function is None:  # all that run a function of the file; a file of constants has none
             loaded = self._loading.get(mutant.file, set())
-            found = {test for line, tests in by_line.items() if line not in loaded for test in tests} | own
+            found = {test for line, tests in by_line.items() if line not in loaded for test in tests} or own
         else:
             lines = [mutant.line] if by_line.get(mutant.line) else mutant.place.lines
             found = {test for line in lines for test in by_line.get(line, ())}
         killers = self._killers[mutant.file]
 
-        def rank(test: str) -> tuple[bool, bool, int]:  # of those as fast, tests of one file follow each other
-            return test not in killers, test not in own, round(math.log2(self._seen.seconds[test] + 0.01))
+        def rank(test: str) -> tuple[bool, int]:  # of those as fast, tests of one file follow each other
+            return test not in killers, round(math.log2(self._seen.seconds[test] + 0.01))
 
         chosen: list[str] = []
         left_s = MOST_S
@@ -241,10 +250,6 @@ class Trial:
         for each in old:
             each.__code__ = new[0]
         return True
-
-
-def _key(mutant: Mapping[str, Any]) -> str:
-    return json.dumps([mutant[name] for name in WHAT])
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -337,13 +342,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--room", action="append", choices=list(ROOMS), help="only this room; may be repeated")
     parser.add_argument("--count", type=int, default=400, help="how many mutants of a room")
-    parser.add_argument("--kept", type=Path, help="a file that keeps which test runs which line, for further runs")
-    parser.add_argument("--again", type=Path, help="figures of an earlier run: only what survived in it")
+    parser.add_argument("--kept", type=Path, help="a folder that keeps what is found: the next run goes on from there")
     given = parser.parse_args()
-    again = None
-    if given.again:
-        rooms_before = json.loads(given.again.read_text())["rooms"]
-        again = {_key(mutant) for room in rooms_before for mutant in room["survivors"]}
     rooms = given.room or list(ROOMS)
     output = os.dup(1)
     os.dup2(2, 1)
@@ -358,11 +358,11 @@ def main() -> None:
         hypothesis.settings.register_profile("mutants", deadline=None, database=None)
         hypothesis.settings.load_profile("mutants")
         kept = Kept(given.kept.resolve(), folder=folder) if given.kept else None
-        trial = Trial(folder, rooms=rooms, count=given.count, kept=kept, again=again)
-        folders = sorted({each for room in rooms for each in ROOMS[room]} | set(OTHERS))
+        trial = Trial(folder, rooms=rooms, count=given.count, kept=kept)
+        folders = sorted({each for room in rooms for each in ROOMS[room]})
         pytest.main([*OPTIONS, *(each for each in folders if Path(each).exists())], plugins=[trial, trial.recorder])
     with os.fdopen(output, "w") as file:
-        json.dump({"seed": SEED, "rooms": trial.figures}, file, indent=2)
+        json.dump({"seed": SEED, "rooms": trial.figures()}, file, indent=2)
         file.write("\n")
 
 
