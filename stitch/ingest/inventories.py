@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
@@ -23,6 +23,7 @@ from stitch.core import (
 MAX_VALUES = 64
 """How many recent values of an entity type the union keeps."""
 
+_BLOCK = 32
 _EMPTY = LabelInventory()
 _Said = TypeVar("_Said")
 _Together = TypeVar("_Together")
@@ -51,8 +52,6 @@ _NOTHING = _Read((), {}, {})
 class _Column(Generic[_Said]):
     """What the parts say of one label, in the order of their names."""
 
-    __slots__ = ("names", "places", "said", "steps")
-
     def __init__(self) -> None:
         self.names: list[str] = []
         self.places: list[int] = []
@@ -60,19 +59,25 @@ class _Column(Generic[_Said]):
         self.said: list[_Said] = []
         self.steps = 0
         """How many steps carry the label, in all parts."""
+        self.blocks: list[tuple[str, ...] | None] = []
+        """For whoever wants to remember something of the first `_BLOCK` parts, the next ones, and so on."""
 
-    def put(self, name: str, said: _Said, *, place: int, steps: int) -> None:
-        """Let a part that says nothing of the label say this."""
+    def put(self, name: str, said: _Said, *, place: int) -> None:
+        """Let a part say this of the label."""
         at = bisect_left(self.names, name)
-        self.names.insert(at, name)
-        self.places.insert(at, place)
-        self.said.insert(at, said)
-        self.steps += steps
+        if at < len(self.names) and self.names[at] == name:
+            self.places[at], self.said[at] = place, said
+            self.blocks[at // _BLOCK : at // _BLOCK + 1] = [None] * (at // _BLOCK < len(self.blocks))
+        else:
+            self.names.insert(at, name)
+            self.places.insert(at, place)
+            self.said.insert(at, said)
+            del self.blocks[at // _BLOCK :]
 
-    def remove(self, name: str, *, steps: int) -> None:
+    def remove(self, name: str) -> None:
+        """Let a part say nothing of the label."""
         at = bisect_left(self.names, name)
-        del self.names[at], self.places[at], self.said[at]
-        self.steps -= steps
+        del self.names[at], self.places[at], self.said[at], self.blocks[at // _BLOCK :]
 
 
 class _Table(Generic[_Said, _Together]):
@@ -92,13 +97,17 @@ class _Table(Generic[_Said, _Together]):
     def replace(self, name: str, before: Mapping[str, _Said], after: Mapping[str, _Said]) -> None:
         """Let a part say something else."""
         for label, said in before.items():
-            self._columns[label].remove(name, steps=self._steps(said))
+            self._columns[label].steps -= self._steps(said)
         for place, (label, said) in enumerate(after.items()):
             column = self._columns.setdefault(label, _Column())
-            column.put(name, said, place=place, steps=self._steps(said))
-        for label in {**before, **after}:
-            if self._columns[label].names:
-                self._together[label] = self._unite(self._columns[label])
+            column.steps += self._steps(said)
+            column.put(name, said, place=place)
+            self._together[label] = self._unite(column)
+        for label in before.keys() - after.keys():
+            column = self._columns[label]
+            column.remove(name)
+            if column.names:
+                self._together[label] = self._unite(column)
             else:
                 del self._columns[label], self._together[label]
 
@@ -125,7 +134,7 @@ class Union:
         self._event_types = _Table[int, int](steps=int, together=lambda column: column.steps)
         self._entity_types = _Table[EntityTypeSummary, EntityTypeSummary](
             steps=lambda summary: summary.steps,
-            together=lambda column: EntityTypeSummary.model_construct(steps=column.steps, values=_last(column.said)),
+            together=lambda column: EntityTypeSummary.model_construct(steps=column.steps, values=_last(column)),
         )
         self._merges: tuple[LabelMerge, ...] = ()
         self._into: dict[Label, str] = {}
@@ -216,14 +225,30 @@ def _labels(part: LabelInventory) -> Iterator[Label]:
     yield from (Label(LabelKind.ENTITY_TYPE, value) for value in part.entity_types)
 
 
-def _last(summaries: Sequence[EntityTypeSummary]) -> tuple[str, ...]:
-    """The values of the last ones, as many of these as it takes to have enough."""
-    values: set[str] = set()
-    first = len(summaries)
-    while first and len(values) < MAX_VALUES:
+def _last(column: _Column[EntityTypeSummary]) -> tuple[str, ...]:
+    """The values of the last parts, as many of these as it takes to have enough."""
+    known: set[str] = set()
+    start = -(-len(column.said) // _BLOCK)
+    while start and len(values := known.union(_block(column, start - 1))) < MAX_VALUES:
+        known, start = values, start - 1
+    first = min(start * _BLOCK, len(column.said))
+    blocks = [_block(column, number) for number in range(start, len(column.blocks))]
+    parts: list[tuple[str, ...]] = []
+    while first and len(known) < MAX_VALUES:
         first -= 1
-        values.update(summaries[first].values)
-    return tuple(dict.fromkeys(value for summary in summaries[first:] for value in summary.values))[-MAX_VALUES:]
+        parts.append(column.said[first].values)
+        known.update(column.said[first].values)
+    return tuple(dict.fromkeys(chain.from_iterable((*reversed(parts), *blocks))))[-MAX_VALUES:]
+
+
+def _block(column: _Column[EntityTypeSummary], number: int) -> tuple[str, ...]:
+    """The values of some parts, each once; remembered, for what few parts say changes at a time."""
+    column.blocks += [None] * (number + 1 - len(column.blocks))
+    if (known := column.blocks[number]) is None:
+        parts = column.said[number * _BLOCK : (number + 1) * _BLOCK]
+        known = tuple(dict.fromkeys(value for part in parts for value in part.values))
+        column.blocks[number] = known
+    return known
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -208,6 +209,33 @@ def test_a_union_keeps_the_last_values_of_an_entity_type() -> None:
     values = unite(parts).entity_types["price"].values
     assert len(values) == 64
     assert values[-40:] == parts[-1].entity_types["price"].values
+
+
+def the_last(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The values of as many of the last parts as it takes to have 64, in their order, each once; the last 64."""
+    first = len(parts)
+    while first and len({value for part in parts[first:] for value in part}) < 64:
+        first -= 1
+    return tuple(dict.fromkeys(value for part in parts[first:] for value in part))[-64:]
+
+
+@given(st.randoms(use_true_random=False), st.integers(2, 100), st.sampled_from([8, 70, 400]))
+def test_however_many_parts_there_are_a_union_has_the_last_values(chance: Random, size: int, values: int) -> None:
+    union, parts = Union(), dict[str, tuple[str, ...]]()
+    for _ in range(6):
+        for name in chance.sample([f"{n:03}" for n in range(size)], chance.randint(1, size)):
+            parts[name] = tuple(str(chance.randrange(values)) for _ in range(chance.randrange(4)))
+        gone = chance.sample(sorted(parts), chance.randrange(3) if len(parts) > 4 else 0)
+        changed = {name: priced(*kept) for name, kept in parts.items()} | dict.fromkeys(gone, LabelInventory())
+        for name in gone:
+            del parts[name]
+        whole = union.update(changed)
+        if len(parts) > 1:
+            assert whole.entity_types["price"].values == the_last([parts[name] for name in sorted(parts)])
+
+
+def priced(*values: str) -> LabelInventory:
+    return LabelInventory(entity_types={"price": EntityTypeSummary(steps=1, values=values)}, steps=1)
 
 
 def test_merges_of_one_trajectory_hold_for_the_labels_of_another() -> None:
