@@ -75,7 +75,7 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
     from stitch.journal import SqliteJournal
     from stitch.label.local import LocalLabeler
     from stitch.lifecycle.read_only import check_writable
-    from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place, remove_unknown
+    from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place
     from stitch.store.owner import Ownership
 
     loaded, location, folder = _found(memory, config, settings)
@@ -100,13 +100,12 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
         if made == folder and not any(map(store.count, journal.tenants())):
             building.touch()
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
-        written = ingestor.reindex(store)
-        for tenant in journal.tenants():
-            remove_unknown(journal, store, tenant=tenant)
+        reached, written = journal.last_change(), ingestor.snippets.rebuild()
         result = Reindexed(store.count(), written, embedder.name)
         store.close()
         if made != folder:
             put_in_place(folder)
+        journal.record_projected(ingestor.snippets.name, reached)
         building.unlink(missing_ok=True)
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
     return result

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 from stitch.core import (
@@ -21,6 +21,7 @@ from stitch.core import (
     LabelInventory,
     MemoryEvent,
     Observer,
+    Projection,
     Receipt,
     Redaction,
     SnippetStore,
@@ -32,19 +33,17 @@ from stitch.core import (
     trajectory_name,
 )
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import (
-    StepRejectedError,
-)
+from stitch.errors import StepRejectedError, StoreError
 from stitch.ingest.label_threads import LabelThreads
 from stitch.ingest.labeling import Labeling
 from stitch.ingest.pipeline import StepPipeline
 from stitch.ingest.priorities import RightOfWay
-from stitch.ingest.records import make_records
 from stitch.ingest.secrets import redact_steps, redact_text, redact_value
-from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, chunks
+from stitch.ingest.snippets import SnippetProjection
+from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
-from stitch.journal.entries import differences
+from stitch.journal.projections import catch_up
 
 LOOK_AGAIN_S = 1.0
 """After how long a window that is not full is looked at again, whether it has waited long enough."""
@@ -127,6 +126,8 @@ class Ingestor:
             searches=self.searches,
             flush_steps=flush_steps,
         )
+        self.projections: tuple[Projection, ...] = (self._writer,)
+        """All that is derived from the journal."""
         self._states = TrajectoryStates(
             journal=journal,
             labeler=labeler,
@@ -185,27 +186,23 @@ class Ingestor:
         return self._add(steps, tenant, trajectory, whole=False, wait=wait, again=again)
 
     def recover(self) -> int:
-        """Finish what was interrupted; return how many snippets were put. To be called before anything is added.
+        """Finish what was interrupted; return how much there was to do. To be called before anything is added.
 
-        Puts again what the store may have lost with the power, and brings accepted steps to where they would be
+        Lets what is derived follow the changes that it may have lost, and brings accepted steps to where they would be
         without the interruption: same ids, labels and payloads. Running it again changes nothing. Steps that waited
         for a window go on waiting for it.
 
         Raises:
             StoreError: What the store may have lost cannot be put again; nothing is lost by trying later.
         """
-        count, last = 0, 0
-        while page := self.journal.unflushed(after=last):
-            last = page[-1][0]
-            self._writer.put([entry.snippet() for _, entry in page], stand_back=self._stand_back)
-            count += len(page)
+        count = sum(catch_up(each, self.journal) for each in self.projections)
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
             if self._only not in (None, tenant):
                 continue
             if not self._labeling.lets_wait:
                 count += self.finish(tenant, trajectory)
                 continue
-            with self._states.held(tenant, trajectory) as state:
+            with self._held(tenant, trajectory) as state:
                 count += self._pipeline.work_off(state, self._accepted(state, states=(StepState.LABELED,)))
             count += self._pipeline.show_again(tenant, trajectory)
             if self._follows:
@@ -215,7 +212,7 @@ class Ingestor:
                     pass
         if count:
             self._states.save()
-            self._writer.flush()
+            self._checkpoint()
         return count
 
     def retry(self, tenant: str | None = None) -> int:
@@ -236,11 +233,11 @@ class Ingestor:
             trajectory: Its name.
             change: Changes the journal. A step that has to be put again is left as `LABELED`.
         """
-        with self._states.reworked(tenant, trajectory) as forget:
+        with self._states.reworked(tenant, trajectory) as forget, self._writer.behind(tenant, trajectory):
             change()
             state = forget()
             self._pipeline.work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
-        self._writer.flush_when_due()
+        self._checkpoint_when_due()
 
     def correct(
         self,
@@ -260,7 +257,7 @@ class Ingestor:
             at: Now, in Unix seconds.
             by: Who corrects it.
         """
-        with self._states.held(tenant, trajectory) as state:
+        with self._held(tenant, trajectory) as state:
             entry, step, labels = corrected()
             with self._states.corrected(state, entry, step=step, labels=labels) as checkpoint:
                 self.journal.correct(entry.seq, step=step, labels=labels, at=at, by=by, checkpoint=checkpoint)
@@ -268,40 +265,18 @@ class Ingestor:
                 self._pipeline.work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
             else:
                 self._pipeline.work_off(state, self._accepted(state, start=entry.position, states=(StepState.LABELED,)))
-        self._writer.flush_when_due()
+        self._checkpoint_when_due()
 
-    def reindex(
-        self,
-        store: SnippetStore,
-        *,
-        embedder: Embedder | None = None,
-        tenant: str | None = None,
-        entries: Iterable[Entry] | None = None,
-    ) -> int:
-        """Put every step of the journal into `store`; return how many snippets it did not hold already.
+    @property
+    def snippets(self) -> SnippetProjection:
+        """Those of the store that serves."""
+        return self._writer
 
-        A snippet that the store has as it should be is left alone, so an interrupted run goes on where it was.
-
-        Args:
-            store: An empty store, or the one of this memory.
-            embedder: The embedder of that store; the one of this memory if None.
-            tenant: Whose steps; everybody's if None.
-            entries: Only these.
-        """
-        count = 0
-        for chunk in chunks(self.journal.every_entry(tenant) if entries is None else entries, BATCH_STEPS):
-            shown = (entry for entry in chunk if entry.state is not StepState.RETIRED)
-            for owner, group in groupby(sorted(shown, key=lambda e: e.tenant), key=lambda e: e.tenant):
-                wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in group)}
-                held = {snippet.id: snippet for snippet in store.get(owner, list(wanted))}
-                missing = [
-                    snippet for name, snippet in wanted.items() if name not in held or differences(held[name], snippet)
-                ]
-                if missing:
-                    store.put(make_records(missing, embedder=embedder or self.embedder, lexical=self.lexical))
-                    count += len(missing)
-        store.flush()
-        return count
+    def snippets_in(self, store: SnippetStore) -> SnippetProjection:
+        """Those of another store, which is built anew beside the one that serves."""
+        return SnippetProjection(
+            journal=self.journal, store=store, embedder=self.embedder, lexical=self.lexical, name="next snippets"
+        )
 
     def inventory(self, tenant: str, trajectory: str | None = None) -> LabelInventory:
         """The label space of a trajectory, or of all trajectories of a tenant; empty if there is none.
@@ -350,7 +325,7 @@ class Ingestor:
         """
         self._finish_waiting()
         self.save()
-        self._writer.flush()
+        self._checkpoint()
 
     def save(self) -> None:
         """Write down what the labeling of each trajectory remembers, merges of labels included."""
@@ -381,7 +356,7 @@ class Ingestor:
             if finish:
                 self._finish_waiting()
             self._states.save()
-            self._writer.flush()
+            self._checkpoint()
         finally:
             try:
                 self.store.close()
@@ -426,7 +401,7 @@ class Ingestor:
                 else:
                     blocked = self._pipeline.catch_up(state, accepted[0].position)
                     outcomes = {entry.seq: entry for entry in self._pipeline.advance(state, accepted, blocked)}
-        self._writer.flush_when_due()
+        self._checkpoint_when_due()
         return [
             result
             if isinstance(result, StepRejectedError)
@@ -438,11 +413,18 @@ class Ingestor:
     def _taken(self, tenant: str, trajectory: str, *, follow: bool) -> Iterator[TrajectoryState]:
         """A trajectory, to add to it; for this thread alone unless its labels follow."""
         if follow:
-            with self._accepting.first(), self._states.pinned(tenant, trajectory) as state:
+            pinned = self._states.pinned(tenant, trajectory)
+            with self._accepting.first(), pinned as state, self._writer.behind(tenant, trajectory):
                 yield state
         else:
-            with self._states.held(tenant, trajectory) as state:
+            with self._held(tenant, trajectory) as state:
                 yield state
+
+    @contextmanager
+    def _held(self, tenant: str, trajectory: str) -> Iterator[TrajectoryState]:
+        """A trajectory for this thread alone, whose changes come into the store before this ends."""
+        with self._states.held(tenant, trajectory) as state, self._writer.behind(tenant, trajectory):
+            yield state
 
     def _accepted(
         self, state: TrajectoryState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
@@ -454,7 +436,7 @@ class Ingestor:
 
     def _bring_on(self, tenant: str, trajectory: str) -> float | None:
         """Label what is ready of a trajectory; return after how many seconds to look again, None if nothing waits."""
-        with self._states.held(tenant, trajectory) as state:
+        with self._held(tenant, trajectory) as state:
             waiting = list(islice(self._accepted(state, start=state.position), BATCH_STEPS))
             ready = self._labeling.ready(state, waiting)
             self._pipeline.work_off(state, waiting[:ready])
@@ -464,7 +446,7 @@ class Ingestor:
                 again_s = None if ready == len(waiting) < BATCH_STEPS else 0.0
             else:
                 again_s = LOOK_AGAIN_S if waiting else None
-        self._writer.flush_when_due()
+        self._checkpoint_when_due()
         return again_s
 
     def _finish_waiting(self) -> None:
@@ -490,10 +472,24 @@ class Ingestor:
 
         What waits for a patient labeler is labeled now.
         """
-        with self._states.held(tenant, trajectory) as state:
+        with self._held(tenant, trajectory) as state:
             count = self._pipeline.work_off(state, self._accepted(state, states=UNFINISHED))
-        self._writer.flush_when_due()
+        self._checkpoint_when_due()
         return count
+
+    def _checkpoint_when_due(self) -> None:
+        if self._writer.is_due:
+            try:
+                self._checkpoint()
+            except StoreError as error:  # what was put is in the store; the next one has another go
+                _log.warning("the store could not be flushed: %s", error)
+
+    def _checkpoint(self) -> None:
+        """Let all that is derived be up to the journal, durably."""
+        for tenant, trajectory in self._writer.owed:
+            with self._states.held(tenant, trajectory):
+                self._writer.settle(tenant, trajectory)
+        self._writer.checkpoint()
 
     def _stand_back(self) -> None:
         """Let who searches, or adds and does not wait for labels, go first."""

@@ -107,7 +107,7 @@ class StepPipeline:
         try:
             self._writer.put([entry.snippet() for entry in entries], stand_back=self._stand_back)
         except (EmbedderError, StoreError) as error:
-            return self._failed(state, entries, _reason(error), put=False)
+            return self._failed(state, entries, _reason(error))
         self._writer.count(len(entries))
         labeled = [entry for entry in entries if entry.labels is not None]
         self._journal.record_stored([entry.seq for entry in labeled])
@@ -115,12 +115,12 @@ class StepPipeline:
             ids = tuple(entry.id for entry in group)
             self._notice(StepsStored(tenant=state.tenant, trajectory=state.trajectory, steps=ids, made_by=maker))
         stored = [entry._replace(state=StepState.STORED, reason="") for entry in labeled]
-        return stored + self._failed(state, entries[len(labeled) :], blocked, put=True)
+        return stored + self._failed(state, entries[len(labeled) :], blocked)
 
-    def _failed(self, state: TrajectoryState, entries: Sequence[Entry], reason: str, *, put: bool) -> list[Entry]:
+    def _failed(self, state: TrajectoryState, entries: Sequence[Entry], reason: str) -> list[Entry]:
         if not entries:
             return []
-        self._journal.record_failed([entry.seq for entry in entries], reason, put=put)
+        self._journal.record_failed([entry.seq for entry in entries], reason)
         ids = tuple(entry.id for entry in entries)
         self._notice(StepsFailed(tenant=state.tenant, trajectory=state.trajectory, steps=ids, reason=reason))
         return [entry._replace(state=StepState.FAILED, reason=reason) for entry in entries]

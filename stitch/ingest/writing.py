@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from stitch.core import Embedder, MemorySnippet, SnippetStore
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import StoreError
+from stitch.errors import InputError
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.records import make_records
+from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import chunks
 from stitch.journal import Journal
 
 _PUT_STEPS = 16
 """How many steps are put at a time while somebody searches: a search waits for no more than these."""
 
-_log = logging.getLogger(__name__)
 
+class SnippetWriter(SnippetProjection):
+    """The snippets of the store that serves: whoever changes the journal brings them up to it at once.
 
-class SnippetWriter:
-    """Embeds snippets, puts them, and flushes the store when enough were put.
+    That is done within `behind`; so every change up to the oldest that somebody is still at is in the store.
 
     Args:
-        journal: Knows which puts are not flushed yet.
+        journal: Is followed.
         store: Where snippets go.
         embedder: Makes their vectors.
         lexical: Makes their lexical weights.
@@ -42,15 +43,53 @@ class SnippetWriter:
         searches: RightOfWay,
         flush_steps: int,
     ) -> None:
-        self._journal = journal
-        self._store = store
-        self._embedder = embedder
-        self._lexical = lexical
+        super().__init__(journal=journal, store=store, embedder=embedder, lexical=lexical)
         self._searches = searches
         self._flush_steps = flush_steps
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
         self._puts = 0
+        self._follows_all = self._applied == journal.last_change()
+        self._begun: dict[object, int] = {}
+        """The last change before each piece of work that is under way."""
+        self._owed: dict[tuple[str, str], int] = {}
+        """The same of trajectories with which somebody was not finished when an error came."""
+
+    @contextmanager
+    def behind(self, tenant: str, trajectory: str) -> Iterator[None]:
+        """Change the journal, and then the store; if that is interrupted, `owed` names the trajectory."""
+        mark = object()
+        with self._lock:
+            self._begun[mark] = self._journal.last_change()
+        owes = True
+        try:
+            yield
+            owes = False
+        except InputError:  # refused before anything was changed
+            owes = False
+            raise
+        finally:
+            with self._lock:
+                before = self._begun.pop(mark)
+                if owes:
+                    self._owed.setdefault((tenant, trajectory), before)
+
+    @property
+    def owed(self) -> list[tuple[str, str]]:
+        """The trajectories of which changes may be missing in the store."""
+        with self._lock:
+            return list(self._owed)
+
+    def settle(self, tenant: str, trajectory: str) -> None:
+        """Put what may be missing of a trajectory, which nobody else changes meanwhile."""
+        with self._lock:
+            before = self._owed.get((tenant, trajectory))
+        if before is None:
+            return
+        changes = self._journal.changes(after=before, tenant=tenant)
+        self.bring_up(sorted({seq for each in changes if each.trajectory == trajectory for seq in each.steps}))
+        with self._lock:
+            del self._owed[tenant, trajectory]
 
     def put(self, snippets: Sequence[MemorySnippet], *, stand_back: Callable[[], None]) -> None:
         """Put snippets, in small pieces while somebody searches.
@@ -72,20 +111,19 @@ class SnippetWriter:
         with self._lock:
             self._puts += steps
 
-    def flush_when_due(self) -> None:
-        """Flush if enough was put since the last time; a store that cannot is tried again later."""
-        if self._puts >= self._flush_steps:
-            try:
-                self.flush()
-            except StoreError as error:  # what was put is in the store; the next flush has another go
-                _log.warning("the store could not be flushed: %s", error)
+    @property
+    def is_due(self) -> bool:
+        """Whether enough was put since the store was last flushed."""
+        return self._puts >= self._flush_steps
 
-    def flush(self) -> None:
-        """Make journal and store survive a loss of power, and note it."""
+    def checkpoint(self) -> None:
+        """Make journal and store survive a loss of power, and note how far the store has come."""
         with self._flushing:
-            ordinal = self._journal.last_put()
+            last = self._journal.last_change()  # first: who begins after this changes only what comes after it
             with self._lock:
                 self._puts = 0
+                if self._follows_all:
+                    self._applied = min([last, *self._begun.values(), *self._owed.values()])
             self._journal.sync()
-            self._store.flush()
-            self._journal.record_flushed(ordinal)
+            super().checkpoint()
+            self._follows_all = self._follows_all or self._applied == last

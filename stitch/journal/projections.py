@@ -19,3 +19,15 @@ def follow(projection: Projection, journal: Journal) -> int:
         projection.checkpoint()
         count, position = count + len(changes), changes[-1].number
     return count
+
+
+def catch_up(projection: Projection, journal: Journal) -> int:
+    """Bring a projection up to the journal when a process begins; return how much that was, in any measure.
+
+    It follows from where it was, and is rebuilt where that is not known.
+    """
+    if projection.position() or not journal.last_change():
+        return follow(projection, journal)
+    count = projection.rebuild()
+    projection.checkpoint()
+    return count

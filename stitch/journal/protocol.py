@@ -158,8 +158,8 @@ class Journal(Protocol):
         """Note that steps were put into the store with their labels."""
         ...
 
-    def record_failed(self, seqs: Sequence[int], reason: str, *, put: bool) -> None:
-        """Note that steps could not be labeled or stored, and why; `put` if they are in the store without labels."""
+    def record_failed(self, seqs: Sequence[int], reason: str) -> None:
+        """Note that steps could not be labeled or stored, and why."""
         ...
 
     def record_removed(self, seqs: Sequence[int]) -> list[int]:
@@ -167,21 +167,6 @@ class Journal(Protocol):
 
         A step that was stored is labeled only: should it go no further, it is put again.
         """
-        ...
-
-    def unflushed(self, *, after: int = 0) -> list[tuple[int, Entry]]:
-        """Some steps that were put into the store since it was last flushed, each with its ordinal, in that order.
-
-        Those after ordinal `after`; none when there are no more.
-        """
-        ...
-
-    def last_put(self) -> int:
-        """The ordinal of the last put that is not flushed; 0 if there is none."""
-        ...
-
-    def record_flushed(self, ordinal: int) -> None:
-        """Note that the store was flushed after the put with this ordinal."""
         ...
 
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:

@@ -16,7 +16,6 @@ from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.cleaning import cleaner
 from stitch.lifecycle.folder import remove_abandoned
 from stitch.lifecycle.repair import remove_next
-from stitch.lifecycle.retire import take_from_store
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.traces import Proof, PurgeableStore, remove_lines, search_files, traces_of
 
@@ -60,7 +59,7 @@ def erase(
         def change(
             trajectory: str = trajectory, group: Sequence[Selected] = group, gone: Sequence[Entry] = gone
         ) -> None:
-            take_from_store(ingestor, group, tenant=tenant, trajectory=trajectory)
+            _take_away(ingestor, group, tenant=tenant, trajectory=trajectory)
             take_out(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
 
         ingestor.rework(tenant, trajectory, change)
@@ -95,6 +94,17 @@ def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
     if ingestor.journal.owes_purge():
         ingestor.journal.compact()  # first: what is purged is not asked for again
         purge(ingestor, folder=folder)
+
+
+def _take_away(ingestor: Ingestor, group: Sequence[Selected], *, tenant: str, trajectory: str) -> None:
+    """Erase steps from all that is derived; the journal does not say any more that they are stored, in case they stay
+    for an interruption.
+    """
+    there = set(ingestor.journal.record_removed([each.seq for each in group]))
+    # Only those: a new step may have the id of an erased one.
+    steps = [each.step for each in group if each.seq in there]
+    for projection in ingestor.projections:
+        projection.erase(tenant, trajectory=trajectory, steps=steps)
 
 
 def take_out(

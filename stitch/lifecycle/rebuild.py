@@ -11,7 +11,6 @@ from stitch.core import SnippetStore
 from stitch.errors import StoreError
 from stitch.ingest.ingestor import Ingestor
 from stitch.lifecycle.repair import claim_next, next_folder, put_in_place
-from stitch.lifecycle.snippets import SnippetProjection
 
 
 @runtime_checkable
@@ -59,7 +58,7 @@ def rebuild(ingestor: Ingestor, *, folder: Path) -> int:
     try:
         built: SnippetStore = serving.sibling(made)
         try:
-            snippets = SnippetProjection(ingestor, built)
+            snippets = ingestor.snippets_in(built)
             written = snippets.rebuild()
             with serving.unchanged():
                 written += snippets.rebuild()

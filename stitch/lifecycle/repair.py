@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from stitch.core import Label, LabelInventory, LabelVocabulary, MemorySnippet, SnippetStore, Step, StepState, snippet_id
+from stitch.core import Label, LabelInventory, LabelVocabulary, MemorySnippet, Step, StepState, snippet_id
 from stitch.core.files import make_private_folder, private
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
@@ -142,27 +142,15 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
         store.mend(tenant)
     choices = tuple(_mend(ingestor, tenant=tenant))
     damaged = journal.damaged(tenant)
-    ingestor.reindex(store, tenant=tenant, entries=_sound(journal, damaged, tenant=tenant))
+    ingestor.snippets.put_missing(_sound(journal, damaged, tenant=tenant))
     if damaged:
         return Repaired(*verify(ingestor, tenant=tenant), choices)
-    remove_unknown(journal, store, tenant=tenant)
+    ingestor.snippets.remove_unknown(tenant)
     for trajectory in journal.trajectories(tenant):
         if any(_inventory_disagreements(ingestor, tenant, trajectory)):
             drop_checkpoint(ingestor, tenant=tenant, trajectory=trajectory)
     ingestor.flush()
     return Repaired(*verify(ingestor, tenant=tenant), choices)
-
-
-def remove_unknown(journal: Journal, store: SnippetStore, *, tenant: str) -> int:
-    """Remove a tenant's snippets that a store must not hold, unknown or retired ones; return how many there were.
-
-    A journal that has nothing of the tenant has lost it: it removes nothing.
-    """
-    retired = {entry.seq for entry in journal.every_entry(tenant, state=StepState.RETIRED)}
-    known = journal.select(tenant)
-    shown = {snippet_id(tenant, each.trajectory, each.step) for each in known if each.seq not in retired}
-    unwanted = [snippet.id for snippet in store.scroll(tenant) if snippet.id not in shown] if known else []
-    return store.delete(tenant, unwanted) if unwanted else 0
 
 
 def _mend(ingestor: Ingestor, *, tenant: str) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stitch.core import snippet_id
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Selected
@@ -28,17 +27,9 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
 
         def change(trajectory: str = trajectory, group: Sequence[Selected] = group) -> None:
             nonlocal retired
-            take_from_store(ingestor, group, tenant=tenant, trajectory=trajectory)
-            retired += ingestor.journal.retire([each.seq for each in group], at=at, reason=reason)
+            seqs = [each.seq for each in group]
+            retired += ingestor.journal.retire(seqs, at=at, reason=reason)
+            ingestor.snippets.bring_up(seqs)  # all of them: an earlier call may have come no further
 
         ingestor.rework(tenant, trajectory, change)
     return retired
-
-
-def take_from_store(ingestor: Ingestor, group: Sequence[Selected], *, tenant: str, trajectory: str) -> None:
-    """Delete the snippets of steps, which the journal no longer says are stored: `recover` puts them again if that is
-    as far as it comes.
-    """
-    there = set(ingestor.journal.record_removed([each.seq for each in group]))
-    # Only those: a new step may have the id of an erased one.
-    ingestor.store.delete(tenant, [snippet_id(tenant, trajectory, each.step) for each in group if each.seq in there])

@@ -236,7 +236,7 @@ class _Import:
         for name in self._waiting:
             self._ingestor.finish(self._tenant, name)
         if self._failed:
-            self._ingestor.reindex(self._ingestor.store, tenant=self._tenant)
+            self._ingestor.snippets.put_missing(journal.every_entry(self._tenant))
         journal.drop_empty(self._tenant)
 
     def _clean(self, name: str, gone: list[Entry]) -> None:

@@ -39,7 +39,6 @@ class DictJournal(DictRecords):
         self._cuts: dict[tuple[str, str], int] = {}
         self._replies: dict[tuple[str, str], dict[bytes, bytes]] = {}
         self._erased: dict[tuple[str, str], set[str]] = {}
-        self._unflushed: dict[int, int] = {}
         self._changes: list[Change] = []
         self._next_seq = self._next_revision = 1
 
@@ -193,14 +192,11 @@ class DictJournal(DictRecords):
     @override
     def record_stored(self, seqs: Sequence[int]) -> None:
         with self._open():
-            self._put(seqs)
             self._record(seqs, StepState.STORED)
 
     @override
-    def record_failed(self, seqs: Sequence[int], reason: str, *, put: bool) -> None:
+    def record_failed(self, seqs: Sequence[int], reason: str) -> None:
         with self._open():
-            if put:
-                self._put(seqs)
             self._record(seqs, StepState.FAILED, reason)
 
     @override
@@ -211,21 +207,6 @@ class DictJournal(DictRecords):
                 if kept.state is StepState.STORED:
                     kept.state = StepState.LABELED
             return [kept.seq for kept in there]
-
-    @override
-    def unflushed(self, *, after: int = 0) -> list[tuple[int, Entry]]:
-        with self._open():
-            return [(n, self._steps[seq].entry()) for n, seq in sorted(self._unflushed.items()) if n > after][:512]
-
-    @override
-    def last_put(self) -> int:
-        with self._open():
-            return max(self._unflushed, default=0)
-
-    @override
-    def record_flushed(self, ordinal: int) -> None:
-        with self._open():
-            self._unflushed = {number: seq for number, seq in self._unflushed.items() if number > ordinal}
 
     @override
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:
@@ -434,7 +415,6 @@ class DictJournal(DictRecords):
             there = [self._steps[seq] for seq in seqs if seq in self._steps]
             fresh = [kept for kept in there if kept.state is not StepState.RETIRED]
             self._record([kept.seq for kept in fresh], StepState.RETIRED, reason, at)
-            self._unflushed = {number: seq for number, seq in self._unflushed.items() if seq not in set(seqs)}
             self._note_of(ChangeKind.RETIRED, fresh)
             return len(fresh)
 
@@ -450,7 +430,6 @@ class DictJournal(DictRecords):
     ) -> None:
         with self._open():
             gone = [self._steps.pop(seq) for seq in seqs if seq in self._steps]
-            self._unflushed = {number: seq for number, seq in self._unflushed.items() if seq in self._steps}
             self._erased.setdefault((tenant, trajectory), set()).update(kept.id for kept in gone)
             self._note_of(ChangeKind.ERASED, gone)
             cleaned = dict(revisions)
@@ -548,10 +527,6 @@ class DictJournal(DictRecords):
         for seq in seqs:
             kept = self._steps[seq]
             kept.state, kept.reason, kept.retired_at = state, reason, retired_at
-
-    def _put(self, seqs: Sequence[int]) -> None:
-        for seq in seqs:
-            self._unflushed[max(self._unflushed, default=0) + 1] = seq
 
     def _number_revision(self) -> int:
         number, self._next_revision = self._next_revision, self._next_revision + 1

@@ -65,7 +65,7 @@ MERGES = (
     LabelMerge(kind=LabelKind.EVENT_TYPE, alias="take", into="get", position=11),
 )
 JOURNAL_METHODS = (
-    "append_many", "record_labels", "record_stored", "record_failed", "save_checkpoint", "record_flushed", "sync",
+    "append_many", "record_labels", "record_stored", "record_failed", "save_checkpoint", "record_projected", "sync",
     "compact", "copy_to",
 )  # fmt: skip
 STORE_METHODS = ("put", "delete", "flush", "purge", "replace_by")
@@ -226,7 +226,7 @@ def perform(ingestor: Ingestor, operation: Operation, *, folder: Path, number: i
     elif kind == "restore":
         restore(ingestor, folder=folder, number=number)
     elif kind == "repair":
-        ingestor.reindex(ingestor.store)
+        ingestor.snippets.rebuild()
     else:
         rebuild(ingestor, folder=folder)
 

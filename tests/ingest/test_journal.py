@@ -43,7 +43,7 @@ def test_steps_outlive_the_journal_object(tmp_path: Path) -> None:
     append(first, say("one", id="1"), say("two", id="2"))
     first.record_labels([(1, ENCODED)])
     first.record_stored([1])
-    first.record_failed([2], "no model", put=False)
+    first.record_failed([2], "no model")
     first.close()
     second = SqliteJournal(tmp_path / "j", power_safe=True)
     one, two = second.entries("a", "t")

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from stitch.embed.hashing import HashingEmbedder
-from stitch.ingest import Ingestor
+from stitch.embed.lexical import LexicalEncoder
+from stitch.ingest.snippets import SnippetProjection
 from stitch.journal import Journal
-from stitch.lifecycle.snippets import SnippetProjection
 from stitch.testing.contracts.projection import Derive, ProjectionContract
-from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
 
 
@@ -26,11 +25,13 @@ class TestSnippetProjection(ProjectionContract):
                 store = ListStore()
                 stores.append((journal, store))
             store.lose_power()
-            ingestor = Ingestor(journal=journal, store=store, embedder=HashingEmbedder(8), labeler=ScriptedLabeler())
+            projection = SnippetProjection(
+                journal=journal, store=store, embedder=HashingEmbedder(8), lexical=LexicalEncoder()
+            )
 
             def derived() -> Any:
                 return {name: record.snippet for name, record in sorted(store.records.items())}
 
-            return SnippetProjection(ingestor, store), derived
+            return projection, derived
 
         return made

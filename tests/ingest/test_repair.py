@@ -17,6 +17,7 @@ from stitch.core import LabelInventory, StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import EmbedderError, InputError, SettingsError, StoreError, StoreLockedError, StoreMismatchError
 from stitch.ingest import Ingestor
+from stitch.ingest.snippets import SnippetProjection
 from stitch.journal import Checkpoint, SqliteJournal
 from stitch.lifecycle.rebuild import rebuild
 from stitch.lifecycle.repair import NEXT_FOLDER, Repaired, claim_next, next_folder, repair, verify
@@ -260,12 +261,12 @@ def test_steps_without_labels_are_put_too_and_labeled_later(tmp_path: Path, step
 def test_a_memory_builds_its_store_anew_and_serves_meanwhile(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_memory(memory) as opened:
         before = opened.search("What did breakfast cost?", k=9).hits
-        reindex = Ingestor.reindex
+        reindex = SnippetProjection.rebuild
         passes = iter(("first", "second"))
 
-        def while_others_work(self: Ingestor, store: Any, **options: Any) -> int:
+        def while_others_work(self: SnippetProjection) -> int:
             if next(passes) == "first":
-                written = reindex(self, store, **options)
+                written = reindex(self)
                 opened.add(Step(id="late", role="user", content="One more step comes in"), trajectory="late")
                 opened.lifecycle.retire(Selector(trajectory="t", step="1"))
                 assert len(opened.search("anything", k=9).hits) == 3
@@ -273,9 +274,9 @@ def test_a_memory_builds_its_store_anew_and_serves_meanwhile(memory: Path, monke
             with ThreadPoolExecutor(1) as another:
                 found = another.submit(opened.search, "One more step comes in", k=9).result(timeout=60)
                 assert found.hits[0].snippet.step == "late", "searches go on while writers wait"
-            return reindex(self, store, **options)
+            return reindex(self)
 
-        monkeypatch.setattr(Ingestor, "reindex", while_others_work)
+        monkeypatch.setattr(SnippetProjection, "rebuild", while_others_work)
         assert opened.lifecycle.reindex() == 7
         assert not (memory / NEXT_FOLDER).exists()
         hits = opened.search("What did breakfast cost?", k=9).hits
@@ -295,7 +296,7 @@ def test_a_rebuilding_that_breaks_off_leaves_the_old_store_and_is_taken_up(
 ) -> None:
     with open_memory(memory) as opened:
         with monkeypatch.context() as patch:
-            patch.setattr("stitch.lifecycle.snippets.remove_unknown", lambda *_, **__: 1 / 0)
+            patch.setattr("stitch.ingest.snippets.SnippetProjection.remove_unknown", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 opened.lifecycle.reindex()
         assert opened.lifecycle.verify().disagreements == ()

@@ -20,7 +20,6 @@ _OF_NOBODY = (
     "DELETE FROM steps WHERE trajectory NOT IN (SELECT number FROM trajectories)",
     "DELETE FROM labels WHERE seq NOT IN (SELECT seq FROM steps)",
     "DELETE FROM states WHERE seq NOT IN (SELECT seq FROM steps)",
-    "DELETE FROM unflushed WHERE seq NOT IN (SELECT seq FROM steps)",
     "DELETE FROM history WHERE seq NOT IN (SELECT seq FROM steps)",
     "DELETE FROM redactions WHERE seq NOT IN (SELECT seq FROM steps)",
 )

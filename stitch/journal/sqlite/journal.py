@@ -215,14 +215,11 @@ class SqliteJournal(SqliteRecords):
     @override
     def record_stored(self, seqs: Sequence[int]) -> None:
         with self._file.transaction() as db:
-            writing.record_put(db, seqs)
             writing.record_state(db, seqs, StepState.STORED, "")
 
     @override
-    def record_failed(self, seqs: Sequence[int], reason: str, *, put: bool) -> None:
+    def record_failed(self, seqs: Sequence[int], reason: str) -> None:
         with self._file.transaction() as db:
-            if put:
-                writing.record_put(db, seqs)
             writing.record_state(db, seqs, StepState.FAILED, reason)
 
     @override
@@ -231,21 +228,6 @@ class SqliteJournal(SqliteRecords):
         with self._file.transaction() as db:
             db.execute(f"UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN {GIVEN}", (given,))
             return [seq for (seq,) in db.execute(f"SELECT seq FROM steps WHERE seq IN {GIVEN}", (given,))]
-
-    @override
-    def unflushed(self, *, after: int = 0) -> list[tuple[int, Entry]]:
-        query = f"{ENTRIES} JOIN unflushed u USING (seq) WHERE u.ordinal > ? ORDER BY u.ordinal LIMIT ?"
-        query = query.replace("SELECT ", "SELECT u.ordinal, ", 1)
-        return [(row[0], entry_of(row[1:])) for row in self._file.rows(query, after, PAGE)]
-
-    @override
-    def last_put(self) -> int:
-        return int(self._file.rows("SELECT coalesce(max(ordinal), 0) FROM unflushed")[0][0])
-
-    @override
-    def record_flushed(self, ordinal: int) -> None:
-        with self._file.transaction() as db:
-            db.execute("DELETE FROM unflushed WHERE ordinal <= ?", (ordinal,))
 
     @override
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:

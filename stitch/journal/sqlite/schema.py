@@ -65,14 +65,17 @@ INSERT INTO next_seq SELECT coalesce(max(seq), 0) + 1 FROM steps;
 """
 
 _THIRD = """
+ALTER TABLE history ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+DROP TABLE unflushed;
 CREATE TABLE erasers (number INTEGER PRIMARY KEY, tenant BLOB NOT NULL UNIQUE, key BLOB NOT NULL);
 CREATE TABLE erased (owner INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (owner, digest)) WITHOUT ROWID;
 """
 
 TABLES = (
-    "trajectories", "steps", "labels", "states", "unflushed", "checkpoints", "history", "redactions", "purges",
+    "trajectories", "steps", "labels", "states", "checkpoints", "history", "redactions", "purges",
     "changes", "projections", "records", "cuts", "replies", "next_seq", "erasers", "erased",
 )  # fmt: skip
+_EARLIER_TABLES = ("unflushed",)
 
 
 def check_version(path: Path) -> None:
@@ -133,6 +136,7 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
             _bring_to_second(db, version)
         for statement in _statements(_THIRD):
             db.execute(statement)
+        _add_revision_checksums(db)
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         db.execute("COMMIT")
@@ -175,7 +179,7 @@ def _refuse_strange_parts(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _is_strange(table: str, sql: str) -> bool:
-    return table not in TABLES or not sql.lstrip().upper().startswith("CREATE TABLE")
+    return table not in (*TABLES, *_EARLIER_TABLES) or not sql.lstrip().upper().startswith("CREATE TABLE")
 
 
 def checksum(*parts: bytes) -> int:
@@ -189,6 +193,11 @@ def checksum(*parts: bytes) -> int:
 def step_checksum(step: str, payload: bytes) -> int:
     """The checksum of a row of `steps`."""
     return checksum(step.encode(), payload)
+
+
+def revision_checksum(by: str, payload: bytes, labels: bytes | None) -> int:
+    """The checksum of a row of `history`."""
+    return checksum(by.encode(), payload, labels or b"")
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -211,6 +220,11 @@ def _add_checksums(db: sqlite3.Connection) -> None:
     db.create_function("checksum", 1, checksum, deterministic=True)
     db.execute("UPDATE steps SET checksum = step_checksum(step, payload)")
     db.execute("UPDATE labels SET checksum = checksum(labels)")
+
+
+def _add_revision_checksums(db: sqlite3.Connection) -> None:
+    db.create_function("revision_checksum", 3, revision_checksum, deterministic=True)
+    db.execute("UPDATE history SET checksum = revision_checksum(made_by, payload, labels)")
 
 
 def _add_changes(db: sqlite3.Connection) -> None:

@@ -11,7 +11,7 @@ from stitch.core import ChangeKind, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepRejectedError
 from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_labels, encode_step, erased_entry
 from stitch.journal.sqlite.erased import ErasedSteps
-from stitch.journal.sqlite.schema import checksum, step_checksum
+from stitch.journal.sqlite.schema import checksum, revision_checksum, step_checksum
 
 ENTRIES = """
 SELECT s.seq, t.tenant, t.name, s.position, s.payload, s.recorded, states.state, states.reason, labels.labels,
@@ -24,7 +24,8 @@ _STEP = (
     "INSERT INTO steps (seq, trajectory, position, step, recorded, digest, payload, checksum)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_OF_A_STEP = ("steps", "labels", "states", "unflushed", "history", "redactions")
+_REVISION = "INSERT INTO history (seq, at, made_by, payload, labels, checksum) VALUES (?, ?, ?, ?, ?, ?)"
+_OF_A_STEP = ("steps", "labels", "states", "history", "redactions")
 
 
 def entry_of(row: Sequence[Any]) -> Entry:
@@ -222,10 +223,7 @@ def restore(
     db.execute("INSERT INTO states VALUES (?, ?, ?, ?)", (kept.seq, kept.state.value, kept.reason, kept.retired_at))
     if kept.labels is not None:
         db.execute("INSERT INTO labels VALUES (?, ?, ?)", (kept.seq, kept.labels, checksum(kept.labels)))
-    db.executemany(
-        "INSERT INTO history (seq, at, made_by, payload, labels) VALUES (?, ?, ?, ?, ?)",
-        [(kept.seq, *revision) for revision in kept.revisions],
-    )
+    db.executemany(_REVISION, [(kept.seq, *each, revision_checksum(*each[1:])) for each in kept.revisions])
     db.executemany(
         "INSERT INTO redactions (seq, kind, count, place) VALUES (?, ?, ?, ?)",
         [(kept.seq, taken.kind, taken.count, taken.place) for taken in kept.redactions],
@@ -239,11 +237,6 @@ def record_state(db: sqlite3.Connection, seqs: Sequence[int], state: StepState, 
         "UPDATE states SET state = ?, reason = ?, retired_at = NULL WHERE seq = ?",
         [(state.value, reason, seq) for seq in seqs],
     )
-
-
-def record_put(db: sqlite3.Connection, seqs: Sequence[int]) -> None:
-    """Note that steps are in the store."""
-    db.executemany("INSERT INTO unflushed (seq) VALUES (?)", [(seq,) for seq in seqs])
 
 
 def replace_labels(db: sqlite3.Connection, labels: Sequence[tuple[int, bytes]]) -> None:
@@ -289,12 +282,12 @@ def correct(
     checkpoint: Checkpoint | None,
 ) -> None:
     """Keep another content and other labels of a step; what it was becomes its last revision."""
-    db.execute(
-        "INSERT INTO history (seq, at, made_by, payload, labels)"
-        " SELECT s.seq, ?, ?, s.payload, labels.labels FROM steps s LEFT JOIN labels USING (seq) WHERE s.seq = ?",
-        (at, by, seq),
-    )
-    name, number = db.execute("SELECT step, trajectory FROM steps WHERE seq = ?", (seq,)).fetchone()
+    name, number, *before = db.execute(
+        "SELECT s.step, s.trajectory, s.payload, labels.labels FROM steps s LEFT JOIN labels USING (seq)"
+        " WHERE s.seq = ?",
+        (seq,),
+    ).fetchone()
+    db.execute(_REVISION, (seq, at, by, *before, revision_checksum(by, *before)))
     check = step_checksum(name, payload)
     db.execute("UPDATE steps SET payload = ?, checksum = ? WHERE seq = ?", (payload, check, seq))
     if labels is not None:
@@ -326,7 +319,6 @@ def retire(db: sqlite3.Connection, seqs: Sequence[int], *, at: float, reason: st
         "UPDATE states SET state = 'retired', reason = ?, retired_at = ? WHERE seq = ?",
         [(reason, at, seq) for seq in fresh],
     )
-    db.execute(f"DELETE FROM unflushed WHERE seq IN {GIVEN}", (json.dumps(list(seqs)),))
     note_changes_of(db, ChangeKind.RETIRED, fresh)
     return len(fresh)
 
@@ -349,7 +341,7 @@ def erase(
         db.execute(f"DELETE FROM {table} WHERE seq IN {GIVEN}", (given,))
     forget_checkpoint(db, number)
     replace_labels(db, labels)
-    db.executemany("UPDATE history SET labels = ? WHERE number = ?", [(made, revision) for revision, made in revisions])
+    _clean_revisions(db, revisions)
     db.executemany(
         "UPDATE states SET state = 'labeled' WHERE seq = ? AND state = 'stored'", [(seq,) for seq, _ in labels]
     )
@@ -357,6 +349,14 @@ def erase(
     note_changes(db, ChangeKind.LABELED, [seq for seq, _ in labels], tenant=tenant, number=number)
     drop_empty(db, tenant, number=number)
     db.execute("INSERT INTO purges VALUES (NULL)")
+
+
+def _clean_revisions(db: sqlite3.Connection, revisions: Sequence[tuple[int, bytes]]) -> None:
+    """Keep other labels of revisions that are there: those of erased steps are gone already."""
+    for number, made in revisions:
+        kept = db.execute("SELECT made_by, payload FROM history WHERE number = ?", (number,)).fetchall()
+        row = [(made, revision_checksum(by, payload, made), number) for by, payload in kept]
+        db.executemany("UPDATE history SET labels = ?, checksum = ? WHERE number = ?", row)
 
 
 def drop_empty(db: sqlite3.Connection, tenant: str, *, number: int | None = None) -> None:

@@ -104,7 +104,7 @@ def _do_something(journal: Journal, chance: random.Random, number: int) -> None:
     elif kind == 4:
         journal.record_stored(labeled[:2])
     elif kind == 5:
-        journal.record_failed(seqs, "because", put=chance.random() < 0.5)
+        journal.record_failed(seqs, "because")
     elif kind == 6:
         for entry in some:
             labels = OTHERS if entry.labels is not None else None
@@ -145,7 +145,6 @@ class JournalContract:
             live(journal, seed)
             live(plain, seed)
             assert everything(journal, "a", "b") == everything(plain, "a", "b"), f"seed {seed}"
-            assert [e.seq for _, e in journal.unflushed()] == [e.seq for _, e in plain.unflushed()], f"seed {seed}"
             assert _lines(journal.said("a")) == _lines(plain.said("a")), f"seed {seed}"
             assert _lines(plain.said("b")) <= _lines(journal.said_by_others("a")), f"seed {seed}"
             assert b"a" not in _lines(journal.said_by_others("a")), f"seed {seed}"
@@ -243,7 +242,7 @@ class JournalContract:
         append(journal, *(say(f"step {n}") for n in range(6)))
         journal.record_labels([(seq, ENCODED) for seq in (1, 2, 3)])
         journal.record_stored([1, 2])
-        journal.record_failed([5], "no model", put=True)
+        journal.record_failed([5], "no model")
         assert [e.position for e in journal.entries("a", "t", start=2, stop=5)] == [2, 3, 4]
         open_states = (StepState.LABELED, StepState.FAILED)
         assert [e.position for e in journal.entries("a", "t", states=open_states)] == [2, 4]
@@ -264,22 +263,9 @@ class JournalContract:
         for name in ("t", "u", "v"):
             append(journal, say("one"), trajectory=name)
         journal.record_stored([2])
-        journal.record_failed([1], "no model", put=False)
+        journal.record_failed([1], "no model")
         assert journal.unfinished([StepState.ACCEPTED]) == [("a", "v")]
         assert journal.unfinished([StepState.ACCEPTED, StepState.FAILED]) == [("a", "t"), ("a", "v")]
-
-    def test_puts_are_remembered_until_the_store_is_flushed(self, journal: Journal) -> None:
-        append(journal, *(say(f"step {n}") for n in range(4)))
-        journal.record_stored([2, 1])
-        journal.record_failed([3], "no model", put=True)
-        journal.record_failed([4], "no store", put=False)
-        assert [(n, e.seq) for n, e in journal.unflushed()] == [(1, 2), (2, 1), (3, 3)]
-        assert [e.seq for _, e in journal.unflushed(after=2)] == [3]
-        assert journal.last_put() == 3
-        journal.record_flushed(2)
-        assert [e.seq for _, e in journal.unflushed()] == [3]
-        journal.record_flushed(3)
-        assert journal.last_put() == 0
 
     def test_the_last_checkpoint_is_kept(self, journal: Journal) -> None:
         append(journal, say("one"))
@@ -452,7 +438,6 @@ class JournalContract:
         assert (entry.was_retired(0.2), entry.was_retired(0.25)) == (False, True)
         assert journal.has_any(StepState.RETIRED, tenant="a", trajectory="t")
         assert not journal.has_any(StepState.RETIRED, tenant="a", trajectory="u")
-        assert [each.seq for _, each in journal.unflushed()] == [2]
 
     def test_of_an_erased_step_nothing_is_told(self, journal: Journal) -> None:
         redacted = {0: [Redaction(kind="password", count=1, place="content")]}
