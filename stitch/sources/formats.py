@@ -29,7 +29,7 @@ from stitch.sources.families import (
     tasks,
     traces,
 )
-from stitch.sources.fields import is_message, oldest_first, system_of
+from stitch.sources.fields import Row, is_message, oldest_first, system_of
 from stitch.sources.messages import make_step
 from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
 from stitch.sources.recognizing import (
@@ -58,27 +58,42 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         StepRejectedError: No format recognizes it.
     """
     record = _unpacked(record)
-    known = next((known for known in FORMATS if known.recognizes(record)), None)
-    if known is None and reading.recognized and _is_event(record):
-        known = sessions.HEAD  # between records that are known: nothing of a log is dropped
-    if known is None:
-        names = ", ".join(known.name for known in FORMATS)
-        raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
+    known = _format_of(record, reading)
     reading.recognized = True
     named: dict[str | None, str] = {}
     kept: dict[str, Any] = {}
     for trajectory, row in read_safely(known, record, reading):
         if trajectory not in named:
             named[trajectory] = reading.name(trajectory, record, whole=known.whole)
+        if isinstance(row, StepRejectedError):
+            yield named[trajectory], row
+            continue
+        if kept:
+            row = {**row, "metadata": {**kept, **row.get("metadata", {})}}
         try:
-            if kept and not isinstance(row, StepRejectedError):
-                row, kept = {**row, "metadata": {**kept, **row.get("metadata", {})}}, {}
-            yield named[trajectory], row if isinstance(row, StepRejectedError) else make_step(row)
+            step, kept = make_step(row), {}
         except StepRejectedError as error:
             # What the record knows of the whole trajectory stands in its first step, also if this is another one.
-            about = row.get("metadata", {}) if not isinstance(row, StepRejectedError) else {}
-            kept = {key: about[key] for key in ("trajectory", "within") if isinstance(about.get(key), Mapping)}
+            kept = _about_trajectory(row)
             yield named[trajectory], error
+        else:
+            yield named[trajectory], step
+
+
+def _format_of(record: Any, reading: FileReading) -> Format:
+    known = next((known for known in FORMATS if known.recognizes(record)), None)
+    if known is not None:
+        return known
+    if reading.recognized and _is_event(record):
+        return sessions.HEAD  # between records that are known: nothing of a log is dropped
+    names = ", ".join(known.name for known in FORMATS)
+    raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
+
+
+def _about_trajectory(row: Row) -> dict[str, Any]:
+    """What a row says of its whole trajectory."""
+    metadata = row.get("metadata", {})
+    return {key: metadata[key] for key in ("trajectory", "within") if isinstance(metadata.get(key), Mapping)}
 
 
 def _unpacked(record: Any) -> Any:

@@ -180,19 +180,16 @@ class TraceReader:
         rest = {key: value for key, value in run.items() if key not in told and value is not None}
         about: Row = {"timestamp": run.get("start_time"), "metadata": rest}
         inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
-        trace = str(run.get("trace_id") or run.get("id"))
+        trace = _trace_of_run(run)
         if run["run_type"] in ("tool", "retriever"):
             yield from self._tool_run(run, inputs, outputs, about)
             return
         for name, side in (("inputs", inputs), ("outputs", outputs)):
             if more := _beside_messages(side):
                 rest[name] = more
-        rows = []
-        for role, side in (("user", inputs), ("assistant", outputs)):
-            messages = _messages_in(side)
-            rows += [row for message in messages for row in self._once(trace, message, about)]
-            if side and not messages:  # what a chain passes on is no message; its words count once as well
-                rows += self._once(trace, {"role": role, "content": _words_of(side)}, about)
+        sides = (("user", inputs), ("assistant", outputs))
+        messages = (said for role, side in sides for said in _said_in(side, role=role))
+        rows = [row for message in messages for row in self._once(trace, message, about)]
         yield from rows
         if not rows:
             yield {**about, "role": "run", "content": str(run.get("name") or run["run_type"])}
@@ -210,7 +207,7 @@ class TraceReader:
             answer = answer["content"]
         said = {**about, "role": "tool", "tool_name": tool, "content": text_of(answer or run.get("error")),
                 "metadata": {**about["metadata"], **beside}}  # fmt: skip
-        self._seen(str(run.get("trace_id") or run.get("id")), said)
+        self._seen(_trace_of_run(run), said)
         yield said
 
     def _once(self, trace: str, message: Any, about: Row) -> Reading:
@@ -223,6 +220,16 @@ class TraceReader:
                        "metadata": {**about["metadata"], **row["metadata"]}}  # fmt: skip
         except StepRejectedError as error:
             yield error
+
+
+def _trace_of_run(run: Mapping[str, Any]) -> str:
+    return str(run.get("trace_id") or run.get("id"))
+
+
+def _said_in(side: Any, *, role: str) -> list[Any]:
+    """The messages that a run is given or gives; what a chain passes on is none, but its words count once as well."""
+    messages = _messages_in(side)
+    return messages if messages or not side else [{"role": role, "content": _words_of(side)}]
 
 
 def _beside_messages(side: Any) -> dict[str, Any]:

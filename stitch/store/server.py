@@ -31,7 +31,7 @@ from stitch.store.server_rank import (
 from stitch.store.similarity import Similarity
 
 if TYPE_CHECKING:
-    from qdrant_client import QdrantClient
+    from qdrant_client import QdrantClient, models
 
 _BATCH = 256
 """How many points go over the wire at a time."""
@@ -177,23 +177,36 @@ class ServerStore:
     # Opening
 
     def _prepare(self) -> None:
+        if not self._client.collection_exists(self._collection):
+            self._create()
+        found = self._client.get_collection(self._collection)
+        self._check_vectors(found.config.params)
+        for name, schema in _indexes().items():
+            if name not in found.payload_schema:
+                self._client.create_payload_index(self._collection, name, schema, wait=True)
+        self._check_payload("schema_version", SCHEMA_VERSION)
+        self._check_payload("embedder", self._embedder_name)
+        self._note_trust()
+
+    def _create(self) -> None:
         from qdrant_client import models
 
-        if not self._client.collection_exists(self._collection):
-            dense = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
-            try:
-                with _own_errors(f"cannot make {self._what}", url=self.url):
-                    self._client.create_collection(
-                        self._collection,
-                        vectors_config={DENSE: dense},
-                        sparse_vectors_config={name: models.SparseVectorParams() for name in (WORDS, LABELS)},
-                    )
-            except StoreError:
-                if not self._client.collection_exists(self._collection):
-                    raise
-                # Another process was quicker.
-        found = self._client.get_collection(self._collection)
-        vectors, sparse = found.config.params.vectors, found.config.params.sparse_vectors or {}
+        dense = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
+        try:
+            with _own_errors(f"cannot make {self._what}", url=self.url):
+                self._client.create_collection(
+                    self._collection,
+                    vectors_config={DENSE: dense},
+                    sparse_vectors_config={name: models.SparseVectorParams() for name in (WORDS, LABELS)},
+                )
+        except StoreError:
+            if not self._client.collection_exists(self._collection):
+                raise
+            # Another process was quicker.
+
+    def _check_vectors(self, params: models.CollectionParams) -> None:
+        """Refuse a collection whose vectors are not those of snippets, or not of this embedder's size."""
+        vectors, sparse = params.vectors, params.sparse_vectors or {}
         if not isinstance(vectors, Mapping) or DENSE not in vectors or not {WORDS, LABELS} <= sparse.keys():
             raise StoreMismatchError(
                 f"{self._what} holds something else than snippets", hint="name another collection: stitch config"
@@ -208,18 +221,18 @@ class ServerStore:
                 f"{self._what} was made for vectors of dimension {vectors[DENSE].size}, not {self._dimension}",
                 hint=self._reindex,
             )
-        for name, schema in _indexes().items():
-            if name not in found.payload_schema:
-                self._client.create_payload_index(self._collection, name, schema, wait=True)
-        for name, own in (("schema_version", SCHEMA_VERSION), ("embedder", self._embedder_name)):
-            foreign = models.Filter(must_not=[equals(name, own)])
-            points, _ = self._client.scroll(self._collection, foreign, limit=1, with_payload=[name])
-            for point in points:
-                there = (point.payload or {}).get(name)
-                raise StoreMismatchError(
-                    f"{self._what} was written with {name.replace('_', ' ')} {there!r}, not {own!r}", hint=self._reindex
-                )
-        self._note_trust()
+
+    def _check_payload(self, field: str, own: str | int) -> None:
+        """Refuse a collection in which a point has another value in a field."""
+        from qdrant_client import models
+
+        foreign = models.Filter(must_not=[equals(field, own)])
+        points, _ = self._client.scroll(self._collection, foreign, limit=1, with_payload=[field])
+        for point in points:
+            there = (point.payload or {}).get(field)
+            raise StoreMismatchError(
+                f"{self._what} was written with {field.replace('_', ' ')} {there!r}, not {own!r}", hint=self._reindex
+            )
 
     def _note_trust(self) -> None:
         """Give snippets that were written before there was trust the one they read as, so that it can be asked for."""

@@ -103,31 +103,18 @@ class ServerRanking:
 
     def _by_labels(self) -> tuple[dict[str, float], float | None]:
         """Return densities that are settled, and the density of the tier in which similarity has to decide."""
-        query, weights = self.query, self.query.weights or {}
-        by_kind = query.count is DensityCount.KINDS
-        asked = {
-            Label(label.kind, alias): weight
-            for label, aliases in query.labels.items()
-            for alias in aliases
-            if (weight := 1.0 if by_kind else weights.get(label, 1.0)) > 0
-        }
+        query = self.query
+        asked = _asked(query)
         if not asked:
             return {}, 0.0
-        most = float(len({label.kind for label in asked})) if by_kind else float("inf")
-        steps_of_one = by_kind or not weights
+        vector, most = sparse(one_hot(asked)), _most_possible(asked, query)
         condition, limit = admitted(query), max(_PREFETCH, 2 * query.k)
         while True:
-            points = self.ask(sparse(one_hot(asked)), using=LABELS, limit=limit, condition=condition, with_payload=True)
+            points = self.ask(vector, using=LABELS, limit=limit, condition=condition, with_payload=True)
             counted = {snippet: counted for snippet, _ in points if (counted := self.density(snippet)) > 0}
-            if len(points) < limit and len(counted) < query.k:
-                return counted, 0.0
-            ranked = heapq.nlargest(query.k, counted.values())
-            worst = ranked[-1] if len(ranked) == query.k else 0.0
-            bound = 0.0 if len(points) < limit else min(points[-1][1], most)  # of whatever was not fetched
-            if worst > bound + _SLACK * max(1.0, bound):
-                return {snippet: counted for snippet, counted in counted.items() if counted >= worst}, None
-            if steps_of_one and worst > 0 and worst >= round(bound):
-                return {snippet: counted for snippet, counted in counted.items() if counted > worst}, worst
+            others = min(points[-1][1], most) if len(points) == limit else None
+            if (settled := _settled(counted, query, others=others)) is not None:
+                return settled
             limit *= 2
 
     def _most_similar(self, tier: float, *, need: int) -> dict[str, float]:
@@ -145,6 +132,45 @@ class ServerRanking:
         return found | dict.fromkeys(
             heapq.nsmallest(need - len(found), rest, key=lambda snippet: order(self._payloads[snippet])), 0.0
         )
+
+
+def _asked(query: DensityQuery) -> dict[Label, float]:
+    """The labels that a query asks for, under all their names, with what each of them counts."""
+    weights = {} if query.count is DensityCount.KINDS else query.weights or {}
+    return {
+        Label(label.kind, alias): weight
+        for label, aliases in query.labels.items()
+        for alias in aliases
+        if (weight := weights.get(label, 1.0)) > 0
+    }
+
+
+def _most_possible(asked: Collection[Label], query: DensityQuery) -> float:
+    """What no density exceeds, whatever the server says."""
+    return float(len({label.kind for label in asked})) if query.count is DensityCount.KINDS else float("inf")
+
+
+def _settled(
+    counted: dict[str, float], query: DensityQuery, *, others: float | None
+) -> tuple[dict[str, float], float | None] | None:
+    """The densities that are settled, with the tier in which similarity decides; None if more must be counted.
+
+    Args:
+        counted: The densities over 0 of the snippets that were fetched.
+        query: What is asked.
+        others: What no density of another snippet exceeds; None if there is no other.
+    """
+    if others is None and len(counted) < query.k:
+        return counted, 0.0
+    ranked = heapq.nlargest(query.k, counted.values())
+    worst = ranked[-1] if len(ranked) == query.k else 0.0
+    bound = others or 0.0
+    if worst > bound + _SLACK * max(1.0, bound):
+        return {snippet: density for snippet, density in counted.items() if density >= worst}, None
+    in_steps_of_one = query.count is DensityCount.KINDS or not query.weights
+    if in_steps_of_one and worst > 0 and worst >= round(bound):
+        return {snippet: density for snippet, density in counted.items() if density > worst}, worst
+    return None
 
 
 class _ServerScorer:

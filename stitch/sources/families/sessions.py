@@ -103,27 +103,33 @@ def is_trace(record: Any) -> bool:
 def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """One line of a coding agent's session file: a message with who, when, and what came before."""
     if record.get("type") == "summary":
-        rest = {key: value for key, value in record.items() if key not in ("type", "summary")}
-        yield {"role": "summary", "content": text_of(record.get("summary")), "metadata": rest}
+        yield _summary(record)
         return
     outer = {key: value for key, value in record.items() if key not in ("message", "type", "uuid", "parentUuid")}
     moment: Row = {"timestamp": outer.pop("timestamp", None), "session": record.get("sessionId"),
                    "parent": record.get("parentUuid") or outer.pop("parentId", None)}  # fmt: skip
+    identity = record.get("uuid")
     if not isinstance(record.get("message"), Mapping):
-        yield {**moment, **event(record, outer), **({"id": record["uuid"]} if record.get("uuid") else {})}
+        yield {**moment, **event(record, outer), **({"id": identity} if identity else {})}
         return
     message = {"role": record.get("type"), **record["message"]}
     inner_id = message.pop("id", None)
-    if inner_id is not None and inner_id != record.get("uuid"):
+    if inner_id not in (None, identity):
         outer["message_id"] = inner_id
     for number, row in enumerate(reader.rows(message)):
         row["metadata"] = {**outer, **row["metadata"]}
         row |= moment
         if row["role"] == "user" and record.get("isSidechain") is True:
             row.setdefault("origin", Origin.AGENT)  # what is asked in a side chain is asked by the agent
-        if record.get("uuid") is not None:
-            row["id"] = record["uuid"] if number == 0 else f"{record['uuid']}-{number}"
+        if identity is not None:
+            row["id"] = identity if number == 0 else f"{identity}-{number}"
         yield row
+
+
+def _summary(record: Mapping[str, Any]) -> Row:
+    """What a session was about."""
+    rest = {key: value for key, value in record.items() if key not in ("type", "summary")}
+    return {"role": "summary", "content": text_of(record.get("summary")), "metadata": rest}
 
 
 def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
