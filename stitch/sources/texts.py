@@ -98,7 +98,7 @@ def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utteranc
 
 def _may_speak(who: str) -> bool:
     """Whether a name is one, and not the beginning of a sentence that ends in a colon."""
-    words = re.sub(r"\([^)]*\)", " ", who).split()
+    words = re.sub(r"\([^)]{0,60}\)", " ", who).split()
     if who.casefold() in _NO_SPEAKERS or not 0 < len(words) <= 5:
         return False
     return len(words) == 1 or all(not word[0].islower() or len(word) <= 3 for word in words[1:])

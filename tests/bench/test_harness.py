@@ -459,7 +459,14 @@ def test_official_files_are_measured_as_other_sets(tmp_path: Path, command: str)
     assert figures["methods"]["bm25"]["recall@5"] == 1.0
 
 
-@pytest.mark.parametrize(("name", "expected"), [("sgd_interleaved", 0.357), ("ikat", 0.949), ("qmsum", 0.144)])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("sgd_interleaved", 0.357, marks=pytest.mark.slow),
+        ("ikat", 0.949),
+        pytest.param("qmsum", 0.144, marks=pytest.mark.slow),
+    ],
+)
 def test_the_published_bm25_baselines_are_met(
     shared_data: Callable[[str], Path], tmp_path: Path, name: str, expected: float
 ) -> None:

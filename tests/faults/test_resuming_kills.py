@@ -36,7 +36,14 @@ def load() -> ModuleType:
 RESUMING = load()
 
 
-@pytest.mark.parametrize(("batch", "kills"), [(1, (13, 30, 47)), (7, (7, 35)), (16, (16, 48))])
+@pytest.mark.parametrize(
+    ("batch", "kills"),
+    [
+        pytest.param(1, (13, 30, 47), marks=pytest.mark.slow),
+        (7, (7, 35)),
+        pytest.param(16, (16, 48), marks=pytest.mark.slow),
+    ],
+)
 def test_labels_after_kills_are_those_of_a_process_that_nobody_killed(
     tmp_path: Path, batch: int, kills: tuple[int, ...]
 ) -> None:

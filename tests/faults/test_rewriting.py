@@ -64,7 +64,7 @@ def lines_of(folder: Path) -> dict[str, list[bytes]]:
 
 
 @pytest.mark.parametrize("where", ["os.ftruncate", "pathlib.Path.replace", "pathlib.Path.unlink", "os.fsync"])
-@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("call", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_killed_while_lines_are_removed_every_other_line_stands_whole_and_once(
     memory: Path, where: str, call: int
 ) -> None:

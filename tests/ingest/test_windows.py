@@ -105,15 +105,15 @@ class Life:
 def test_a_process_that_dies_at_any_call_leaves_the_next_one_to_go_on_as_if_it_had_not(
     make: Make, tmp_path: Path
 ) -> None:
-    steps = talk(14)
+    steps = talk(9)
     calm = Life(tmp_path / "calm", make)
-    calm.add(*steps[:9])
-    calm.add(*steps[9:])
+    calm.add(*steps[:5])
+    calm.add(*steps[5:])
     expected = calm.outcome()
     for call in range(len(expected[2])):
         life = Life(tmp_path / f"killed-{call}", make)
         life.provider.dies_before = call
-        for part in (steps[:9], steps[9:]):
+        for part in (steps[:5], steps[5:]):
             try:
                 life.add(*part)
             except Killed:

@@ -35,7 +35,7 @@ def provider():
 def test_optimizing_over_http_and_using_what_came_of_it(run, provider, labeled, tmp_path):
     server = ("--model", "m", "--base-url", provider.base_url)
     code, out, err = run("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", *server,
-                         "--out", "p.json", "--limit", "6", "--json")  # fmt: skip
+                         "--out", "p.json", "--limit", "3", "--json")  # fmt: skip
     assert (code, err) == (0, "")
     done = json.loads(out)
     assert done["adopted"]

@@ -17,7 +17,7 @@ from stitch.errors import StoreError, StoreMismatchError
 from stitch.store import EdgeStore
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
 
-PLACES = int(os.environ.get("STITCH_TEST_PLACES", "3"))
+PLACES = int(os.environ.get("STITCH_TEST_PLACES", "1"))
 """In how many places of each file a byte is changed; `make test-long` takes 100."""
 
 
@@ -53,7 +53,7 @@ def flip(file: Path, at: int, bits: int) -> None:
 def test_a_changed_byte_is_told_or_changes_no_ranking(tmp_path: Path, closed: bool) -> None:
     rng = random.Random(4)
     records = random_records(rng, 60)
-    queries = [random_query(rng)[0] for _ in range(12)]
+    queries = [random_query(rng)[0] for _ in range(6)]
     whole = tmp_path / "whole"
     fill(whole, records)
     if not closed:  # as after a kill, when nothing was saved
