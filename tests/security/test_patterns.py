@@ -49,7 +49,7 @@ MADE_WHEN_USED = {
     "stitch.ingest.secret_rules._within",
     "stitch.text.words.whole_words",  # likewise
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
-    "stitch.text.names._read_name",  # an escaped name
+    "stitch.text.names._is_written_small",  # an escaped word
     "stitch.label.model.matching.locate_references",  # an escaped phrase
     "stitch.retrieve.question.hints.named_speakers",  # an escaped name; of a question
 }
