@@ -96,6 +96,10 @@ IN_PLACE = [
     ("url-password", "psql postgresql://app:{}@db.internal/prod", "p@ss4U"),
     ("secret", "os.environ['API_SECRET'] = '{}'", _A),
     ("secret", "vercel deploy --token {} --prod", _A),
+    ("card-number", "pay with card {}, please", "4111 1111 1111 1111"),
+    ("recovery-code", "Recovery codes:\n{}", "8f2k-19dz\n77ab-x1c9\n"),
+    ("wallet-key", "WIF {}", "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ"),
+    ("encoded-secret", "echo {} | base64 -d", "YWRtaW46SHVudGVyMkh1bnRlcjI="),
     ("secret", '{{"auths": {{"x": {{"auth": "{}"}}}}}}', "YW5uOng1MmpYQmdqV3V5UDc="),
 ]
 

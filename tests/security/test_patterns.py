@@ -45,8 +45,8 @@ READ_IN_PART = (
 )
 """Patterns that are given only a part of a text: they are tested by what uses them, in `test_poisoned.py`."""
 MADE_WHEN_USED = {
-    "stitch.ingest.secret_rules._token",  # called when the module is loaded: its patterns are values of tables
-    "stitch.ingest.secret_rules._within",
+    "stitch.ingest.secrets.rules.token_rule",  # called when the module is loaded: its patterns are values of tables
+    "stitch.ingest.secrets.rules.rule_within",
     "stitch.text.words.whole_words",  # likewise
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.text.names._is_written_small",  # an escaped word
@@ -229,7 +229,7 @@ def growth(
 def test_all_patterns_of_the_library_are_found() -> None:
     names = patterns()
     assert len(names) > 100
-    for wanted in ("stitch.core.intent", "stitch.ingest.secret_rules", "stitch.retrieve.context.quoting"):
+    for wanted in ("stitch.core.intent", "stitch.ingest.secrets.rules", "stitch.retrieve.context.quoting"):
         assert any(name.startswith(wanted) for name in names)
     assert stitch.__version__
 

@@ -1,0 +1,106 @@
+"""Passwords that commands take as an argument."""
+
+from __future__ import annotations
+
+from stitch.ingest.secrets.rules import Rule, rule_within
+from stitch.ingest.secrets.values import is_argument, is_dense, is_mixed, is_odd_argument
+
+_ARGUMENT = (
+    r"(?:'(?P<secret>[^'\r\n]{3,100})'|\"(?P<quoted>[^\"\r\n]{3,100})\""
+    r"|(?P<bare>(?!\*\*\*)[^\s'\"|;&<>]{3,100}))"
+)
+_ON = r"[^\n|;&]{0,120}?\s"
+"""What may stand between a command and its option."""
+
+_OPTIONS = (
+    ("mysql|mariadb", r"(?:mysql|mariadb)[\w-]{0,12}", r"-p"),
+    ("sshpass|zip -|7z x|7z a|7z e|7za |rar x|rar a", r"sshpass|unzip|zip|7za?|rar|unrar", r"-(?:p|P|hp) ?"),
+    ("pscp|plink|knife|sshfs|winrm|winexe|nxc |crackmapexec",
+     r"pscp|plink|knife|sshfs|evil-winrm|winexe|nxc|crackmapexec", r"-(?:p|P|pw) "),
+    ("login -|cqlsh|sqlcmd|bcp |mosquitto_|keychain|clickhouse",
+     r"login|cqlsh|sqlcmd|bcp|mosquitto_(?:pub|sub)|unlock-keychain|clickhouse-client", r"-[pP] "),
+    ("ipmitool|rpcclient|isql|tsql ", r"ipmitool|rpcclient|isql|tsql", r"-P "),
+    ("ldap", r"ldap[a-z]{3,8}", r"-w "),
+    ("redis-cli", r"redis-cli", r"-a "),
+    ("openssl", r"openssl", r"-k "),
+    ("snmp", r"snmp[a-z]{3,8}", r"-[AXc] "),
+    ("snmp-server", r"snmp-server", r"community "),
+    ("radtest", r"radtest", r"\S{1,60} "),
+    ("htpasswd|mosquitto_passwd", r"htpasswd|mosquitto_passwd", r"\S{1,60} \w{1,40} "),
+    ("xfreerdp|schtasks|psexec|cmdkey|wmic",
+     r"xfreerdp|schtasks|psexec|cmdkey|wmic", r"/(?:p|rp|pass|password|pw)[: ]"),
+    ("wpa_passphrase", r"wpa_passphrase", r"\S{1,80} "),
+    ("pdftotext|pdftk|qpdf", r"pdftotext|pdftk|qpdf", r"-(?:upw|opw|input_pw) "),
+)  # fmt: skip
+"""Signs of a command, the command, and what stands before the password that it takes."""
+
+_PAIR = r"[ =]?[\"']?[^\s:,%\"'$/]{1,64}[:,%](?P<secret>[^\s\"'|;&]{3,100})"
+
+COMMANDS: tuple[Rule, ...] = (
+    rule_within(
+        "password",
+        signs="curl|wget|http -|https -|xh -|ab -|wrk -|siege|hey -|aria2c|lftp|smbclient|rpcclient|jenkins-cli",
+        accepts=is_argument,
+        pattern=r"\b(?:curl|wget|https?|xh|ab|wrk|siege|hey|aria2c|lftp|smbclient|rpcclient|jenkins-cli)\b"
+        rf"{_ON}(?:-u|-a|-A|-U|--user|--auth|-auth|--proxy-user){_PAIR}",
+    ),
+    rule_within(
+        "password",
+        signs="--user|--auth|--creds|--basic|--proxy-user|--http-auth",
+        accepts=is_odd_argument,
+        pattern=rf"--(?:user|userpass|auth|basic-auth|basic|creds?|proxy-user|http-auth){_PAIR}",
+    ),
+    *(
+        rule_within("password", signs=signs, accepts=is_argument, pattern=rf"\b(?:{command})\b{_ON}{option}{_ARGUMENT}")
+        for signs, command, option in _OPTIONS
+    ),
+    rule_within(
+        "password",
+        signs=" -p | -w | -pw | -pass | -p=| -pass=",
+        accepts=is_odd_argument,
+        pattern=r"\s(?!-\S{1,9} \S{1,40} (?:mkdir|cp|tar|install|touch)\b)-{1,2}(?:u|U|n|user|username|l|login|D)[ =]?"
+        rf"[\"']?[\w.@\\,=-]{{1,60}}[\"']?(?:[ ][^\n|;&]{{0,80}}?)?\s-(?:p|P|W|w|pass|pw)[ =]{_ARGUMENT}",
+    ),
+    rule_within(
+        "password",
+        signs="sqlplus|sqlldr|expdp|impdp",
+        accepts=is_argument,
+        pattern=r"\b(?:sqlplus|sqlldr|expdp|impdp)\b[^\n|;&]{0,40}?\s[\w$]{1,40}/(?P<secret>[^\s@\"']{3,100})",
+    ),
+    rule_within(
+        "password", signs="/user:", accepts=is_argument, pattern=rf"/user:\S{{1,80}} (?:/p:|/pass:)?{_ARGUMENT}"
+    ),
+    rule_within(
+        "password",
+        signs="securestring",
+        accepts=is_argument,
+        pattern=rf"SecureString (?:-String )?(?=[\"']){_ARGUMENT}",
+    ),
+    rule_within(
+        "password",
+        signs="secret 0|secret 5|secret 7|password 0|password 7",
+        accepts=is_argument,
+        pattern=rf"\b(?:secret|password) [057] {_ARGUMENT}",
+    ),
+    rule_within("password", signs="pass:", accepts=is_argument, pattern=rf"-pass(?:in|out|wd)? pass:{_ARGUMENT}"),
+    rule_within(
+        "password",
+        signs="stdin|passw|secret|sudo|cryptsetup|ssh-add|docker login",
+        accepts=is_argument,
+        pattern=rf"\b(?:echo|printf)(?: -\w)? (?:[\w.-]{{1,40}}:)?{_ARGUMENT} ?\|"
+        r"[^\n|]{0,80}?(?:stdin|passw|secret|cryptsetup|ssh-add|login|-S\b)",
+    ),
+    rule_within(
+        "secret",
+        signs="configure",
+        accepts=is_mixed,
+        pattern=rf"\bconfigure set \S{{0,60}}(?:secret|token|key|password)\S{{0,20}} {_ARGUMENT}",
+    ),
+    rule_within(
+        "secret",
+        signs=" -t | -k | --token| --key",
+        accepts=is_dense,
+        pattern=r"\s-{1,2}(?:t|k|token|key)[ =][\"']?(?P<secret>[\w+=.-]{20,200})",
+    ),
+)
+"""Commands that take a password or a token."""

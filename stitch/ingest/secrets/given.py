@@ -1,0 +1,96 @@
+"""How a value is given behind a name, and the value."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+OF = (
+    r"for|of|to|on|at|in|from|with|di|de|del|da|do|dla|für|vom|von|zum|pour|du|para|voor|van|för|till|til|от|для"
+    r"|к|від|od|za"
+)
+IS = (
+    r"is\ now|(?:is|was)?\ ?set\ to|has\ been\ set\ to|is|was|will\ be|should\ be|as|ist\ jetzt|lautet|ist|war"
+    r"|c'est|est|es|era|foi|sono|è|é|är|er|on|jest|je|e|este|luidt|là|adalah|ialah|είναι|это|е|היא|הוא|هي|هو|है"
+)
+_AFTER = re.compile(
+    rf"""(?:s|en|et|ta|та|ni|[mnt])?(?:[-_ ]?(?:base|prod|production|dev|staging|test|live|key|value|[a-z]?\d{{1,2}}))?
+    (?:(?:\ (?:{OF})\b[^\n:=?.,;|"`]{{1,60}}?(?:'[^\n']{{1,60}}')?)?
+      (?:[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ \([^()\n]{{1,20}}\))?[*_]{{0,2}})
+      (?: \s{{0,3}}:\s?[|>][+-]?\s{{0,2}}\n\s{{1,20}}(?P<block>)
+        | ["'`]?,?\s{{1,20}}-?\s?["'`]?value["'`]?\s{{0,2}}[:=]\s{{0,2}}(?P<pair>)
+        | (?:[^"\n:=]{{0,30}}"(?:,\s?"\w{{1,20}}"\s?:\s?"[^"\n]{{0,60}}"){{0,3}})?
+          ,?\s{{0,20}}["'`]?(?:value|text|content|keys)["'`]?\s{{0,2}}[:=]\s{{0,2}}(?P<json_value>)(?=["'`])
+        | "[ ]?\n\n(?P<form>)
+        | \s{{0,2}}[:=]?\s?\{{[^{{}}]{{0,80}}?["']?(?:default|value)["']?\s{{0,3}}[:=]\s{{0,2}}(?P<nested>)(?=["'`])
+        | [])}}{{;:"'\s]{{0,6}}\s{{0,8}}[.,]?(?:\w{{1,12}}\.)?(?:send_?keys|send_?line|send|fill|type|set_?value)
+          (?:\ --)?[\s(]{{1,2}}(?P<typed>)(?=["'`])
+        | \s{{0,3}}(?:=>|:=|->|\+=|:(?!:)|=(?!=)|→|—|–)[*_]{{0,2}}\s{{0,3}}(?P<assigned>)
+        | (?:\s?\||:?</(?:key|name|t[dh]|dt|label|strong|b|span)>:?\s{{0,20}}
+          <(?:string|value|td|dd|code|span|b)[^<>]{{0,40}}>)\s?(?P<cell>)
+        | \s{{0,3}},\s{{0,20}}(?P<comma>)(?=["'`])
+        | (?:\ [a-z:]{{1,12}}=["'][^"'<>\n]{{0,60}}["']){{0,3}}\s?>\s{{0,20}}(?:<!\[CDATA\[)?(?P<element>)
+        | \s{{1,2}}(?:{IS})\b\s{{0,3}}:?\s{{0,3}}(?:now\s|set\ to\s|changed\ to\s)?(?P<said>)
+        | \s?(?:は|が|是|为|為|는|은|이)\s?[:：]?\s?(?P<said_east>)
+        | \s{{1,2}}to:?\s(?P<to>)
+        | \?\s{{1,2}}(?:\w{{1,20}}:\s)?(?:(?:it's|its|it\ is|that's|try|use|sure)\b[,:]?\s)?(?P<asked>)
+      )
+      |(?:\ [\w'’-]{{1,15}}){{1,5}}\s?[:：]\s{{0,3}}(?P<far>)
+      |[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ \([^()\n]{{1,20}}\))?[*_]{{0,2}}\s{{1,9}}(?P<space>)
+        (?![\s:=|>?{{→—–]|(?:{OF}|{IS}|value)\b|[\w:]{{1,12}}=["'])
+    )
+    (?:<[a-z]{{1,8}}>)?(?:[bruf]{{1,2}}(?=["']))?
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What stands between a name and its value: more of the name, what it is for, the way the value is given."""
+SURE = frozenset({"block", "pair", "json_value", "nested", "typed", "assigned", "element", "form"})
+_CLOSING = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "‘": "’", "«": "»", "「": "」", "『": "』", "»": "«"}
+_BARE = re.compile(
+    r"""(?:[^\s"'`,;<>|&，。、；）」]|[,;&](?=[^\s"'`,;<>|&]{1,40})(?!\s?[\w.-]{1,40}=)(?![\w-]{1,30}:))+"""
+)
+_ELEMENT = re.compile(r"[^<>\r\n]{3,300}")
+_EAST = re.compile(r"[!-~]+")
+
+
+class Value(NamedTuple):
+    """What stands behind a name, and how it is given: the name of a group of `_AFTER`, `quoted` or not."""
+
+    start: int
+    end: int
+    text: str
+    way: str
+    quoted: bool
+
+
+def read_value(text: str, end: int) -> Value | None:
+    """The value that is given behind a name, without what encloses or follows it; None if nothing is given."""
+    after = _AFTER.match(text, end)
+    if after is None:
+        return None
+    way, start = after.lastgroup or "", after.end()
+    if way == "block":
+        end = _end_of_block(text, start)
+        return Value(start, end, text[start:end], way, False)
+    if (closing := _CLOSING.get(text[start : start + 1])) is not None:
+        close = text.find(closing, start + 1, start + 302)
+        if close == start + 1:
+            return None
+        if close > 0 and "\n" not in text[start:close]:
+            return Value(start + 1, close, text[start + 1 : close], way, True)
+        start += 1
+    pattern = _ELEMENT if way == "element" else _EAST if way == "said_east" else _BARE
+    bare = pattern.match(text, start, start + 300)
+    if bare is None or way == "comma":
+        return None
+    secret = bare.group().rstrip(")]}.,;、。") if way != "element" else bare.group().strip()
+    return Value(start, start + len(secret), secret, way, False)
+
+
+def _end_of_block(text: str, start: int) -> int:
+    """Where the lines end that are indented as far as the first, which begins at `start`."""
+    indent = text[text.rfind("\n", 0, start) : start]
+    end = text.find("\n", start)
+    while end >= 0 and text.startswith(indent, end):
+        end = text.find("\n", end + 1)
+    return len(text) if end < 0 else end

@@ -1,0 +1,218 @@
+"""Secrets that are known by where they stand: in headers, addresses, calls, arguments of commands, sentences."""
+
+from __future__ import annotations
+
+import re
+
+from stitch.ingest.secrets.rules import Rule, rule_within
+from stitch.ingest.secrets.values import (
+    has_digit,
+    has_two_kinds,
+    is_argument,
+    is_card,
+    is_cookie,
+    is_credential,
+    is_mixed,
+    is_odd_argument,
+    is_password,
+    is_plain_secret,
+    looks_random,
+)
+
+_QUERY_NAMES = (
+    r"(?:access_|refresh_|id_|reset_|invite_|auth_)?token|(?:api[-_]?)?key|apikey|sig|signature|(?:client_)?secret"
+    r"|passw(?:or)?d|pwd|auth|x-amz-signature|x-amz-security-token|x-goog-signature|otp|ticket|assertion|session(?:_?id)?|app_?id|app_?key|subscription-key|code_verifier|x-api-key"
+)
+_ARGUMENT = (
+    r"(?:'(?P<secret>[^'\r\n]{3,100})'|\"(?P<quoted>[^\"\r\n]{3,100})\"|(?P<bare>(?!\*\*\*)[^\s'\"|;&<>]{3,100}))"
+)
+_LINE = r"[^\n|;&]{0,120}?\s"
+_QUOTED = r"[\"'](?P<secret>[^\"'\n]{4,100})[\"']"
+
+HEADERS: tuple[Rule, ...] = (
+    rule_within(
+        "authorization",
+        signs="digest|hawk|aws4-hmac|oauth",
+        accepts=has_digit,
+        pattern=r"authorization[\"'`]?\s{0,3}[:=]\s{0,3}[\"'`]?(?:digest|hawk|aws4-hmac-sha256|oauth)\s"
+        r"(?P<secret>[^\n']{0,80}=[^\n']{8,800})",
+    ),
+    rule_within(
+        "authorization",
+        signs="authorization",
+        accepts=is_credential,
+        pattern=r"authorization[\"'`]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:(?:bearer|basic|token|apikey|digest|ssws|bot|key|negotiate"
+        r"|genie-?key|splunk)[ :=]\s{0,3}(?:token=)?[\"']?)?(?P<secret>[A-Za-z0-9._~+/=:-]{8,})",
+    ),
+    Rule(
+        "bearer-token",
+        ("bearer ", "ssws "),
+        accepts=looks_random,
+        pattern=re.compile(r"(?:bearer|ssws)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", re.IGNORECASE),
+    ),
+    rule_within(
+        "cookie",
+        signs="cookie",
+        accepts=is_cookie,
+        pattern=r"[\s;:\"'](?:[\w.-]{0,40}(?:sess|sid|auth|tok|jwt|remember|csrf|xsrf|login|user)[\w.-]{0,40})="
+        r"(?P<secret>[^;\s\"',]{12,})",
+    ),
+    rule_within(
+        "cookie",
+        signs="cookie",
+        accepts=looks_random,
+        pattern=r"(?:cookies?[\"']?\s?[:=(]\s?[\"'{]{0,2}|;\s)(?!boundary|filename|expires|domain|path)[\w.-]{1,60}"
+        r"[\"']?\s?[=:,]\s?[\"']?(?P<secret>[^;\s\"',]{16,})",
+    ),
+    rule_within(
+        "cookie",
+        signs="curl",
+        accepts=is_cookie,
+        pattern=rf"\bcurl\b{_LINE}-b ?[\"']?[\w.-]{{1,60}}=(?P<secret>[^;\s\"',]{{12,}})",
+    ),
+)
+"""Secrets in headers of requests and answers."""
+
+
+ADDRESSES: tuple[Rule, ...] = (
+    Rule(
+        "url-password",
+        ("://",),
+        re.compile(
+            r"://(?<!http://)(?<!https://)[^\s/:@\"'<>?#\[\]]{0,100}:(?!\d{1,5}/)(?P<secret>[^\s\"'<>]{1,200})@(?=[\w\[])"
+        ),
+    ),
+    Rule(
+        "url-password", ("://",), re.compile(r"://[^\s/:@\"'<>?#\[\]]{0,100}:(?P<secret>[^\s/\"'<>]{1,200})@(?=[\w\[])")
+    ),
+    Rule("url-token", ("://",), re.compile(r"://(?P<secret>[A-Za-z0-9_-]{20,200})@(?=\w)"), accepts=looks_random),
+    rule_within(
+        "url-password",
+        signs="@tcp(|@unix(|@//",
+        accepts=is_argument,
+        pattern=r"[\w.$-]{1,40}[:/](?P<secret>[^\s\"'<>@]{3,100})@(?:(?:tcp|unix)\(|//\w)",
+    ),
+    rule_within(
+        "url-password",
+        signs="thin:|oci:",
+        accepts=is_argument,
+        pattern=r"(?:thin|oci8?):[\w$.-]{1,40}/(?P<secret>[^\s\"'@/]{3,60})@",
+    ),
+    rule_within(
+        "url-password",
+        signs="@localhost|@db|@127.|@10.|@192.168.|@host|@mysql|@postgres|@pg|@redis|@mongo|@rabbit|@smtp|@proxy",
+        accepts=is_odd_argument,
+        pattern=r"(?<![\w/.:])[\w.-]{2,40}:(?P<secret>[^\s\"'<>@/:]{4,60})@[\w.-]{1,80}(?=[:/]\w|[\s\"']|$)",
+    ),
+    rule_within(
+        "url-token",
+        signs="?api|&api|?key=|&key=|?sig|&sig|?x-amz|%3d|token=|secret=|auth=|signature=|otp=|ticket=|pwd=|password=|assertion=|session=|session_id=|sessionid=|appid=|app_key=|-key=|verifier=",
+        accepts=is_mixed,
+        pattern=rf"(?:[?&#]|%3f|%26)(?:{_QUERY_NAMES})(?:=|%3d)(?P<secret>[^&\s#\"'<>)\]]{{6,}})",
+    ),
+    rule_within(
+        "password",
+        signs=" / ",
+        accepts=is_plain_secret,
+        pattern=r"[\w.+-]{1,40}@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3} [/|] (?P<secret>[^\s\"'/<>|,;]{5,40})(?![/\w])",
+    ),
+    rule_within(
+        "password",
+        signs=".com:|.org:|.net:|.io:|.de:|.fr:|.co:|.uk:|.ru:",
+        accepts=is_password,
+        pattern=r"[\w.+-]{1,40}@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3}[:|;](?P<secret>[^\s\"'/<>:|;,]{5,40})(?![/\w])",
+    ),
+    Rule(
+        "password",
+        (":543", ":6432:", ":*:"),
+        accepts=is_argument,
+        pattern=re.compile(
+            r"(?:(?<=\n)|^)[\w.*-]{1,80}:(?:\d{4,5}|\*):[\w*-]{1,60}:[\w*.-]{1,60}:"
+            r"(?P<secret>[^\s:]{4,100})"
+        ),
+    ),
+)
+"""Secrets in addresses of hosts, data bases and pages."""
+
+CALLS: tuple[Rule, ...] = (
+    rule_within(
+        "private-key",
+        signs="private-lines",
+        pattern=r"private-lines: \d{1,3}\s{1,2}(?P<secret>[A-Za-z0-9+/=\s]{40,8000})",
+    ),
+    Rule(
+        "secret",
+        tuple(name + quote for name in ("auth(", "login(", "client(", "token(", "key(") for quote in "\"'"),
+        accepts=looks_random,
+        pattern=re.compile(
+            r"(?:auth|[Ll]ogin|[Cc]lient|[Tt]oken|[Kk]ey)\((?:[\"'][^\"'\n()]{0,60}[\"'],\s?)?"
+            r"[\"'](?P<secret>[\w+/=.-]{16,200})[\"']"
+        ),
+    ),
+    rule_within(
+        "password",
+        signs="auth(|login(|signin(|credentials(|credential(|authentication(|authenticate(|_login(",
+        accepts=has_two_kinds,
+        pattern=rf"(?:auth|login|sign_?in|credentials?|authenticat(?:e|ion))\([^()\n]{{0,80}}[\"'][^\"'\n()]{{1,60}}[\"'],\s?{_QUOTED}",
+    ),
+    rule_within(
+        "password",
+        signs="connect(|connection(|mysqli(|pdo(|connect_db(",
+        accepts=is_odd_argument,
+        pattern=rf"(?:connect(?:ion|_db)?|mysqli|pdo)\((?:[^(),\n]{{1,100}},\s?){{2}}{_QUOTED}",
+    ),
+    rule_within(
+        "password",
+        signs="bind(|bind_s(|withemailandpassword(|auth_password(",
+        accepts=is_odd_argument,
+        pattern=rf"(?:bind(?:_s)?|emailandpassword|auth_password)\([^()\n]{{1,160}}?[\"'\w],\s?{_QUOTED}\s?\)",
+    ),
+    rule_within(
+        "secret",
+        signs="jwt.|jwt(|hmac(",
+        accepts=is_odd_argument,
+        pattern=rf"(?:jwt\.(?:sign|verify|encode|decode)|hmac)\([^()\n\"']{{0,80}},\s?{_QUOTED}",
+    ),
+    rule_within(
+        "password", signs="auth=(|auth:|auth=[", accepts=is_odd_argument,
+        pattern=rf"\bauth[\"']?\s?[=:]\s?[(\[]\s?[\"'\w][^\"'\n()]{{0,60}}[\"']?,\s?{_QUOTED}",
+    ),
+    rule_within(
+        "password", signs="credentials", accepts=is_odd_argument,
+        pattern=rf"credentials[\"']?\s?[=:]\s?[(\[]\s?[\"'][^\"'\n()]{{0,60}}[\"'],\s?{_QUOTED}",
+    ),
+)  # fmt: skip
+"""Secrets as arguments of calls."""
+
+SENTENCES: tuple[Rule, ...] = (
+    rule_within(
+        "pin", signs="cvv|cvc|cvn|csc", pattern=r"\b(?:cvv2?|cvc2?|cvn|csc)(?: is| code|:| =|=)? ?(?P<secret>\d{3,4})\b"
+    ),
+    rule_within(
+        "card-number",
+        signs="card n|card:|card |card_n|cardn|visa |visa:|amex|mastercard|cvv|cvc|pan:|kreditkarte|tarjeta|carte b"
+        "|carte de|carta di|cartão|карт|カード|卡",
+        accepts=is_card,
+        pattern=r"(?<![\w.-])(?P<secret>[3-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}|3\d{3}[ -]?\d{6}[ -]?\d{5})(?![\w-])",
+    ),
+    rule_within(
+        "one-time-code",
+        signs="to verify|to log in|to sign in|to confirm|to reset|to activate",
+        pattern=r"\b(?:use|enter|type|code|with) (?P<secret>(?:[A-Z]-)?\d{4,8}|\d{3}[- ]\d{3}) to "
+        r"(?:verify|log ?in|sign ?in|confirm|reset|activate)",
+    ),
+    rule_within(
+        "recovery-code",
+        signs="recovery code|backup code|emergency code|scratch code|recovery-code|backup-code",
+        accepts=has_digit,
+        pattern=r"(?:recovery|backup|emergency|scratch)[- ]codes?[^\n]{0,40}\n"
+        r"(?P<secret>(?:[\s\d.)*-]{0,6}[A-Za-z0-9]{4,12}(?:[- ][A-Za-z0-9]{4,12}){0,3}[ \t]{0,3}(?:\n|$)){2,16})",
+    ),
+    rule_within(
+        "secret",
+        signs="key: |code: |secret: |key is|secret is|seed",
+        accepts=has_digit,
+        pattern=r"(?:key|code|secret|seed)(?: is)?:? (?P<secret>(?:[A-Z2-7]{4}[ -]){3,12}[A-Z2-7]{4})\b",
+    ),
+)
+"""Secrets as people tell them."""

@@ -1,0 +1,102 @@
+"""Secrets that are named elsewhere: by the head of a table, by the kind of an object, or inside what is encoded."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+
+from stitch.ingest.secrets.rules import Found
+from stitch.ingest.secrets.values import is_password, is_placeholder, is_word_password
+from stitch.ingest.secrets.words import SECRET_NAME
+
+_CELL_CHARS = 40
+_MOST_ROWS = 200
+_DELIMITERS = "|\t,;"
+_RULED = re.compile(r"[\s|:+-]*")
+
+
+def find_in_table(text: str, at: int) -> Iterator[Found]:
+    """The secrets in the rows under a head in which `at` stands: `| user | password |`, `name,email,password`."""
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    if end < 0 or end - start > 400:
+        return
+    head = text[start:end]
+    if len(head.split()) > 40:
+        return
+    for delimiter in _DELIMITERS:
+        cells = head.split(delimiter)
+        column = head.count(delimiter, 0, at - start)
+        if len(cells) > 1 and all(len(cell) <= _CELL_CHARS for cell in cells) and _is_head(cells[column]):
+            break
+    else:
+        return
+    columns = len(cells)
+    for _ in range(_MOST_ROWS):
+        begin, end = end + 1, text.find("\n", end + 1)
+        row = text[begin : end if end >= 0 else len(text)]
+        cells = row.split(delimiter)
+        if len(row) > 2000 or (_RULED.fullmatch(row) is None and len(cells) != columns):
+            return
+        cell = cells[column].strip(" \"'`") if len(cells) == columns else ""
+        if cell and _RULED.fullmatch(row) is None and _is_secret(cell):
+            place = begin + sum(len(each) + 1 for each in cells[:column]) + cells[column].index(cell)
+            yield Found(place, place + len(cell), "password")
+        if end < 0:
+            return
+
+
+def _is_head(cell: str) -> bool:
+    name = cell.strip(" \"'`*")
+    return SECRET_NAME.search(name) is not None and len(name.split()) <= 3
+
+
+def _is_secret(cell: str) -> bool:
+    if is_placeholder(cell) or len(cell) < 4 or " " in cell:
+        return False
+    return is_password(cell) or (len(cell) >= 6 and is_word_password(cell) and cell.islower())
+
+
+_OBJECT = re.compile(
+    r"(?:^|\n)[ \t]{0,20}(?:- )?(?:data|stringData):[ \t]{0,9}\n((?:[ \t]{1,40}[^\n]{0,4000}(?:\n|$)){1,200})"
+)
+_ITEM = re.compile(r"(?<![ \t])[ \t]{1,40}[\w.-]{1,80}:[ \t]{1,9}[\"']?([^\s\"'|>][^\s\"']{3,4000})")
+_JSON_OBJECT = re.compile(r"\"(?:data|stringData)\"\s?:\s{0,20}\{([^{}]{0,8000})\}")
+_JSON_ITEM = re.compile(r"\"[\w.-]{1,80}\"\s?:\s?\"([^\"]{4,4000})\"")
+
+
+def find_in_object(text: str) -> Iterator[Found]:
+    """The values of a Kubernetes object of the kind `Secret`."""
+    for group, item in ((_OBJECT, _ITEM), (_JSON_OBJECT, _JSON_ITEM)):
+        for block in group.finditer(text):
+            for value in item.finditer(text, block.start(1), block.end(1)):
+                if not is_placeholder(value[1]) and "***" not in value[1]:
+                    yield Found(*value.span(1), "secret")
+
+
+_ENCODED = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{12,4000}={0,2}(?![A-Za-z0-9+/_-])")
+_PAIR = re.compile(r"[\w.@$+-]{1,60}:(?P<secret>[!-~]{3,100})")
+
+
+def find_encoded(text: str, *, holds_secret: Callable[[str], bool]) -> Iterator[Found]:
+    """Words in base64 that are a user and a password, or a text with a secret."""
+    for word in _ENCODED.finditer(text):
+        decoded = _decoded(word.group())
+        if decoded is None:
+            continue
+        pair = _PAIR.fullmatch(decoded)
+        if (pair is not None and not is_placeholder(pair["secret"])) or holds_secret(decoded):
+            yield Found(*word.span(), "encoded-secret")
+
+
+def _decoded(word: str) -> str | None:
+    """The printable text that a word in base64 stands for; None if it stands for none."""
+    word = word.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        data = base64.b64decode(word + "=" * (-len(word) % 4), validate=True)
+        text = data.decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return text if text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None

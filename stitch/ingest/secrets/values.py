@@ -1,0 +1,233 @@
+"""What a secret looks like, and what only stands for one.
+
+Each test says how sure a value must look where it stands: behind `password:` nearly any word is one, in a sentence or
+behind an option that no rule knows only what nobody writes for another reason.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+from stitch.text.words import FUNCTION_WORDS, word_set
+
+_PLACEHOLDER = re.compile(
+    r"\A(?:\[redacted:.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)[A-Za-z_{(1-9*@].*|%.*|\{(?![A-Za-z0-9+/=]{20,}\}).*|#.*|\(.*|\\.*|none|null|nil|true|false"
+    r"|undefined|redacted|masked|hidden|secret|string|str|bool|int|password|passwd|pass|pwd|token|value|required|optional"
+    r"|empty|unset|change_?me"
+    r"|(?:your|my|the|some|an?|example|sample|dummy|fake|placeholder|change|insert|enter|replace|todo)"
+    r"[-_ ].*|placeholder|example)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CODE = re.compile(
+    r"\A(?:[A-Za-z]\w{1,15}\{.*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+|[A-Za-z_][\w.]*[(\[].*)", re.DOTALL
+)
+_PATH = re.compile(r"\A(?:~?/|\.{1,2}/|[A-Za-z]:[\\/])")
+_SIGNS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]")))
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d(?::\d\d)?")
+_ODD = re.compile(r"[^\W_][!#$%&*+?@^~][^\W_]")
+_SAID_OF_PASSWORDS = word_set(
+    """above accepted active allowed alphanumeric ask basic bearer below between blank boolean bytes callable case char
+    chars characters common complex compromised configured contact correct created default digits disabled enabled
+    encrypted enter env environment erforderlich errata error exposed falsch false field file forgot forgotten
+    generated hash hashed header id important incorrect incorrecta incorrecte incorrecto incorreta input invalid
+    inválida inválido issued known leaked length letters loaded long longer lost managed mandatory manual many md5
+    method mismatch missing name needed new number old optional oublié param parameter pass passed password
+    permitted plain plaintext prompt protected provided query random read rejected requerida required requis requise
+    reset reused role safe salted same sbagliata secret secure see sensitive sent set sha1 sha256 sha512 short
+    shorter simple something stale stored string strong stronger supplied temporary text token too true type
+    unchanged undefined ungültig unknown unset unsupported updated user username utf8 utf8mb4 valid value varchar
+    vergessen weak wrong yes неверный неправильный"""
+)
+"""Words that say something about a password and are none."""
+_SAID_IN_PHRASES = _SAID_OF_PASSWORDS | FUNCTION_WORDS | word_set("minimum maximum least password passwords")
+_IN_PHRASES = word_set("a again an and at by for from in just of on open or over the to under upon with")
+"""Function words that pass phrases are full of."""
+_SEED_WORD = re.compile(r"[a-z]{3,8}")
+_NO_SEED_WORDS = word_set("the and for are was you your not have with that this from they will been")
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether it stands for a secret and is none: `<token>`, `${TOKEN}`, `xxxx`, `your-key`, a redaction."""
+    return _PLACEHOLDER.fullmatch(text.strip("\"'` ")) is not None
+
+
+def looks_random(text: str) -> bool:
+    """Whether it is a token rather than words: long, of mixed signs with digits, none too often."""
+    mixed = sum(sign.search(text) is not None for sign in _SIGNS[:3])
+    return len(text) >= 16 and mixed >= 2 and has_digit(text) and _bits(text) >= 3.0
+
+
+def is_dense(text: str) -> bool:
+    """Whether it is a token wherever it stands: small and capital letters and digits, and no path."""
+    least = 4.4 if "/" in text else 3.5
+    return len(text) >= 20 and has_three_kinds(text) and _bits(text) >= least and text[:2] not in ("0x", "//")
+
+
+def _bits(text: str) -> float:
+    """The entropy of a text in bits a character, by its own letters."""
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
+
+
+def varied(text: str) -> bool:
+    """Whether its signs change as those of a token do, and not as those of an example."""
+    return _bits(text) >= 3.5
+
+
+def has_digit(text: str) -> bool:
+    """Whether an ASCII digit is in it."""
+    return _SIGNS[2].search(text) is not None
+
+
+def has_three_kinds(text: str) -> bool:
+    """Whether it has small letters, capitals and digits."""
+    return all(sign.search(text) for sign in _SIGNS[:3])
+
+
+def is_mixed(text: str) -> bool:
+    """Whether it has letters and digits and is no repetition."""
+    return has_digit(text) and any(map(str.isalpha, text)) and _bits(text) >= 2.5
+
+
+def is_password(text: str) -> bool:
+    """Whether what is assigned without quotes is a password by its signs: no call, name, path, time or word."""
+    if _CODE.fullmatch(text) or _PATH.match(text) or "://" in text or text.lower() in _SAID_OF_PASSWORDS:
+        return False
+    if _TIME.fullmatch(text):
+        return False
+    kinds = sum(sign.search(text) is not None for sign in _SIGNS)
+    if kinds >= 2 and (has_digit(text) or kinds >= 3 or _ODD.search(text)):
+        return True
+    parts = _PARTS.findall(text)  # "kPqzBw" is cut into letters, `userName` into words
+    return kinds >= 2 and len(text) >= 8 and text.isalpha() and len(text) < 3 * len(parts)
+
+
+_ODD_WORD = re.compile(
+    r"(?=[^\W\d_]|\d)(?=\S{0,40}\d)(?=\S{0,40}[^\W\d_])[\w.-]{1,30}[!#$%^*@?&][\w!#$%^*@+?&.-]{1,30}"
+)
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.\w+)*")
+
+
+def is_odd_word(text: str) -> bool:
+    """Whether nobody writes such a word but as a password: letters, digits and a sign in their middle; no address."""
+    text = text.rstrip(".?!&*")
+    return (
+        6 <= len(text) <= 40
+        and _ODD_WORD.fullmatch(text) is not None
+        and _ADDRESS.fullmatch(text) is None
+        and is_password(text)
+    )
+
+
+_TERM = re.compile(
+    r"(?:sha|md|utf|base|oauth|pbkdf|argon|aes|rsa|ipv|http|pkcs|python|win|web|ntlm|tls|ssl|py|es|ec|ed|us|php"
+    r"|unicode|latin|ascii|iso|rfc|cve|gpt|claude|llama|node|java|usb|mp|bcrypt|scrypt|blake|crc|id|step|level|type|version|user"
+    r"|test|line|page|section|chapter|figure|table|option|part)[-_ ]?\d+"
+    r"\w{0,4}(?:[-_./]\w{1,8}){0,3}|[a-z]\d{1,3}[a-z]{0,2}|\d+[a-z]{1,4}|2fa|\d+(?:st|nd|rd|th)",
+    re.IGNORECASE,
+)
+
+
+def is_plain_secret(text: str) -> bool:
+    """Whether a word is a password where others are as likely: letters with digits, no term, time or address."""
+    return (
+        len(text) >= 6
+        and is_mixed(text)
+        and is_password(text)
+        and _TERM.fullmatch(text) is None
+        and _ADDRESS.fullmatch(text) is None
+        and not text[0].isdigit()
+        and "/" not in text
+        and not any(part.isdigit() and len(part) == 4 for part in re.split(r"[-_.]", text))
+    )
+
+
+_CODE_PARTS = word_set(
+    """password pass pwd user name hash hashed new old confirm current db config env value field input param str text
+    raw plain encrypted encoded default test my your get set is has from to secret key token auth login admin root
+    string var options opts args data form body req request response settings credentials creds validator encoder"""
+)
+
+
+def is_joined_words(text: str) -> bool:
+    """Whether it is words written together that are no name of code: `mapleSyrup`, but not `newPassword`."""
+    parts = [part.lower() for part in _PARTS.findall(text)]
+    return text.isalpha() and len(text) >= 8 and len(parts) > 1 and _CODE_PARTS.isdisjoint(parts)
+
+
+def is_quoted_password(text: str) -> bool:
+    """Whether what is assigned in quotes is a password: no call, no address, nothing that is said of passwords."""
+    if _CODE.fullmatch(text) or "://" in text:
+        return False
+    first = text.split(" ")[0].lower().strip(".,:!")
+    return not (first in _SAID_OF_PASSWORDS or (" " in text and first in FUNCTION_WORDS))
+
+
+def is_word_password(text: str) -> bool:
+    """Whether a word, or words with hyphens between, may be a password and says nothing about one."""
+    parts = re.split(r"[-_.]", text.lower())
+    return (
+        len(text) >= 5
+        and all(part.isalpha() for part in parts)
+        and not any(part in _SAID_OF_PASSWORDS or part in FUNCTION_WORDS for part in parts)
+        and not _is_identifier(text)
+        and not (len(parts) == 1 and text.lower().endswith(("ed", "ing", "ly", "able", "ible")))
+    )
+
+
+def is_pass_phrase(text: str) -> bool:
+    """Whether words may be a pass phrase: they say nothing about one, and no sentence begins so."""
+    words = text.lower().split()
+    return (
+        2 <= len(words) <= 12
+        and words[0] not in FUNCTION_WORDS
+        and all(word.isalpha() and (word in _IN_PHRASES or word not in _SAID_IN_PHRASES) for word in words)
+        and not words[0].endswith(("ed", "ing", "ly", "able", "ible"))
+    )
+
+
+def is_seed_phrase(text: str) -> bool:
+    """Whether words may open a wallet: twelve to twenty-four of the lists that wallets use."""
+    words = [word.strip(".,)") for word in text.lower().split() if word[0].isalpha()]
+    return 11 <= len(words) <= 25 and all(_SEED_WORD.fullmatch(w) and w not in _NO_SEED_WORDS for w in words)
+
+
+def _is_identifier(text: str) -> bool:
+    """Whether it is a name of words written together: `hashedPassword`."""
+    if not text.isalpha() or text.islower() or text.isupper() or text.istitle():
+        return False
+    return all(len(part) >= 3 for part in _PARTS.findall(text))
+
+
+def is_credential(text: str) -> bool:
+    """Whether what stands in a header for authorization is the credential."""
+    return not _CODE.fullmatch(text) and (has_digit(text) or (len(text) >= 16 and _bits(text) >= 3.5))
+
+
+def is_cookie(text: str) -> bool:
+    """Whether the value of a cookie tells who somebody is."""
+    return len(text) >= 12 and has_digit(text) and _bits(text) >= 3.0
+
+
+def is_argument(text: str) -> bool:
+    """Whether the argument of a command that takes a password there is one: no number, option, path or variable."""
+    return not (text.isdigit() or text.startswith("-") or _PATH.match(text) or is_placeholder(text))
+
+
+def is_odd_argument(text: str) -> bool:
+    """Whether an argument of any command is a password: it looks like one, and is no port, path, image or range."""
+    return is_argument(text) and "/" not in text and not re.match(r"[\d:.,-]+(?:/\w+)?\Z", text) and is_password(text)
+
+
+def has_two_kinds(text: str) -> bool:
+    """Whether it has two of small letters, capitals, digits and other signs, and is no call."""
+    return sum(sign.search(text) is not None for sign in _SIGNS) >= 2 and not _CODE.fullmatch(text)
+
+
+def is_card(text: str) -> bool:
+    """Whether digits are the number of a card, by their check digit (ISO/IEC 7812)."""
+    digits = [int(sign) for sign in text if sign.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
