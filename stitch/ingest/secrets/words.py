@@ -51,7 +51,8 @@ LOGINS = frozenset({
 KEYS = frozenset({"secret", "token", "credential", "key", "_salt", '"auth"', "_auth", "x-auth", "jeton", "токен"})
 CODES = frozenset({
     "code", "pin", "otp", "combination", "geheimzahl", "codigo", "código", "codice", "cijfercode", "kod", "kód",
-    "κωδικ", "код", "验证码", "驗證碼", "校验码", "認証コード", "確認コード", "인증번호", "인증코드", "رمز", "קוד", "कोड",
+    "κωδικ", "код",
+    "验证码", "驗證碼", "校验码", "認証コード", "確認コード", "인증번호", "인증코드", "رمز", "קוד", "कोड",
     "tan:", "tan lautet",
 })  # fmt: skip
 """Names behind which digits are a secret, if they do not say which others they are: an error, a place, an offer."""
