@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from stitch.ingest.secrets.given import IS, OF
+from stitch.ingest.secrets.named import Name
 from stitch.ingest.secrets.rules import Found
 
 _DIGIT = re.compile("[0-9]")
@@ -39,37 +40,29 @@ _OF_SECRET = re.compile(
 )
 
 
-def find_code(text: str, folded: str, at: int, end: int) -> Found | None:
+_SURE_NAMES = frozenset({"pin", "otp", "combination", "geheimzahl", "tan:", "tan lautet"})
+
+
+def find_code(name: Name) -> Found | None:
     """The digits of a PIN, a code that is used once, or of a lock."""
-    given = _CODE_AFTER.match(text, end)
-    if given is None or (
-        at
-        and folded[at - 1].isalnum()
-        and folded[at - 1].isascii()
-        and not _SECRET_CODE.search(folded, max(0, at - 20), at)
-    ):
+    given = _CODE_AFTER.match(name.text, name.end)
+    before = name.folded[name.at - 1 : name.at]
+    said_secret = _SECRET_CODE.search(name.folded, max(0, name.at - 24), name.at) is not None
+    if given is None or (before.isalnum() and before.isascii() and not said_secret):
         return None
-    secret = given["secret"]
-    if not folded[at:end].isascii() or folded[at:end] in (
-        "pin",
-        "otp",
-        "combination",
-        "geheimzahl",
-        "tan:",
-        "tan lautet",
-    ):
-        sure = True
-    else:
-        sure = _SECRET_CODE.search(folded, max(0, at - 24), at) is not None or _OF_SECRET.match(folded, end) is not None
-    digits = sum(sign.isdigit() for sign in secret)
-    his = _HIS_CODE.search(folded, max(0, at - 12), at) is not None
-    accepted = (digits >= 4 and sure) or (digits in (6, 7, 8) and his and given["ends"] is not None)
-    if not accepted or (secret.isdigit() and len(secret) == 4 and secret[:2] in ("19", "20") and not sure):
-        return None
-    return Found(*given.span("secret"), "pin" if "pin" in folded[at:end] else "one-time-code")
+    digits = sum(sign.isdigit() for sign in given["secret"])
+    sure = name.word in _SURE_NAMES or not name.word.isascii() or said_secret
+    if not (digits >= 4 and (sure or _OF_SECRET.match(name.folded, name.end) is not None)):
+        his = _HIS_CODE.search(name.folded, max(0, name.at - 12), name.at) is not None
+        if not (6 <= digits <= 8 and his and given["ends"] is not None):
+            return None
+    return Found(*given.span("secret"), "pin" if name.word == "pin" else "one-time-code")
 
 
-def find_code_before(text: str, at: int) -> Found | None:
+def find_code_before(name: Name) -> Found | None:
     """What is called a code behind it: "482913 is your login code"."""
-    before = _CODE_BEFORE.search(text, max(0, at - 70), at) if _DIGIT.search(text, max(0, at - 70), at) else None
+    start = max(0, name.at - 70)
+    if _DIGIT.search(name.text, start, name.at) is None:
+        return None
+    before = _CODE_BEFORE.search(name.text, start, name.at)
     return None if before is None else Found(*before.span("secret"), "one-time-code")

@@ -11,7 +11,7 @@ from stitch.ingest.secrets.rules import Found
 from stitch.ingest.secrets.values import is_password, is_placeholder, is_word_password
 from stitch.ingest.secrets.words import SECRET_NAME
 
-_CELL_CHARS = 40
+_HEAD_CHARS, _ROW_CHARS, _CELL_CHARS = 400, 2_000, 40
 _MOST_ROWS = 200
 _DELIMITERS = "|\t,;"
 _RULED = re.compile(r"[\s|:+-]*")
@@ -21,40 +21,42 @@ def find_in_table(text: str, at: int) -> Iterator[Found]:
     """The secrets in the rows under a head in which `at` stands: `| user | password |`, `name,email,password`."""
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
-    if end < 0 or end - start > 400:
+    if end < 0 or end - start > _HEAD_CHARS:
         return
     head = text[start:end]
-    if len(head.split()) > 40:
-        return
-    for delimiter in _DELIMITERS:
-        cells = head.split(delimiter)
-        column = head.count(delimiter, 0, at - start)
-        if len(cells) > 1 and all(len(cell) <= _CELL_CHARS for cell in cells) and _is_head(cells[column]):
-            break
-    else:
-        return
-    columns = len(cells)
+    delimiter = next((each for each in _DELIMITERS if _is_head(head, each, at - start)), None)
+    if delimiter is not None:
+        column, columns = head.count(delimiter, 0, at - start), head.count(delimiter) + 1
+        yield from _in_column(text, end + 1, delimiter, column, columns)
+
+
+def _in_column(text: str, start: int, delimiter: str, column: int, columns: int) -> Iterator[Found]:
     for _ in range(_MOST_ROWS):
-        begin, end = end + 1, text.find("\n", end + 1)
-        row = text[begin : end if end >= 0 else len(text)]
-        cells = row.split(delimiter)
-        if len(row) > 2000 or (_RULED.fullmatch(row) is None and len(cells) != columns):
+        end = text.find("\n", start)
+        row = text[start : end if end >= 0 else len(text)]
+        if _RULED.fullmatch(row) is None:
+            cells = row.split(delimiter)
+            if len(cells) != columns or len(row) > _ROW_CHARS:
+                return
+            cell = cells[column].strip(" \"'`")
+            if _is_secret(cell):
+                place = start + sum(len(each) + 1 for each in cells[:column]) + cells[column].index(cell)
+                yield Found(place, place + len(cell), "password")
+        if end < 0 or len(row) > _ROW_CHARS:
             return
-        cell = cells[column].strip(" \"'`") if len(cells) == columns else ""
-        if cell and _RULED.fullmatch(row) is None and _is_secret(cell):
-            place = begin + sum(len(each) + 1 for each in cells[:column]) + cells[column].index(cell)
-            yield Found(place, place + len(cell), "password")
-        if end < 0:
-            return
+        start = end + 1
 
 
-def _is_head(cell: str) -> bool:
-    name = cell.strip(" \"'`*")
+def _is_head(head: str, delimiter: str, at: int) -> bool:
+    cells = head.split(delimiter)
+    if len(cells) < 2 or any(len(cell) > _CELL_CHARS for cell in cells):
+        return False
+    name = cells[head.count(delimiter, 0, at)].strip(" \"'`*")
     return SECRET_NAME.search(name) is not None and len(name.split()) <= 3
 
 
 def _is_secret(cell: str) -> bool:
-    if is_placeholder(cell) or len(cell) < 4 or " " in cell:
+    if len(cell) < 4 or is_placeholder(cell) or " " in cell:
         return False
     return is_password(cell) or (len(cell) >= 6 and is_word_password(cell) and cell.islower())
 

@@ -60,7 +60,8 @@ NAMES = PASSWORDS | LOGINS | KEYS | CODES
 """In lower case; a secret may stand behind each."""
 KEY_BEFORE = re.compile(
     r"(?:api|access|private|account|auth|secret|signing|encryption|licen[sc]e|deploy|service|master|admin|root|storage"
-    r"|server|webhook|client|shared|session|setup|unseal|recovery|ssh|bot|app|[_-])[-_ ]?\Z"
+    r"|server|webhook|client|shared|session|setup|unseal|recovery|ssh|bot|app|[_-])[-_ ]?\Z",
+    re.IGNORECASE,
 )
 """What stands before a key that is a secret."""
 _STRICT = (
@@ -86,13 +87,15 @@ WORD_ALONE = frozenset({
 """Names that are parts of other words."""
 PASS_BEFORE = re.compile(
     r"(?:key|store|user|root|db|my|admin|smtp|mail|ftp|ssh|ssl|login|wifi|sudo|master|app|svc|service|bind|sql|pg|auth|http"
-    r"|proxy|cert|ca|trust|bot|api|account|client|server|default|sys)\Z"
+    r"|proxy|cert|ca|trust|bot|api|account|client|server|default|sys)\Z",
+    re.IGNORECASE,
 )
 """What stands before `pass` in the name of a password."""
 BEGINNINGS = frozenset({"pass", "_pass", "-pass"})
 """Names that begin other words, which are names of their own."""
 NO_TOKEN = re.compile(
     r"(?:page|sync|next|continuation|cancellation|public|primary|foreign|sort|partition|cache|idempotency|dedup\w{0,9})"
-    r"[-_ ]?\Z"
+    r"[-_ ]?\Z",
+    re.IGNORECASE,
 )
 """What stands before the name of a token or key that is none."""

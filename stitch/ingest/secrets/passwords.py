@@ -1,0 +1,244 @@
+"""Whether what stands behind the name of a password is one, by how it is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from stitch.ingest.secrets.given import SURE, Value, read_value
+from stitch.ingest.secrets.named import Name
+from stitch.ingest.secrets.rules import Found
+from stitch.ingest.secrets.values import (
+    has_digit,
+    has_two_kinds,
+    is_argument,
+    is_joined_words,
+    is_mixed,
+    is_odd_word,
+    is_pass_phrase,
+    is_password,
+    is_placeholder,
+    is_plain_secret,
+    is_quoted_password,
+    is_seed_phrase,
+    is_word_password,
+)
+from stitch.ingest.secrets.words import PHRASES, SEED_PHRASES
+
+_PHRASE = re.compile(r"[^\W\d_]{2,12}(?:[ -][^\W\d_]{2,12}){1,24}(?=\s{0,9}(?:$|[\n\"',;]|\.(?!\w)))")
+_SEED = re.compile(
+    r"(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}(?:[\s,]{1,3}(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}){10,24}", re.IGNORECASE
+)
+_SEED = re.compile(
+    r"(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}(?:[\s,]{1,3}(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}){10,24}", re.IGNORECASE
+)
+_ENDS_SAYING = re.compile(
+    r"[.!?)]{0,2}(?:\s*(?:$|\n)|[,;]?\s+(?:and|but|please|for|so|if|when|you|und|et|y|e)\b|[.,;!]\s)"
+)
+_SAID_IN_ENGLISH = re.compile(
+    r"(?:pass(?:word|code|phrase|wd)?|pwd?|psk)\b.*\b(?:is|was|to|be|as)\b", re.IGNORECASE | re.DOTALL
+)
+"""A word alone may be an adjective; those of other languages are not known."""
+_ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n;&\"'<#])")
+_LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
+_PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
+_BEFORE = re.compile(
+    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
+    r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(
+    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
+    r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
+    re.IGNORECASE,
+)
+_NEARBY = 70
+_DIGIT = re.compile("[0-9]")
+_WORDS_NEARBY = re.compile(r"[^\s\"'`,;:=()\[\]{}<>|]+")
+_LOGIN_PAIR = re.compile(r"(?:[\w.-]{1,40}@)?[\w.-]{2,40}(?: ?[/|] ?|:)(?P<secret>[^\s,;\"'`/|<>]{4,60})(?![\w/])")
+
+
+def find_password(name: Name) -> Found | None:
+    """The password that is given behind its name."""
+    value = read_value(name.text, name.end)
+    if value is None:
+        return None
+    if name.word in SEED_PHRASES and (seed := _SEED.match(name.text, value.start)) and is_seed_phrase(seed.group()):
+        return Found(*seed.span(), "password")
+    if is_placeholder(value.text) or len(value.text) < 3 or value.text.startswith(("-", "redacted:")):
+        return None
+    accepted = _accepts_quoted(name, value) if value.quoted else _accepts_bare(name, value)
+    return Found(value.start, value.end, "password") if accepted else _find_phrase(name, value)
+
+
+def _accepts_quoted(name: Name, value: Value) -> bool:
+    if value.way == "space":  # WITH PASSWORD 'x', but not: the password 'field'
+        told = name.word == "identified by" or name.is_option() or name.follows_login()
+        return told or is_password(value.text)
+    if value.way in (
+        "comma",
+        "cell",
+        "said_east",
+    ):  # define('PASSWORD', 'x'), but not: translate("password", "Passwort")
+        return is_password(value.text)
+    return is_quoted_password(value.text)
+
+
+def _accepts_bare(name: Name, value: Value) -> bool:
+    """Whether a value without quotation marks is a password; how sure it must look depends on how it is given."""
+    if name.is_pass():  # "pass: 12", "pass = yes"
+        given = value.way in SURE or (value.way == "space" and name.follows_login())
+        return given and len(value.text) >= 6 and is_mixed(value.text) and is_password(value.text)
+    return _ACCEPTS.get(value.way, _accepts_given)(name, value)
+
+
+def _accepts_behind_space(name: Name, value: Value) -> bool:
+    """Whether a word behind the name is its value: behind `--password` nearly any, else one behind a login."""
+    secret = value.text
+    if name.is_option():
+        return is_quoted_password(secret) and "=" not in secret[:12]
+    if is_plain_secret(secret):
+        return True
+    if is_password(secret):
+        return len(secret) >= 4 and name.follows_login()
+    return name.follows_machine() and is_word_password(secret)
+
+
+def _accepts_assigned(name: Name, value: Value) -> bool:
+    if name.is_option():  # --password=word
+        return is_quoted_password(value.text) and is_argument(value.text)
+    return _accepts_given(name, value)
+
+
+def _accepts_element(name: Name, value: Value) -> bool:
+    word = is_word_password(value.text.rstrip("!$#*"))
+    return name.is_of_element(value.end) and (word or _looks_like_one(value) or has_two_kinds(value.text))
+
+
+def _accepts_said(name: Name, value: Value) -> bool:
+    """Whether a sentence says it: a word is one if the sentence ends with it."""
+    if _looks_like_one(value):
+        return True
+    return (
+        is_word_password(value.text)
+        and _is_said_in_english(name, value)
+        and (_ENDS_SAYING.match(name.text, value.end) is not None)
+    )
+
+
+def _accepts_unsure(name: Name, value: Value) -> bool:
+    return len(value.text) >= 5 and is_password(value.text)
+
+
+def _accepts_far(name: Name, value: Value) -> bool:
+    return is_plain_secret(value.text)
+
+
+def _accepts_given(name: Name, value: Value) -> bool:
+    secret, text = value.text, name.text
+    if _looks_like_one(value):
+        return True
+    if name.is_variable(value.start) and has_two_kinds(secret) and is_argument(secret):
+        return True
+    if _is_set(text, value) and is_joined_words(secret):
+        return True
+    whole = _ENDS_LINE.match(text, value.end) is not None or name.is_variable(value.start)
+    return whole and is_word_password(secret.rstrip("!$#*"))
+
+
+_ACCEPTS: dict[str, Callable[[Name, Value], bool]] = {
+    "space": _accepts_behind_space,
+    "assigned": _accepts_assigned,
+    "element": _accepts_element,
+    "said": _accepts_said,
+    "far": _accepts_far,
+    **dict.fromkeys(("cell", "asked", "said_east", "to"), _accepts_unsure),
+}
+"""By the way in which a value is given."""
+
+
+def _looks_like_one(value: Value) -> bool:
+    if value.text.isdigit():
+        return len(value.text) >= 6
+    return len(value.text) >= 4 and is_password(value.text)
+
+
+def _is_said_in_english(name: Name, value: Value) -> bool:
+    return _SAID_IN_ENGLISH.search(name.text, name.at, value.start) is not None
+
+
+def _is_set(text: str, value: Value) -> bool:
+    """Whether a value is set as a shell sets it, `password=x`, with nothing behind it."""
+    before, behind = text[value.start - 2 : value.start], text[value.end : value.end + 1]
+    return before[-1:] == "=" and before[:1] != " " and behind in ("", " ", "\n")
+
+
+def _find_phrase(name: Name, value: Value) -> Found | None:
+    """A password of several words: all of a line, or the end of a sentence."""
+    if value.quoted or value.way not in ("said", "assigned", "block") or name.is_pass():
+        return None
+    phrase = _PHRASE.match(name.text, value.start)
+    if phrase is None:
+        return None
+    words = phrase.group().split()
+    if not is_pass_phrase(phrase.group()) and not (name.word in PHRASES and len(words) > 3):
+        return None
+    return Found(*phrase.span(), "password") if _holds_phrase(name, value, words) else None
+
+
+def _holds_phrase(name: Name, value: Value, words: list[str]) -> bool:
+    """Whether words may stand there: behind the name of a phrase, in a block, a sentence, a setting, or as an answer."""
+    if name.word in PHRASES or value.way == "block" or name.is_asked_for():
+        return True
+    if value.way == "said":
+        return _is_said_in_english(name, value)
+    return len(words) > 2 and all(map(str.islower, words)) and name.begins_line()
+
+
+def find_password_before(name: Name) -> Found | None:
+    """What is called a password behind it: "use x1y2! as the password"."""
+    before = _BEFORE.search(name.text, max(0, name.at - 110), name.at)
+    if before is None or is_placeholder(before["secret"]):
+        return None
+    secret = before["secret"]
+    accepted = is_password(secret) and (bool(before["quote"]) or (has_digit(secret) and is_mixed(secret)))
+    return Found(*before.span("secret"), "password") if accepted else None
+
+
+def find_password_nearby(name: Name) -> Found | None:
+    """A word in the same line that nobody writes but as a password."""
+    text, end = name.text, name.end
+    if _DIGIT.search(text, end, end + _NEARBY) is None:
+        return None
+    for word in _WORDS_NEARBY.finditer(text, end, min(len(text), end + _NEARBY)):
+        if "\n" in text[end : word.start()]:
+            break
+        if is_odd_word(word.group()) and not is_placeholder(word.group()):
+            return Found(word.start(), word.start() + len(word.group().rstrip(".?")), "password")
+    return None
+
+
+def find_login(name: Name) -> Found | None:
+    """The password in a pair behind a word such as `credentials`, or what it is said to be."""
+    return _find_pair(name) or _find_told(name)
+
+
+def _find_pair(name: Name) -> Found | None:
+    text, end = name.text, name.end
+    for pair in _LOGIN_PAIR.finditer(text, end, min(len(text), end + _NEARBY)):
+        secret = pair["secret"].rstrip(".)!")
+        is_pair = "\n" not in text[end : pair.start()] and (" " in pair.group() or "@" in pair.group())
+        if is_pair and len(secret) >= 5 and is_mixed(secret) and is_password(secret) and not is_placeholder(secret):
+            return Found(pair.start("secret"), pair.start("secret") + len(secret), "password")
+    return None
+
+
+def _find_told(name: Name) -> Found | None:
+    value = read_value(name.text, name.end)
+    if value is None or is_placeholder(value.text):
+        return None
+    if value.way not in {*SURE, "said"} and not (value.way == "space" and name.word in ("clave", "chave")):
+        return None
+    plain = len(value.text) >= 5 and " " not in value.text and "@" not in value.text
+    accepted = plain and is_mixed(value.text) and is_password(value.text)
+    return Found(value.start, value.end, "password") if accepted else None
