@@ -187,7 +187,7 @@ def _find_phrase(name: Name, value: Value) -> Found | None:
 
 
 def _holds_phrase(name: Name, value: Value, words: list[str]) -> bool:
-    """Whether words may stand there: behind the name of a phrase, in a block, a sentence, a setting, or as an answer."""
+    """Whether words may stand there: as a phrase, a block, a setting, in a sentence, as an answer."""
     if name.word in PHRASES or value.way == "block" or name.is_asked_for():
         return True
     if value.way == "said":
