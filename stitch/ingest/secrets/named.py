@@ -14,48 +14,11 @@ _LOGIN_BEFORE = re.compile(
     r"(?:(?:and|und|y|et|e|with|mit)\s)?\Z",
     re.IGNORECASE,
 )
-_LOGIN_BEFORE = re.compile(
-    r"\b(?:login|machine|account|user|username|email|benutzer|usuario|utilisateur|utente"
-    r"|connect)\b(?: name)?[:\s]\s{0,9}\S{1,80}\s{1,9}"
-    r"(?:(?:and|und|y|et|e|with|mit)\s)?\Z",
-    re.IGNORECASE,
-)
 _NETRC_BEFORE = re.compile(r"\b(?:login|machine)\s{1,9}\S{1,80}\s{1,9}\Z")
-_ENDS_SAYING = re.compile(
-    r"[.!?)]{0,2}(?:\s*(?:$|\n)|[,;]?\s+(?:and|but|please|for|so|if|when|you|und|et|y|e)\b|[.,;!]\s)"
-)
 _TAG_BEFORE = re.compile(r"<[\w:.-]{0,38}\Z")
 _ATTRIBUTE_BEFORE = re.compile(r"<\w{1,20} (?:key|name|property)=[\"'][\w.-]{0,40}\Z")
-_ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n;&\"'<#])")
 _LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
 _PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
-_BEFORE = re.compile(
-    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
-    r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
-    re.IGNORECASE,
-)
-_ATTRIBUTE_BEFORE = re.compile(r"<\w{1,20} (?:key|name|property)=[\"'][\w.-]{0,40}\Z")
-_ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n;&\"'<#])")
-_LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
-_PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
-_BEFORE = re.compile(
-    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
-    r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
-    re.IGNORECASE,
-)
-_LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
-_PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
-_BEFORE = re.compile(
-    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
-    r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
-    re.IGNORECASE,
-)
-_PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
-_BEFORE = re.compile(
-    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
-    r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
-    re.IGNORECASE,
-)
 
 
 class Name(NamedTuple):

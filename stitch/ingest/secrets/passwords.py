@@ -29,9 +29,6 @@ _PHRASE = re.compile(r"[^\W\d_]{2,12}(?:[ -][^\W\d_]{2,12}){1,24}(?=\s{0,9}(?:$|
 _SEED = re.compile(
     r"(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}(?:[\s,]{1,3}(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}){10,24}", re.IGNORECASE
 )
-_SEED = re.compile(
-    r"(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}(?:[\s,]{1,3}(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}){10,24}", re.IGNORECASE
-)
 _ENDS_SAYING = re.compile(
     r"[.!?)]{0,2}(?:\s*(?:$|\n)|[,;]?\s+(?:and|but|please|for|so|if|when|you|und|et|y|e)\b|[.,;!]\s)"
 )
@@ -40,13 +37,6 @@ _SAID_IN_ENGLISH = re.compile(
 )
 """A word alone may be an adjective; those of other languages are not known."""
 _ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n;&\"'<#])")
-_LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
-_PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
-_BEFORE = re.compile(
-    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
-    r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
-    re.IGNORECASE,
-)
 _BEFORE = re.compile(
     r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
     r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",

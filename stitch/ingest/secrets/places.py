@@ -114,13 +114,13 @@ ADDRESSES: tuple[Rule, ...] = (
         "password",
         signs=" / ",
         accepts=is_plain_secret,
-        pattern=r"[\w.+-]{1,40}@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3} [/|] (?P<secret>[^\s\"'/<>|,;]{5,40})(?![/\w])",
+        pattern=r"@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3} [/|] (?P<secret>[^\s\"'/<>|,;]{5,40})(?![/\w])",
     ),
     rule_within(
         "password",
         signs=".com:|.org:|.net:|.io:|.de:|.fr:|.co:|.uk:|.ru:",
         accepts=is_password,
-        pattern=r"[\w.+-]{1,40}@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3}[:|;](?P<secret>[^\s\"'/<>:|;,]{5,40})(?![/\w])",
+        pattern=r"@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3}[:|;](?P<secret>[^\s\"'/<>:|;,]{5,40})(?![/\w])",
     ),
     Rule(
         "password",

@@ -160,10 +160,9 @@ def _matches(rule: Rule, text: str) -> Iterator[Found]:
 
 
 _NO_WIDTH = "[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u180e\ufe00-\ufe0f]"
-_ESCAPED = re.compile(
-    r"(?<!\\)\\{1,8}(?:u00(?P<unicode>[2-7][0-9a-fA-F])|(?P<sign>[\"'`/nrt]))"
-    r"|%(?P<percent>2[0-9A-Fa-f]|3[AaDd]|7[BbDd])|&(?P<entity>quot|amp|lt|gt|apos|#x?[0-9a-fA-F]{2,3});|" + _NO_WIDTH
-)
+_BACKSLASHED = r"(?<!\\)\\{1,8}(?:u00(?P<code>[2-7][0-9a-fA-F])|(?P<sign>[\"'`/nrt]))|" + _NO_WIDTH
+_PERCENT = r"%(?P<percent>2[0-9A-Fa-f]|3[AaDd]|7[BbDd])|&(?P<entity>quot|amp|lt|gt|apos|#x?[0-9a-fA-F]{2,3});"
+_FEW_ESCAPES, _ALL_ESCAPES = re.compile(_BACKSLASHED), re.compile(f"{_BACKSLASHED}|{_PERCENT}")
 _HIDDEN = re.compile(_NO_WIDTH)
 _WIDE_SIGNS = re.compile("[\uff01-\uff5e\u00a0\u3000\u202f]")
 _WIDE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | dict.fromkeys((0xA0, 0x3000, 0x202F), " ")
@@ -173,23 +172,25 @@ _ENTITIES = {"quot": '"', "amp": "&", "lt": "<", "gt": ">", "apos": "'"}
 
 def _meant(escaped: re.Match[str]) -> str:
     """What an escape stands for; nothing for a sign without width."""
-    if sign := escaped["sign"]:
-        return _MEANT.get(sign, sign)
-    if code := escaped["unicode"] or escaped["percent"]:
-        return chr(int(code, 16))
-    if entity := escaped["entity"]:
-        number = entity.lstrip("#x")
-        return _ENTITIES.get(entity) or chr(int(number, 16 if "x" in entity else 10))
-    return ""
+    form = escaped.lastgroup
+    if form is None:
+        return ""
+    given = escaped[form]
+    if form == "sign":
+        return _MEANT.get(given, given)
+    if given in _ENTITIES:
+        return _ENTITIES[given]
+    return chr(int(given.lstrip("#x"), 10 if given.startswith("#") and "x" not in given else 16))
 
 
 def _as_read(text: str) -> tuple[str, _Places]:
     """A text as a person or a parser reads it: escapes undone, signs without width left out, wide letters as others."""
     places = _Places()
     is_ascii = text.isascii()
-    if _has_escapes(text) or not (is_ascii or _HIDDEN.search(text) is None):
+    has_others = "%22" in text or "%3" in text or "&quot;" in text or "&#" in text or "&lt;" in text
+    if has_others or "\\" in text or not (is_ascii or _HIDDEN.search(text) is None):
         parts, at, length, shift = [], 0, 0, 0
-        for escaped in _ESCAPED.finditer(text):
+        for escaped in (_ALL_ESCAPES if has_others else _FEW_ESCAPES).finditer(text):
             means = _meant(escaped)
             parts += [text[at : escaped.start()], means]
             length += escaped.start() - at + len(means)
@@ -200,10 +201,6 @@ def _as_read(text: str) -> tuple[str, _Places]:
     if not is_ascii and _WIDE_SIGNS.search(text):
         text = text.translate(_WIDE)
     return text, places
-
-
-def _has_escapes(text: str) -> bool:
-    return "\\" in text or "%22" in text or "%3" in text or "&quot;" in text or "&#" in text or "&lt;" in text
 
 
 def _private_keys(text: str) -> Iterator[Found]:
