@@ -1,0 +1,224 @@
+"""What a journal hands around: the snippet and the receipt of a step, its JSON, and what SQLite says in our words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch.core import (
+    ContextualIntent,
+    MemorySnippet,
+    Origin,
+    Receipt,
+    Redaction,
+    ReferenceRewrite,
+    Step,
+    StepLabels,
+    StepState,
+    ToolCall,
+    Trust,
+)
+from stitch.errors import JournalError, ReplyError, StepRejectedError, StoreMismatchError
+from stitch.journal.entries import (
+    Entry,
+    borrowed_trust,
+    differences,
+    encode_labels,
+    encode_step,
+    read_retirement,
+    retirement,
+)
+from stitch.journal.sqlite.connection import Connection
+from stitch.journal.sqlite.schema import check_version
+
+INTENT = ContextualIntent(scope="day 1", event_types=("ask",))
+LABELS = StepLabels(
+    intent=INTENT, made_by="local", summary="short", context="before", trust=Trust.MEDIUM,
+    references=(ReferenceRewrite(start=5, end=7, replacement="the inn", antecedent="0"),),
+)  # fmt: skip
+
+
+def entry(step: Step, **about: Any) -> Entry:
+    about = {"seq": 7, "tenant": "a", "trajectory": "t", "position": 3, "recorded": 9.5, **about}
+    return Entry(step=step, **about)
+
+
+def test_a_snippet_has_all_of_its_step_and_its_labels() -> None:
+    step = Step(id="s", role="user", content="Book it now", session="1", timestamp=None, metadata={"k": 1})
+    about: dict[str, Any] = {
+        "tenant": "a", "trajectory": "t", "step": "s", "position": 3, "role": "user", "text": "Book it now",
+        "session": "1", "recorded": 9.5, "origin": Origin.USER, "metadata": {"k": 1},
+    }  # fmt: skip
+    bare = MemorySnippet(**about, resolved="Book it now", intent=ContextualIntent(), trust=Trust.HIGH)
+    assert entry(step).snippet() == bare
+    assert entry(step, labels=LABELS).snippet() == MemorySnippet(
+        **about, resolved="Book the inn now", summary="short", context="before", intent=INTENT, trust=Trust.MEDIUM,
+        references=LABELS.references, labeled_by="local",
+    )  # fmt: skip
+
+
+def test_tools_are_named_once_and_their_calls_stand_under_the_words() -> None:
+    calls = (ToolCall(name="find", arguments={"q": "Zürich", "n": 2}), ToolCall(name="open"), ToolCall(name="find"))
+    written = 'find(q="Zürich", n=2)\nopen()\nfind()'
+    for content, labels, text, resolved in (
+        ("Look it up.", LABELS, f"Look it up.\n{written}", f"Look the inn up.\n{written}"),
+        ("", None, written, written),
+    ):
+        step = Step(id="s", role="assistant", content=content, tool_calls=calls)
+        found = entry(step, labels=labels).snippet()
+        assert (found.text, found.resolved, found.tools) == (text, resolved, ("find", "open"))
+    for name, tools in (("find", ("find",)), (None, ())):
+        answer = entry(Step(id="s", role="tool", content="\n3 found", tool_name=name)).snippet()
+        assert (answer.text, answer.resolved, answer.tools) == ("\n3 found", "\n3 found", tools)
+
+
+def test_a_step_is_trusted_as_little_as_what_its_labels_took_in() -> None:
+    bare = StepLabels(intent=INTENT, made_by="local")
+    said = bare.model_copy(update={"context": "before"})
+    assert [
+        borrowed_trust(labels, rewritten=rewritten)
+        for labels in (bare, said, LABELS, LABELS.model_copy(update={"trust": Trust.HIGH}))
+        for rewritten in (False, True)
+    ] == [Trust.HIGH, Trust.LOW, Trust.LOW, Trust.LOW, Trust.MEDIUM, Trust.MEDIUM, Trust.HIGH, Trust.HIGH]
+    for role, labels, trust in (
+        ("user", bare, Trust.HIGH), ("user", LABELS, Trust.MEDIUM), ("tool", LABELS, Trust.LOW),
+        ("user", said, Trust.LOW),
+    ):  # fmt: skip
+        assert entry(Step(id="s", role=role, content="Take it"), labels=labels).snippet().trust is trust
+
+
+def test_a_receipt_says_why_and_since_when() -> None:
+    step = Step(id="s", role="user", content="x")
+    took = (Redaction(kind="password", count=1, place="content"),)
+    about: dict[str, Any] = {"tenant": "a", "trajectory": "t", "step": "s", "position": 3}
+    assert entry(step, repeated=True, redacted=took).receipt() == Receipt(
+        **about, state=StepState.ACCEPTED, repeated=True, redacted=took
+    )
+    failed = entry(step, state=StepState.FAILED, reason="no vector")
+    assert failed.receipt() == Receipt(**about, state=StepState.FAILED, reason="no vector")
+    assert not failed.was_retired(10.0)
+    retired = entry(step, state=StepState.RETIRED, reason="old", retired_at=86400.5)
+    note = "retired 1970-01-02T00:00:00.500000+00:00: old"
+    assert retired.receipt() == Receipt(**about, state=StepState.RETIRED, reason=note)
+    assert [retired.was_retired(at) for at in (86400.4, 86400.5, 86401.0)] == [False, True, True]
+    assert retired._replace(retired_at=None).was_retired(0.0)
+    assert (retirement(86400.5, ""), read_retirement(note)) == (note[:-5], (86400.5, "old"))
+    assert read_retirement(note[:-5]) == (86400.5, "")
+    assert read_retirement("retired for good") == (None, "retired for good")
+
+
+def test_a_step_is_written_as_json_and_its_digest_knows_no_order_of_keys() -> None:
+    one = Step(id="s", role="user", content="Zürich", metadata={"b": 1, "a": 2})
+    other = one.model_copy(update={"metadata": {"a": 2, "b": 1}})
+    payload, digest = encode_step(one, max_chars=1000)
+    assert json.loads(payload) == {"id": "s", "role": "user", "content": "Zürich", "metadata": {"b": 1, "a": 2}}
+    assert payload.decode().index('"b"') < payload.decode().index('"a"')
+    assert (encode_step(other, max_chars=1000)[1], len(digest)) == (digest, 16)
+    large = one.model_copy(update={"metadata": {"b": 2**70, "a": "ü"}})
+    payload, digest = encode_step(large, max_chars=1000)
+    assert json.loads(payload)["metadata"] == {"b": 2**70, "a": "ü"}
+    canonical = json.dumps(json.loads(payload), ensure_ascii=False, sort_keys=True).encode()
+    assert ("ü".encode() in payload, digest) == (True, hashlib.blake2b(canonical, digest_size=16).digest())
+    chars = len(encode_step(one, max_chars=1000)[0].decode())
+    assert encode_step(one, max_chars=chars)[0]
+    for step, max_chars, message, hint in (
+        (one, chars - 1, f"step 's' has {chars} characters as JSON, at most {chars - 1} are allowed",
+         "split it, or raise max_step_chars"),
+        (one.model_copy(update={"metadata": {"n": float("nan")}}), 1000,
+         "step 's' cannot be written as JSON: metadata holds what is no finite number", ""),
+    ):  # fmt: skip
+        with pytest.raises(StepRejectedError) as refused:
+            encode_step(step, max_chars=max_chars)
+        assert (refused.value.message, refused.value.hint) == (message, hint)
+    with pytest.raises(StepRejectedError, match=r"^step 's' cannot be written as JSON: "):
+        encode_step(one.model_copy(update={"content": "\ud800"}), max_chars=1000)
+    with pytest.raises(ReplyError, match=r"^the labels of step 's' cannot be written as JSON$"):
+        encode_labels(LABELS.model_copy(update={"summary": "\ud800"}), step="s")
+
+
+def test_a_last_digit_is_no_difference_between_snippets() -> None:
+    held = entry(Step(id="s", role="user", content="x", metadata={"n": 1.0, "deep": {"m": 2}})).snippet()
+    near = held.model_copy(update={"recorded": 9.5 * (1 + 1e-13), "metadata": {"n": 1.0 + 1e-13, "deep": {"m": 2}}})
+    assert (differences(held, held), differences(held, near)) == ([], [])
+    for changed, names in (
+        ({"recorded": 9.5 * (1 + 1e-11)}, ["recorded"]),
+        ({"metadata": {"n": 1, "deep": {"m": 2}}}, []),
+        ({"metadata": {"n": 1.0}}, ["metadata"]),
+        ({"metadata": {"n": 1.0, "deep": {"m": 3}}}, ["metadata"]),
+        ({"tools": ("a",), "text": "y"}, ["text", "tools"]),
+        ({"tools": ("a", "b"), "position": 4}, ["position", "tools"]),
+    ):
+        assert sorted(differences(held, held.model_copy(update=changed))) == names
+    tools = held.model_copy(update={"tools": ("a", "b")})
+    assert differences(tools, tools.model_copy(update={"tools": ("a", "c")})) == ["tools"]
+
+
+def test_what_sqlite_says_is_said_with_what_to_do(tmp_path: Path) -> None:
+    file = Connection(tmp_path / "journal.db")
+    said = {
+        "database or disk is full": (
+            "the disk is full", "free some space and repeat the command; nothing accepted is lost"
+        ),
+        "database is locked": ("another process owns it", "end the other process, or send it your steps"),
+        "attempt to write a readonly database": ("it is read-only", "make the folder and its files writable"),
+        "unable to open database file": (
+            "its folder is missing or not accessible", "check the path and its permissions"
+        ),
+        "file is not a database": ("it is not a journal", "check the path"),
+        "database disk image is malformed": ("it is damaged", "restore the folder from a backup"),
+        "disk I/O error": ("the disk reports an error", "check the disk, then repeat the command"),
+        "Cannot operate on a closed database.": ("it is closed", ""),
+        "no such table: x": ("no such table: x", ""),
+    }  # fmt: skip
+    for reason, (cause, hint) in said.items():
+        with pytest.raises(JournalError) as refused, file.errors():
+            raise sqlite3.OperationalError(reason)
+        assert refused.value.message == f"journal {str(file.path)!r} cannot be used: {cause}"
+        assert refused.value.hint == hint
+    assert file.rows("SELECT ? + 1", 2) == [(3,)]
+
+    def interrupted() -> None:
+        with file.transaction() as db:
+            db.execute("CREATE TABLE x (y)")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        interrupted()
+    assert file.rows("SELECT name FROM sqlite_master") == []
+    with file.transaction() as db:
+        db.execute("CREATE TABLE x (y)")
+    assert file.rows("SELECT name FROM sqlite_master") == [("x",)]
+    file.close()
+    file.close()
+    with pytest.raises(JournalError, match="it is closed"):
+        file.rows("SELECT 1")
+
+
+def test_a_journal_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    check_version(path)
+    check_version(tmp_path / "none" / "journal.db")
+    path.touch()
+    check_version(path)
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 3")
+        db.execute("CREATE TABLE x (y)")
+    check_version(path)
+    good = path.read_bytes()
+    for harmed in (good[:63], b"X" + good[1:]):
+        path.write_bytes(harmed)
+        with pytest.raises(JournalError) as refused:
+            check_version(path)
+        assert refused.value.message == f"journal {str(path)!r} cannot be used: it is not a journal"
+    path.write_bytes(good)
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 300")
+    with pytest.raises(StoreMismatchError) as later:
+        check_version(path)
+    assert later.value.message.startswith(f"journal {str(path)!r} has schema version 300, this library reads ")
+    assert later.value.hint == "open it with the version of stitch-memory that wrote it, or a later one"

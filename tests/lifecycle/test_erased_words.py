@@ -1,0 +1,174 @@
+"""What is known of erased steps: their traces, what of them others' labels say, and lines that speak of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall, snippet_id
+from stitch.journal.entries import Entry, encode_labels
+from stitch.lifecycle.cleaning import NO_SCOPE, ErasedWords, cleaner
+from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
+from stitch.lifecycle.traces import remove_lines, traces_of
+
+GONE = Step(
+    id="gone", role="user", content="Zorblatt hums a lovely tune at johnKarwick 7pm",
+    tool_calls=(ToolCall(name="cancel", arguments={"crew": ["Xylo"]}),),
+)  # fmt: skip
+LEFT: list[dict[str, Any]] = [
+    {"role": "user", "content": "It hums at 7pm. A lovely dog barks", "tool_calls": [{"name": "ring"}]},
+    {"role": "tool", "tool_name": "clock", "content": "john met a tune"},
+]
+
+
+def gone(step: Step = GONE) -> Entry:
+    return Entry(1, "a", "t", 0, step, 1.0)
+
+
+def test_words_are_erased_that_no_remaining_step_says_in_any_form() -> None:
+    words = ErasedWords(
+        "Zorblatt hums a lovely tune at johnKarwick. Grumbling", ["he hummed lovely", "john, a tune at"]
+    )
+    said = {
+        text: (words.said_in(text), words.quoted_in(text), words.named_in(text), words.without(text))
+        for text in (
+            "zorblatt's day", "my Zorblatts", "hums", "hum", "Karwick", "johnKarwick", "a lovely tune",
+            "john at a tune", "Lovely Tune", "grumble", "7",
+        )
+    }  # fmt: skip
+    assert said == {
+        "zorblatt's day": (True, True, True, "day"),
+        "my Zorblatts": (True, True, True, "my"),
+        "hums": (True, True, True, ""),
+        "hum": (False, False, False, "hum"),
+        "Karwick": (True, True, True, ""),
+        "johnKarwick": (True, True, True, ""),
+        "a lovely tune": (False, True, False, "a lovely tune"),
+        "john at a tune": (False, False, False, "john at a tune"),
+        "Lovely Tune": (False, False, False, "Lovely Tune"),
+        "grumble": (True, True, True, ""),
+        "7": (False, False, False, "7"),
+    }
+    assert ErasedWords("x y", []).without("x - z") == "- z"
+    assert ErasedWords("x y", []).without("x -") == ""
+
+
+def refer(replacement: str, antecedent: str | None = None) -> ReferenceRewrite:
+    return ReferenceRewrite(start=0, end=2, replacement=replacement, antecedent=antecedent)
+
+
+def labels(**fields: Any) -> StepLabels:
+    about = {
+        "intent": ContextualIntent(
+            scope="day 1", event_types=("ask",), entity_types=("price",), targets=("hotel",)
+        ),
+        "made_by": "local", "summary": "a dog barks", "context": "john met",
+        "references": (refer("a dog", "left"),),
+        "mentions": (EntityMention(entity_type="price", value="7pm"),),
+    }  # fmt: skip
+    return StepLabels(**{**about, **fields})
+
+
+@pytest.mark.parametrize(
+    ("had", "has"),
+    [
+        ({}, None),
+        ({"summary": "Zorblatt barks"}, {"summary": ""}),
+        ({"summary": "hums a lovely"}, {"summary": ""}),
+        ({"context": "with xylo"}, {"context": ""}),
+        ({"references": (refer("a dog", "gone"),)}, {"references": ()}),
+        ({"references": (refer("Zorblatt"),)}, {"references": ()}),
+        ({"references": (refer("hums a lovely"), refer("a dog"))}, {"references": (refer("a dog"),)}),
+        ({"mentions": (EntityMention(entity_type="price", value="Karwick"),)}, {"mentions": ()}),
+        ({"mentions": (EntityMention(entity_type="zorblatt", value="7pm"),)}, {"mentions": ()}),
+        (
+            {"intent": ContextualIntent(scope="Zorblatt day", event_types=("ask", "call zorblatt"))},
+            {"intent": ContextualIntent(scope="day", event_types=("ask",))},
+        ),
+        (
+            {"intent": ContextualIntent(scope="Zorblatt", entity_types=("karwick", "price"), targets=("xylo", "dog"))},
+            {"intent": ContextualIntent(scope=NO_SCOPE, entity_types=("price",), targets=("dog",))},
+        ),
+        ({"intent": ContextualIntent(scope=None, event_types=("cancel",)), "summary": 'a "dog"'}, None),
+        ({"summary": 'a "zorblatt"'}, {"summary": ""}),
+    ],
+)  # fmt: skip
+def test_labels_of_a_remaining_step_lose_what_they_have_from_erased_ones(
+    had: dict[str, Any], has: dict[str, Any] | None
+) -> None:
+    clean = cleaner(LEFT, [gone()])
+    made = clean(encode_labels(labels(**had), step="left"))
+    assert made == (None if has is None else encode_labels(labels(**{**had, **has}), step="left"))
+
+
+def test_traces_are_the_id_the_names_and_three_fragments_of_each_line() -> None:
+    line = "0123456789" * 6
+    step = Step(
+        id="s", role="user", content=f"{line}\nshort\nMet Ann Lee-Brook at noon",
+        tool_calls=(ToolCall(name="find", arguments={"Where": ["In Port Isaac", {"deepest": "eight888"}], "n": 7}),),
+        metadata={"note of it": "kept here"},
+    )  # fmt: skip
+    expected = {
+        "trip to rome", snippet_id("a", "t", "s"), line, line[:24], line[18:42], line[36:], "met ann lee-brook at noo",
+        "et ann lee-brook at noon", "met ann lee-brook", "in port isaac", "eight888", "note of it", "kept here",
+    }  # fmt: skip
+    found = traces_of([gone(step)], tenant="a", names=["Trip to Rome", "short"])
+    assert {trace.decode() for trace in found} == expected
+
+
+def test_lines_that_speak_of_erased_steps_are_removed_and_those_of_others_stay(tmp_path: Path) -> None:
+    lines: list[tuple[object, object]] = [
+        ({"trajectory": "t", "steps": ["x", "gone"]}, None),
+        ({"trajectory": "u", "steps": ["gone"]}, ...),
+        ({"trajectory": "t", "steps": ["gone"], "tenant": "b"}, ...),
+        ({"question": "Where does ZORBLATT HUMS play?"}, None),
+        ({"question": "Where does zorblatt hums play?", "tenant": "a"}, None),
+        ({"question": "Where does zorblatt hums play?", "tenant": "b"}, ...),
+        ({"question": "Where does it play?"}, ...),
+        ({"prompt_tokens": 7, "trajectory": "whole trip", "position": 3}, {"prompt_tokens": 7}),
+        ({"prompt_tokens": 7, "trajectory": "whole trip", "tenant": "b"}, ...),
+        ({"prompt_tokens": 7, "trajectory": "other"}, ...),
+        ({"trajectory": "whole trip"}, ...),
+        (["zorblatt hums"], ...),
+        ("no object", ...),
+    ]  # fmt: skip
+    given = [json.dumps(line, separators=(",", ":")) for line, _ in lines]
+    kept = [
+        text if left is ... else json.dumps(left, separators=(",", ":"))
+        for text, (_, left) in zip(given, lines, strict=True)
+        if left is not None
+    ]
+    broken = ['{"half": "zorblatt hums', "{half}"]
+    (tmp_path / "recalls.jsonl").write_text("\n".join([*given, *broken]) + "\n")
+    untouched = {"a.json": given[0], "b.jsonl": given[1] + "\n"}
+    for name, text in untouched.items():
+        (tmp_path / name).write_text(text)
+    removed = remove_lines(tmp_path, [gone()], {b"zorblatt hums"}, tenant="a", whole=["whole trip"])
+    assert (tmp_path / "recalls.jsonl").read_text() == "\n".join([*kept, broken[1]]) + "\n"
+    assert removed == len(given) - len(kept) + 1
+    assert {name: (tmp_path / name).read_text() for name in untouched} == untouched
+    assert remove_lines(tmp_path, [], {b"whole trip"}, tenant="a") == 0
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_file_is_rewritten_in_place_and_an_interruption_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "recalls.jsonl"
+    path.write_bytes(b"one\ntwo\nthree\n")
+    with path.open("ab") as appending:
+        rewrite(path, [b"two\n", b"3\n"])
+        appending.write(b"four\n")
+    assert path.read_bytes() == b"two\n3\nfour\n"
+    assert list(tmp_path.iterdir()) == [path]
+    kept, moved = tmp_path / "recalls.jsonl.kept", tmp_path / "ledger.jsonl.kept"
+    kept.write_bytes(b"right\n")
+    moved.write_bytes(b"costs\n")
+    (tmp_path / "ledger.jsonl.new").write_bytes(b"half")
+    (tmp_path / "other.new").write_bytes(b"of others")
+    finish_rewriting(tmp_path)
+    remove_drafts(tmp_path)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
+        "recalls.jsonl": b"right\n", "ledger.jsonl": b"costs\n", "other.new": b"of others",
+    }  # fmt: skip
