@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from stitch.core import (
     ToolCall,
 )
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import StoreError
+from stitch.errors import InputError
 from stitch.ingest.active_labels import of_these, without_retired
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.records import make_records
@@ -159,7 +158,7 @@ class Counting(ListStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.flushes, self.sizes, self.broken = 0, list[int](), False
+        self.flushes, self.sizes = 0, list[int]()
 
     def put(self, records: Sequence[Any]) -> None:
         """Put and count."""
@@ -167,36 +166,102 @@ class Counting(ListStore):
         super().put(records)
 
     def flush(self) -> None:
-        """Flush and count, or fail."""
-        if self.broken:
-            raise StoreError("the disk is full")
+        """Flush and count."""
         self.flushes += 1
 
 
-def test_a_store_is_flushed_when_enough_was_put_and_again_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
-    store, journal, searches = Counting(), DictJournal(), RightOfWay()
-    writer = SnippetWriter(
-        journal=journal, store=store, embedder=Axes(), lexical=LEXICAL, searches=searches, flush_steps=3
-    )
-    (accepted,) = journal.append_many([Step(role="user", content="x")], tenant="a", trajectory="t", recorded=1.0)
-    assert isinstance(accepted, Entry)
-    labels = StepLabels(intent=ContextualIntent(), made_by="local")
-    journal.record_labels([(accepted.seq, encode_labels(labels, step=""))])
-    journal.record_stored([accepted.seq])
-    for steps, flushes in ((2, 0), (0, 0), (1, 1), (0, 1), (2, 1), (2, 2)):
-        writer.count(steps)
-        writer.flush_when_due()
-        assert store.flushes == flushes
-    assert list(journal.unflushed()) == []
-    store.broken = True
-    writer.count(3)
-    with caplog.at_level(logging.WARNING, logger="stitch"):
-        writer.flush_when_due()
-    assert [record.getMessage() for record in caplog.records] == ["the store could not be flushed: the disk is full"]
-    stood_back: list[int] = []
+class Writing:
+    """A writer around doubles, and a journal that grows by a step a call."""
+
+    def __init__(self) -> None:
+        self.journal, self.store, self.searches = DictJournal(), Counting(), RightOfWay()
+        self.writer = SnippetWriter(
+            journal=self.journal,
+            store=self.store,
+            embedder=Axes(),
+            lexical=LEXICAL,
+            searches=self.searches,
+            flush_steps=3,
+        )
+
+    def accept(self, trajectory: str = "t") -> int:
+        """Accept a step; return the number of the last change."""
+        self.journal.append_many([Step(role="user", content="x")], tenant="a", trajectory=trajectory, recorded=1.0)
+        return self.journal.last_change()
+
+    def applied(self) -> int:
+        """How far the store has come, after a checkpoint."""
+        self.writer.checkpoint()
+        return self.writer.position()
+
+
+def test_a_flush_is_due_when_enough_was_put_since_the_last_one() -> None:
+    world, due = Writing(), []
+    for steps in (2, 0, 1, 4):
+        world.writer.count(steps)
+        due.append(world.writer.is_due)
+    assert (due, world.store.flushes) == ([False, False, True, True], 0)
+    world.writer.checkpoint()
+    assert (world.writer.is_due, world.store.flushes) == (False, 1)
+
+
+def test_snippets_are_put_in_small_pieces_while_somebody_searches() -> None:
+    world, stood_back = Writing(), list[int]()
     snippets = [snippet("x", step=str(number)) for number in range(33)]
-    writer.put(snippets, stand_back=lambda: stood_back.append(len(store.sizes)))
-    with searches.first():
-        writer.put(snippets, stand_back=lambda: stood_back.append(len(store.sizes)))
-    writer.put([], stand_back=lambda: stood_back.append(-1))
-    assert (store.sizes, stood_back) == ([33, 16, 16, 1], [0, 1, 2, 3])
+
+    def put(given: Sequence[MemorySnippet]) -> None:
+        world.writer.put(given, stand_back=lambda: stood_back.append(len(world.store.sizes)))
+
+    put(snippets)
+    with world.searches.first():
+        put(snippets)
+    put([])
+    assert (world.store.sizes, stood_back) == ([33, 16, 16, 1], [0, 1, 2, 3])
+
+
+def test_a_store_has_come_as_far_as_nobody_is_still_at_a_change() -> None:
+    world = Writing()
+    first = world.accept()
+    assert world.applied() == first
+    with world.writer.behind("a", "t"):
+        world.accept()
+        with world.writer.behind("a", "u"):
+            second = world.accept("u")
+        assert world.applied() == first
+    assert (world.applied(), world.writer.owed) == (second, [])
+    with pytest.raises(InputError), world.writer.behind("a", "t"):
+        raise InputError("refused")
+    assert world.writer.owed == []
+
+    def interrupted() -> None:
+        with world.writer.behind("a", "u"):
+            world.accept("t")
+            world.accept("u")
+            raise ZeroDivisionError
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            interrupted()
+    third = world.journal.last_change()
+    assert (world.applied(), world.writer.owed) == (second, [("a", "u")])
+    world.writer.settle("a", "t")
+    assert world.writer.owed == [("a", "u")]
+    world.writer.settle("a", "u")
+    assert (world.applied(), world.writer.owed) == (third, [])
+    assert sorted((each.trajectory, each.position) for each in world.store.scroll("a")) == [("u", 1), ("u", 2)]
+
+
+def test_a_store_that_does_not_follow_all_is_not_said_to() -> None:
+    world = Writing()
+    world.accept()
+    late = SnippetWriter(
+        journal=world.journal, store=world.store, embedder=Axes(), lexical=LEXICAL, searches=RightOfWay(), flush_steps=1
+    )
+    late.checkpoint()
+    assert late.position() == 0
+    late.apply(list(world.journal.changes()))
+    late.checkpoint()
+    assert late.position() == world.journal.last_change()
+    world.accept()
+    late.checkpoint()
+    assert late.position() == world.journal.last_change()

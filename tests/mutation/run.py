@@ -56,14 +56,14 @@ ROOMS = {
 }  # fmt: skip
 """Each room's tests; those that are not there are left out."""
 SEED = 12
-MOST_S = 10.0
+MOST_S = 5.0
 """Of the tests that run a line, the fastest that take so long together are tried, at least one."""
 LEAST_S, TIMES = 5.0, 3.0
 """A mutant does not end if it takes more processor time than this, and more than so often what its tests take."""
 IDLE_S, IDLE_SHARE = 15.0, 0.007
 """Neither does it end if its processes used less than this share of a processor for so long."""
 KILLED = ("killed", "timeout")
-CONTROLS = 5
+CONTROLS = 2
 """So often the tests of a mutant are run without it: all have to pass."""
 OPTIONS = (
     "-qq", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov", f"--hypothesis-seed={SEED}",
