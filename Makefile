@@ -34,7 +34,9 @@ test-long: $(STAMP)
 	STITCH_TEST_PROFILE=long $(BIN)/pytest -n 2 -m 'slow or not slow'
 	$(BIN)/python tests/faults/kills.py --runs 220
 	$(BIN)/python tests/faults/erasures.py --runs 100
-	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --memories 50
+	STITCH_TEST_PROJECTION_KILLS=50 $(BIN)/pytest -q tests/faults/test_projection_kills.py
+	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50
+	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50 --labels model --steps 120
 	STITCH_TEST_TENANTS=100 STITCH_TEST_TENANT_ROUNDS=20 $(BIN)/pytest -s -k everything_at_once tests/memory/test_tenants.py
 	$(BIN)/python tests/security/measure.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0

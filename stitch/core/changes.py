@@ -18,6 +18,7 @@ class ChangeKind(str, Enum):
     CORRECTED = "corrected"
     RETIRED = "retired"
     ERASED = "erased"
+    """They are gone, or they were about to be, and are still there."""
     RESTORED = "restored"
     """They came in with all their past, by an import."""
 

@@ -163,9 +163,9 @@ class Journal(Protocol):
         ...
 
     def record_removed(self, seqs: Sequence[int]) -> list[int]:
-        """Note that steps are about to leave the store; return those of them that there are.
+        """Note that steps are about to be erased; return those of them that there are.
 
-        A step that was stored is labeled only: should it go no further, it is put again.
+        Whoever follows is told, and one that was stored is labeled only: should it go no further, it is derived again.
         """
         ...
 

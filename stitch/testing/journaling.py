@@ -206,6 +206,7 @@ class DictJournal(DictRecords):
             for kept in there:
                 if kept.state is StepState.STORED:
                     kept.state = StepState.LABELED
+            self._note_of(ChangeKind.ERASED, there)
             return [kept.seq for kept in there]
 
     @override

@@ -1,8 +1,9 @@
 """Kills an ingest again and again, resumes it, and compares its labels with those of one that nobody killed.
 
-`python tests/faults/resuming.py --set PATH --memories 50` takes the first trajectory of a set (JSON lines, or gzip),
-kills `stitch ingest` at random moments with SIGKILL, one to three times for each memory, and compares what
-`stitch labels --json` and `stitch show --steps --json` print. `test_resuming_kills.py` does the same in short.
+`python tests/faults/resuming.py --set PATH --kills 50` takes the first trajectory of a set (JSON lines, or gzip), kills
+`stitch ingest` at random moments with SIGKILL, one to three times for each memory, and compares what `stitch labels
+--json` and `stitch show --steps --json` print. With `--labels model` a model labels that answers the same to the same
+and is served by this process. `test_resuming_kills.py` does the same in short.
 """
 
 from __future__ import annotations
@@ -10,19 +11,21 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
 from stitch import Step, open_memory
+from stitch.testing.model import LoopbackProvider, label_by_rules
 
 COMMAND = Path(sys.executable).parent / "stitch"
 
@@ -77,46 +80,71 @@ def without(value: Any, name: str) -> Any:
     return [without(item, name) for item in value] if isinstance(value, list) else value
 
 
-def run(*arguments: object) -> Any:
+def run(*arguments: object, **settings: str) -> Any:
     """What a command prints as JSON."""
-    done = subprocess.run([COMMAND, *map(str, arguments), "--json"], capture_output=True, text=True, check=False)
+    command = [str(COMMAND), *map(str, arguments), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | settings)
     if done.returncode:
         raise RuntimeError(f"{arguments} ended with {done.returncode}: {done.stderr or done.stdout}")
     return orjson.loads(done.stdout)
 
 
-def kill_ingests(file: Path, scratch: Path, *, memories: int, seed: int) -> tuple[int, int, int]:
-    """Return how many kills hit an ingest at work, and how many memories have other labels and other steps."""
-    chance, kills, labels, steps = random.Random(seed), 0, 0, 0
+class Killed(NamedTuple):
+    """What came of all kills."""
+
+    memories: int
+    kills: int
+    """How many hit an ingest at work."""
+    labels: int
+    """How many memories have other labels."""
+    steps: int
+    """How many have other steps."""
+
+    def __str__(self) -> str:
+        said = f"{self.memories} memories, {self.kills} kills"
+        return f"{said}: {self.labels} with other labels, {self.steps} with other steps"
+
+
+def kill_ingests(file: Path, scratch: Path, *, kills: int, seed: int, settings: Mapping[str, str]) -> Killed:
+    """Make memories until so many kills have hit, and compare each with one that nobody killed."""
+    chance, found = random.Random(seed), Killed(0, 0, 0, 0)
     started = time.perf_counter()
-    run("ingest", file, "--memory", scratch / "whole")
+    run("ingest", file, "--memory", scratch / "whole", **settings)
     lasts_s = time.perf_counter() - started
     expected = printed(scratch / "whole")
-    for number in range(memories):
-        folder = scratch / str(number)
+    while found.kills < kills:
+        folder, hits = scratch / str(found.memories), 0
         for _ in range(chance.choice((1, 1, 2, 3))):
             begun = subprocess.Popen(
-                [COMMAND, "ingest", file, "--memory", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+                [COMMAND, "ingest", file, "--memory", folder],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | settings,
+            )  # fmt: skip
             try:
                 begun.wait(chance.uniform(0.1, 1.05) * lasts_s)
             except subprocess.TimeoutExpired:
-                kills += 1
+                hits += 1
             begun.kill()
             begun.wait()
-        run("ingest", file, "--memory", folder)
-        found = printed(folder)
-        labels, steps = labels + (found.labels != expected.labels), steps + (found.steps != expected.steps)
+        run("ingest", file, "--memory", folder, **settings)
+        made = printed(folder)
+        found = Killed(
+            found.memories + 1,
+            found.kills + hits,
+            found.labels + (made.labels != expected.labels),
+            found.steps + (made.steps != expected.steps),
+        )
         shutil.rmtree(folder)
-        print(f"{number + 1} memories, {kills} kills: {labels} with other labels, {steps} other steps", file=sys.stderr)
-    return kills, labels, steps
+        print(found, file=sys.stderr)
+    return found
 
 
 def main() -> int:
     """Do the work of one process, or all kills."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--set", type=Path, help="trajectories, one JSON line each")
-    arguments.add_argument("--memories", type=int, default=50)
+    arguments.add_argument("--kills", type=int, default=50)
+    arguments.add_argument("--labels", choices=["local", "model"], default="local")
+    arguments.add_argument("--steps", type=int, help="take so many steps of the trajectory")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--work", nargs=3, metavar=("FOLDER", "FILE", "BATCH"), help="what is killed; for the test")
     options = arguments.parse_args()
@@ -129,10 +157,16 @@ def main() -> int:
         file = Path(scratch) / "first.jsonl"
         reading = gzip.open if options.set.suffix == ".gz" else open
         with reading(options.set, "rb") as lines:
-            file.write_bytes(lines.readline())
-        kills, labels, steps = kill_ingests(file, Path(scratch), memories=options.memories, seed=options.seed)
-    print(f"**{options.memories} memories, {kills} kills: {labels} with other labels, {steps} with other steps.**")
-    return 1 if labels or steps else 0
+            trajectory = orjson.loads(lines.readline())
+        trajectory["steps"] = trajectory["steps"][: options.steps]
+        file.write_bytes(orjson.dumps(trajectory))
+        settings = {}
+        with LoopbackProvider(label_by_rules) as provider:
+            if options.labels == "model":
+                settings = {"STITCH_LABELS": "model", "STITCH_MODEL": "m", "STITCH_BASE_URL": provider.base_url}
+            found = kill_ingests(file, Path(scratch), kills=options.kills, seed=options.seed, settings=settings)
+    print(f"**{options.labels}: {found}.**")
+    return 1 if found.labels or found.steps else 0
 
 
 if __name__ == "__main__":

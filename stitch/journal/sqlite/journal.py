@@ -227,7 +227,9 @@ class SqliteJournal(SqliteRecords):
         given = json.dumps(list(seqs))
         with self._file.transaction() as db:
             db.execute(f"UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN {GIVEN}", (given,))
-            return [seq for (seq,) in db.execute(f"SELECT seq FROM steps WHERE seq IN {GIVEN}", (given,))]
+            there = [seq for (seq,) in db.execute(f"SELECT seq FROM steps WHERE seq IN {GIVEN}", (given,))]
+            writing.note_changes_of(db, ChangeKind.ERASED, there)
+        return there
 
     @override
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:

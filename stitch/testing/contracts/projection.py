@@ -1,14 +1,22 @@
-"""What every `Projection` must do: subclass `ProjectionContract`, give it a `derive` fixture, run pytest."""
+"""What every `Projection` must do: subclass `ProjectionContract`, give it a `derive` fixture, run pytest.
+
+One that outlives its process also passes `KilledProjectionContract`.
+"""
 
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
 
 from stitch.core import Projection
 from stitch.journal import Journal
-from stitch.journal.projections import follow
+from stitch.journal.projections import catch_up, follow
 from stitch.testing.contracts.journal import live
 from stitch.testing.journaling import DictJournal
 
@@ -29,7 +37,7 @@ class ProjectionContract:
             projection, derived = derive(journal)
             assert isinstance(projection, Projection)
             for part in range(3):
-                self._live(journal, projection, seed=10 * seed + part)
+                live_and_erase(journal, projection, seed=10 * seed + part)
                 follow(projection, journal)
                 assert projection.position() == journal.last_change()
                 followed = derived()
@@ -40,7 +48,7 @@ class ProjectionContract:
         for seed in range(6):
             journal, chance = DictJournal(), random.Random(seed)
             projection, _ = derive(journal)
-            self._live(journal, projection, seed=seed)
+            live_and_erase(journal, projection, seed=seed)
             changes = list(journal.changes())
             stop = chance.randrange(1, len(changes))
             projection.apply(changes[:stop])
@@ -56,21 +64,79 @@ class ProjectionContract:
         journal = DictJournal()
         projection, _ = derive(journal)
         assert follow(projection, journal) == 0
-        self._live(journal, projection, seed=1)
+        live_and_erase(journal, projection, seed=1)
         assert follow(projection, journal) > 0
         assert follow(projection, journal) == 0
 
-    def _live(self, journal: DictJournal, projection: Projection, *, seed: int) -> None:
-        """Live a random history; what it erases is erased from the projection first, as lifecycle does."""
-        before = journal.erase
 
-        def erase(seqs: Any, *, tenant: str, trajectory: str, **cleaned: Any) -> None:
-            ids = [entry.id for entry in journal.entries_of(seqs)]
-            projection.erase(tenant, trajectory=trajectory, steps=ids)
-            before(seqs, tenant=tenant, trajectory=trajectory, **cleaned)
+class Derived(NamedTuple):
+    """A projection in a folder, as the process finds it that comes after one that was killed."""
 
-        journal.erase = erase  # type: ignore[method-assign]
-        try:
-            live(journal, seed)
-        finally:
-            journal.erase = before  # type: ignore[method-assign]
+    journal: Journal
+    projection: Projection
+    everything: Callable[[], Any]
+    """Tells all that is derived, numbers included."""
+
+
+class KilledProjectionContract:
+    """What a projection passes that is kept in files: whatever a kill leaves is made good by the next process.
+
+    A subclass gives three fixtures: `opened`, which opens journal and projection in a folder; `command`, which starts a
+    process that does `live_on` there; and `kills`, how many times that process is killed.
+    """
+
+    @pytest.fixture
+    def kills(self) -> int:
+        """How many times the process is killed."""
+        return 3
+
+    def test_what_a_killed_process_left_equals_what_is_rebuilt(
+        self,
+        opened: Callable[[Path], AbstractContextManager[Derived]],
+        command: Callable[[Path, int], list[str]],
+        kills: int,
+        tmp_path: Path,
+    ) -> None:
+        """However often a process is killed from outside, at random moments of its work."""
+        chance = random.Random(kills)
+        for number in range(kills):
+            with subprocess.Popen(command(tmp_path, number), stdout=subprocess.PIPE) as process:
+                assert process.stdout is not None
+                assert process.stdout.readline(), "it has opened, and begins to work"
+                try:
+                    process.wait(chance.uniform(0, 0.5))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                assert process.wait() < 0, "it was killed and did not end"
+            with opened(tmp_path) as derived:
+                catch_up(derived.projection, derived.journal)
+                left = derived.everything()
+                derived.projection.rebuild()
+                assert derived.everything() == left, f"kill {number}"
+                derived.projection.checkpoint()
+
+
+def live_and_erase(journal: Journal, projection: Projection, *, seed: int) -> None:
+    """Live a random history; what it erases is erased from the projection first, as lifecycle does."""
+    before = journal.erase
+
+    def erase(seqs: Any, *, tenant: str, trajectory: str, **cleaned: Any) -> None:
+        ids = [entry.id for entry in journal.entries_of(seqs)]
+        projection.erase(tenant, trajectory=trajectory, steps=ids)
+        before(seqs, tenant=tenant, trajectory=trajectory, **cleaned)
+
+    journal.erase = erase  # type: ignore[method-assign]
+    try:
+        live(journal, seed)
+    finally:
+        journal.erase = before  # type: ignore[method-assign]
+
+
+def live_on(derived: Derived, *, seed: int) -> None:
+    """Live random histories and follow them, without an end: for a process that is killed."""
+    while True:
+        live_and_erase(derived.journal, derived.projection, seed=seed)
+        follow(derived.projection, derived.journal)
+        if seed % 5 == 0:
+            derived.projection.rebuild()
+        seed += 1_000
