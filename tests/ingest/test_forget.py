@@ -27,7 +27,7 @@ from stitch.text.words import FUNCTION_WORDS, is_verb, words
 
 Make = Callable[..., Any]
 
-SECRET = "Let's plan day 1. My own doctor Quetzalina Archaeopteryx lives at the Halcyon Observatory, room 9417."
+SECRET = "Let's plan day 1. My own doctor Quetzalina Archaeopteryx lives at the Halcyon Observatory, room 941752883."
 TRIP = [
     Step(id="a", role="user", content=SECRET),
     Step(id="b", role="user", content="How much is it per night?"),
@@ -35,7 +35,7 @@ TRIP = [
     Step(id="d", role="user", content="Now let's turn to day 2. One idea for breakfast is the Hyperion Horizon."),
     Step(id="e", role="user", content="What is its price?"),
 ]
-CANARIES = (b"quetzalina", b"archaeopteryx", b"halcyon", b"9417")
+CANARIES = (b"quetzalina", b"archaeopteryx", b"halcyon", b"941752883")
 
 
 def files_with(folder: Path, *texts: bytes) -> list[str]:
