@@ -1,15 +1,43 @@
-"""Caches of what was read from users' texts: bounded, and emptied when a step is erased or a memory is closed."""
+"""What is remembered of users' texts: bounded, and forgotten when a step is erased or a memory is closed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import ParamSpec, TypeVar, cast
+from threading import Lock
+from typing import ParamSpec, Protocol, TypeVar, cast
+from weakref import WeakSet
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 _CLEARING: list[Callable[[], None]] = []
+
+
+class RemembersTrajectories(Protocol):
+    """Something that remembers words of trajectories from one call to the next."""
+
+    def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
+        """Forget what a trajectory says, until it is told again."""
+        ...
+
+
+_REMEMBERING: WeakSet[RemembersTrajectories] = WeakSet()
+_LOCK = Lock()
+
+
+def tell_of_erasures(remembering: RemembersTrajectories) -> None:
+    """Let something know of erasures from now on, as long as there is anybody who uses it."""
+    with _LOCK:
+        _REMEMBERING.add(remembering)
+
+
+def forget_trajectory(trajectory: str, *, tenant: str) -> None:
+    """Forget what a trajectory says, wherever it is remembered; what is still true is told again when asked for."""
+    with _LOCK:
+        told = list(_REMEMBERING)
+    for remembering in told:
+        remembering.forget_trajectory(trajectory, tenant=tenant)
 
 
 def text_cache(maxsize: int) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:

@@ -267,6 +267,10 @@ class Ingestor:
                 self._pipeline.work_off(state, self._accepted(state, start=entry.position, states=(StepState.LABELED,)))
         self._checkpoint_when_due()
 
+    def learn(self, tenant: str, trajectory: str) -> None:
+        """Learn a trajectory again whose steps were changed in the journal, so that who adds next need not wait."""
+        self._states.learn(tenant, trajectory)
+
     @property
     def snippets(self) -> SnippetProjection:
         """Those of the store that serves."""

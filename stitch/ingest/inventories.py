@@ -277,6 +277,16 @@ class TenantInventories:
             if kept := self._tenants.get(tenant):
                 kept.stale.add(trajectory)
 
+    def forget(self, tenant: str, trajectory: str) -> None:
+        """Forget a trajectory, until it is said to have `changed`."""
+        with self._lock:
+            kept = self._tenants.get(tenant)
+        if kept is not None:
+            with kept.lock:
+                with self._lock:
+                    kept.stale.discard(trajectory)
+                kept.union.update({trajectory: _EMPTY})
+
     def union(
         self, tenant: str, *, trajectories: Callable[[], list[str]], part: Callable[[str], LabelInventory]
     ) -> LabelInventory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +12,8 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
-from stitch.core import Labeler, LabelInventory, LabelSession, LabelsMerged, MemoryEvent, Step, StepLabels
+from stitch.core import Labeler, LabelInventory, LabelSession, LabelsMerged, MemoryEvent, Moment, Step, StepLabels
+from stitch.core.text_cache import forget_trajectory
 from stitch.ingest.active_labels import without_retired
 from stitch.ingest.inventories import TenantInventories
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
@@ -26,6 +28,9 @@ KEPT_STEPS = 50_000
 _CHECKPOINT_BYTES = 4096
 """A checkpoint waits for so many bytes of the last one a step: however much a trajectory remembers, saving it costs no
 more a step than storing it."""
+
+_LEARNT_WHEN_ADDING = 64
+"""Of a trajectory that was changed, so many steps are learnt again by who adds to it next: 40 ms of work."""
 
 _LONG_STEPS = 10_000
 _UNKNOWN = -1
@@ -154,7 +159,10 @@ class TrajectoryStates:
                 return state
 
             yield forget
-        self._inventories.changed(tenant, trajectory)
+        self._inventories.forget(tenant, trajectory)
+        forget_trajectory(trajectory, tenant=tenant)
+        if state.position:
+            self._inventories.changed(tenant, trajectory)
 
     def _forget(self, state: TrajectoryState) -> None:
         state.session, state.inventory = None, LabelInventory()
@@ -180,19 +188,38 @@ class TrajectoryStates:
         session = self.session(state)
         if entry.labels is None or labels is None:
             learnt = entry.labels is labels  # neither: nothing was made of the step yet
-        else:  # where steps were erased, their places in the journal and in the session differ
-            learnt = self._inventory_now(state).steps == state.position and session.correct(
-                entry.position, before=(entry.step, entry.labels), after=(step, labels)
-            )
+        else:
+            place = self._place(state, entry)
+            learnt = session.correct(place, before=(entry.step, entry.labels), after=(step, labels))
         if learnt:
             state.inventoried = _UNKNOWN
             checkpoint = self.checkpoint(session, position=state.position)
         yield checkpoint
         if checkpoint is None:
             self._forget(state)
+            self._learn(state)
         else:
             state.saved, state.saved_bytes = checkpoint.position, len(checkpoint.session)
         self._inventories.changed(state.tenant, state.trajectory)
+
+    def _place(self, state: TrajectoryState, entry: Entry) -> int:
+        """How many steps the session took in before one; where steps were erased, that is not its position."""
+        if self._inventory_now(state).steps == state.position:
+            return entry.position
+        upto = Moment(math.inf, entry.trajectory, entry.position)
+        _, count = self._journal.lengths_at(upto, tenant=state.tenant, trajectory=entry.trajectory)[entry.trajectory]
+        return count - 1
+
+    def learn(self, tenant: str, trajectory: str) -> None:
+        """Learn a long trajectory again from the journal if it was forgotten, so that who adds next need not."""
+        with self.held(tenant, trajectory) as state:
+            self._learn(state)
+
+    def _learn(self, state: TrajectoryState) -> None:
+        checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
+        if state.position - (checkpoint.position if checkpoint else 0) > _LEARNT_WHEN_ADDING:
+            self.session(state)
+            self._save(state)
 
     def inventory(self, tenant: str, trajectory: str | None) -> LabelInventory:
         """The label space of a trajectory, or of a tenant; while labels are being made, the one before."""
@@ -228,6 +255,8 @@ class TrajectoryStates:
         finally:
             with self._lock:
                 state.users -= 1
+                if not (state.users or state.position or state.seen):  # not even its name, should all be erased
+                    del self._states[key]
 
     def _make_room(self) -> None:
         excess = len(self._states) - self._limit

@@ -63,6 +63,7 @@ def erase(
             take_out(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
 
         ingestor.rework(tenant, trajectory, change)
+        ingestor.learn(tenant, trajectory)
     if tenant_too:
         ingestor.journal.forget_tenant(tenant)
     if selected or tenant_too:

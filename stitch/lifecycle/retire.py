@@ -32,4 +32,5 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
             ingestor.snippets.bring_up(seqs)  # all of them: an earlier call may have come no further
 
         ingestor.rework(tenant, trajectory, change)
+        ingestor.learn(tenant, trajectory)
     return retired

@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 
-from stitch.core import LabelKind, Step, StepLabels
+from stitch.core import LabelKind, SearchRequest, Step, StepLabels
 from stitch.label.local import LocalLabeler
 from stitch.label.local.labeler import LocalLabelSession
 from stitch.lifecycle.correct import correct
+from stitch.lifecycle.erase import erase
+from stitch.lifecycle.retire import retire
+from stitch.lifecycle.selection import Selector, select
+from stitch.retrieve.question.local_filter import LocalFilterSelector
+from stitch.testing.reachable import texts_held_by
 
 Make = Callable[..., Any]
 
@@ -135,3 +140,63 @@ def test_a_process_that_dies_after_a_correction_leaves_the_next_one_to_go_on_as_
         checkpoint = world.journal.checkpoint("a", "t")
         outcomes.append((labels_of(world), checkpoint.session, world.inventory(trajectory="t")))
     assert outcomes[0] == outcomes[1]
+
+
+def forget(world: Any, folder: Path, *steps: str, verb: str = "erase") -> None:
+    selected = [
+        each for step in steps for each in select(world.ingestor, Selector(trajectory="t", step=step), tenant="a")
+    ]
+    if verb == "erase":
+        erase(world.ingestor, selected, tenant="a", folder=folder)
+    else:
+        retire(world.ingestor, selected, tenant="a", at=1.0, reason="")
+
+
+@pytest.mark.parametrize("verb", ["erase", "retire"])
+def test_who_adds_to_a_long_trajectory_of_which_steps_were_forgotten_need_not_learn_it_again(
+    worlds: Make, tmp_path: Path, verb: str
+) -> None:
+    world = worlds(tmp_path / "j", labeler=Counting())
+    world.add(*talk(*SAID * 10))
+    forget(world, tmp_path, "s4", "s77", verb=verb)
+    learnt = world.labeler.replayed
+    world.add(*talk("Thanks, that is all.", start=100))
+    world.inventory()
+    assert world.labeler.replayed == learnt
+
+
+def test_a_correction_after_an_erasure_is_taken_in_at_its_place(worlds: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j", labeler=Counting())
+    world.add(*talk(*SAID * 10))
+    forget(world, tmp_path, "s0", "s3", "s50")
+    world.add(*talk("Thanks, that is all.", start=100))
+    learnt = world.labeler.replayed
+    correct(world.ingestor, tenant="a", trajectory="t", step="s9", at=1.0, labels={"scope": "savings"})
+    correct(world.ingestor, tenant="a", trajectory="t", step="s60", at=1.0, labels={"scope": "savings"})
+    world.add(*talk("Bye.", start=101))
+    inventory = world.inventory(trajectory="t")
+    assert world.labeler.replayed == learnt
+    assert {scope.name: scope.spans for scope in inventory.scopes}["savings"] == ((7, 7), (57, 57))
+    covered = [place for scope in inventory.scopes for first, last in scope.spans for place in range(first, last + 1)]
+    assert sorted(covered) == list(range(inventory.steps)) == list(range(99))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_of_what_is_erased_nothing_is_remembered_in_the_process(worlds: Make, tmp_path: Path, whole: bool) -> None:
+    name = "zorblatt's trip" if whole else "t"
+    world, selector = worlds(tmp_path / "j", labeler=LocalLabeler()), LocalFilterSelector()
+    world.add(*talk("My doctor is Zorblatt Quetzal, of room 9417.", *SAID * (1 if whole else 10)), trajectory=name)
+    world.add(*talk(*SAID), trajectory="u")
+
+    def remembered() -> list[str]:
+        texts = texts_held_by((world.ingestor, selector))
+        return [text for text in texts if "zorblatt" in text.lower() or "9417" in text]
+
+    asked = SearchRequest(query="Who is the doctor of Zorblatt Quetzal?", tenant="a")
+    selector.select(asked, world.inventory())
+    assert any("quetzal" in text for text in remembered())
+    selected = select(world.ingestor, Selector(trajectory=name, step=None if whole else "s0"), tenant="a")
+    erase(world.ingestor, selected, tenant="a", folder=tmp_path)
+    assert remembered() == []
+    fresh, inventory = LocalFilterSelector(), world.inventory()
+    assert selector.select(asked, inventory) == fresh.select(asked, inventory)

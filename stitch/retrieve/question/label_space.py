@@ -115,6 +115,12 @@ class LabelSpace:
         self._update_scopes(before, inventory)
         self._update_types(before, inventory)
 
+    def forget_trajectory(self, trajectory: str) -> None:
+        """Forget what a trajectory says, and all values of entity types, until an inventory tells of them again."""
+        inventory = self._inventory
+        left = tuple(scope for scope in inventory.scopes if scope.trajectory != trajectory)
+        self.update(inventory.model_copy(update={"scopes": left, "event_types": {}, "entity_types": {}}))
+
     def _update_scopes(self, before: LabelInventory, inventory: LabelInventory) -> None:
         read, moved = self._into, set[str]()
         if inventory.merges != before.merges:

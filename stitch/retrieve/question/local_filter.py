@@ -24,6 +24,7 @@ from stitch.core import (
     SearchRequest,
     Selection,
 )
+from stitch.core.text_cache import tell_of_erasures
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.question.hints import read_hints
 from stitch.retrieve.question.label_space import LabelSpace
@@ -73,6 +74,7 @@ class LocalFilterSelector:
         self._constants = constants
         self._spaces: dict[tuple[str, str | None, Moment | None], LabelSpace] = {}
         self._lock = Lock()
+        tell_of_erasures(self)
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         """Return the labels that the question licenses; an empty filter if it licenses none."""
@@ -80,6 +82,14 @@ class LocalFilterSelector:
         with index.lock:
             index.update(inventory)
             return self._chosen(request, index, inventory=inventory)
+
+    def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
+        """Forget what a trajectory says; the next question is told what is left of it."""
+        with self._lock:
+            spaces = [space for (owner, *_), space in self._spaces.items() if owner == tenant]
+        for space in spaces:
+            with space.lock:
+                space.forget_trajectory(trajectory)
 
     def _chosen(self, request: SearchRequest, index: LabelSpace, *, inventory: LabelInventory) -> Selection:
         question, constants = read_question(request.query), self._constants
