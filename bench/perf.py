@@ -28,6 +28,11 @@ ERASED_STEPS = 1_000
 """The oldest; at least one trajectory, and never the last."""
 QUESTIONS = 200
 """At most: a memory of fewer steps is added to, and asked, as often as it has steps."""
+LONG_STEPS = 20_000
+"""In one trajectory; fewer if the memory has fewer."""
+CHANGES = 5
+"""So many steps of it are corrected, each before another is added."""
+TENANTS = 1_000
 CLIENT_LOCAL_STEPS = 1000
 """What qdrant-client's local mode can bear: it filters in Python, point by point."""
 
@@ -73,7 +78,11 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
     mode. `rss_mb` is what a process holds that has opened the memory and searched it, pages of mapped files included;
     the engine maps every vector twice, and `pss_mb` (on Linux) counts such a page once. `disk_mb` is what the folder
     occupies. `erase_s` is the time to the proof when the oldest 1,000 steps are erased at once, `erase_one_s` when one
-    is after that.
+    is after that. `search_first_ms` is the first search of a process, which reads the labels of all `scopes`.
+
+    What must not grow: in one trajectory of `long_steps` steps, `long_cost_ratio` is what a step of the last tenth
+    costs of what one of the first tenth does, in processor time; `add_after_*_ms` is the next add after a step of its
+    middle was corrected or erased. `open_tenants_s` is the time to open the memories of `tenants` tenants of a folder.
 
     Args:
         steps: How many steps the memory holds.
@@ -86,7 +95,7 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
         for part in (_measure_ingest, _measure_search):
             figures |= _in_a_process(part, memory, steps, seed)
         figures["disk_mb"] = sum(path.stat().st_blocks for path in Path(memory).rglob("*")) * 512 / 1e6
-        for part in (_measure_floors, _measure_erasing):
+        for part in (_measure_floors, _measure_erasing, _measure_long, _measure_tenants):
             figures |= _in_a_process(part, memory, steps, seed)
         return figures
 
@@ -152,12 +161,15 @@ def _measure_search(memory: str, steps: int, seed: int) -> dict[str, float]:
     opened = open_memory(memory)
     open_s = time.perf_counter() - began
     with opened:
-        opened.search(sample_question(rng))
+        first_ms = _ms(opened.search, sample_question(rng))
+        scopes = len(opened.inventory().scopes)
         searches = [_ms(opened.search, sample_question(rng)) for _ in range(min(QUESTIONS, steps))]
         unnamed = [_ms(opened.search, sample_question(rng, named=False)) for _ in searches]
         resident = _resident_mb()
     return {
         "open_s": open_s,
+        "scopes": float(scopes),
+        "search_first_ms": first_ms,
         "search_p50_ms": _percentile(searches, 50),
         "search_p95_ms": _percentile(searches, 95),
         "search_unnamed_p50_ms": _percentile(unnamed, 50),
@@ -247,6 +259,53 @@ def _measure_erasing(memory: str, steps: int, seed: int) -> dict[str, float]:
             figures[f"{name}_steps"] = float(erased.steps)
             figures[f"{name}_traces_left"] = float(len(erased.proof.found))
     return figures
+
+
+def _measure_long(memory: str, steps: int, seed: int) -> dict[str, float]:
+    from stitch.assemble import open_memory
+    from stitch.lifecycle.selection import Selector
+
+    rng, size = random.Random(seed), min(LONG_STEPS, steps)
+    said = list(sample_steps(rng, size))
+    part = max(1, size // 10)
+    costs, after = [], list(sample_steps(rng, CHANGES + 1))
+    with open_memory(f"{memory}.long") as opened:
+        for start in range(0, size, part):
+            some = said[start : start + part]
+            began = time.process_time()
+            opened.add_many(some, trajectory="long")
+            costs.append((time.process_time() - began) / len(some))
+        corrects, adds = [], []
+        for number, step in enumerate(after[:CHANGES]):
+            right = f"The price of the Olympus Inn is {number}."
+            changed = str((size // 2 + number) % size)
+            corrects.append(_ms(opened.lifecycle.correct, changed, trajectory="long", text=right))
+            adds.append(_ms(opened.add, step, trajectory="long"))
+        erase_ms = _ms(opened.lifecycle.erase, Selector(trajectory="long", step=str(size // 2)))
+        erased_ms = _ms(opened.add, after[CHANGES], trajectory="long")
+    return {
+        "long_steps": float(size),
+        "long_cost_ratio": costs[-1] / costs[0],
+        "correct_p50_ms": _percentile(corrects, 50),
+        "add_after_correct_p50_ms": _percentile(adds, 50),
+        "erase_long_s": erase_ms / 1e3,
+        "add_after_erase_ms": erased_ms,
+    }
+
+
+def _measure_tenants(memory: str, steps: int, seed: int) -> dict[str, float]:
+    from stitch.assemble import open_tenants
+
+    names = [f"tenant {number}" for number in range(min(TENANTS, steps))]
+    with closing(open_tenants(f"{memory}.tenants")) as made:
+        for name in names:
+            made.memory(name).add_many(list(sample_steps(random.Random(seed), 2)), trajectory="trip")
+    began = time.perf_counter()
+    with closing(open_tenants(f"{memory}.tenants")) as opened:
+        memories = [opened.memory(name) for name in names]
+        open_s = time.perf_counter() - began
+        memories[-1].search(sample_question(random.Random(seed)))
+    return {"tenants": float(len(memories)), "open_tenants_s": open_s}
 
 
 def _ms(do: Callable[..., object], *arguments: Any, **options: Any) -> float:

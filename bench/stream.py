@@ -6,8 +6,9 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,12 +18,19 @@ from stitch.console.options import json_option
 from stitch.console.printing import print_json
 from stitch.core import Step
 
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+
 BATCH_STEPS = 100
 """How many steps of a trajectory come at a time; then the next one goes on, round and round."""
 ACCEPTED_BATCH = 500
 ACCEPTED_STEPS = 5_000
 SINGLES = 200
 QUESTIONS = 60
+SEARCH_EVERY_S = 0.1
+"""How often somebody asks during ingest; `nonstop` asks without a pause."""
+ALONE_BATCHES = 30
+"""So many batches are added with nobody asking, right before."""
 PARTS = 10
 """At so many moments of the stream the size of the process is taken."""
 
@@ -34,7 +42,12 @@ def measure_stream(
 
     `accept_*` is the time until a step is durable and can be found, with labels that follow (`wait=False`); `add_*`
     waits for local labels. `*_per_cpu_s` count the processor time of the thread that adds, for machines that others use
-    as well. `search_busy_*` is taken while another thread adds without a pause, at `busy_ingest_steps_per_s`.
+    as well; `ingest_cost_ratio` is what a step of the last tenth of the stream cost of what one of the first tenth did.
+
+    Searches during ingest: another thread adds without a pause, to trajectories that are asked about. `search_busy_*`
+    are asked ten times a second, and ingest keeps `busy_ingest_share` of the rate that it had alone, right before;
+    `search_nonstop_*` are asked one after the other, and it keeps `nonstop_ingest_share`: then the two threads share
+    what Python lets one of them do at a time. `*_ratio` are these searches by those at rest.
 
     Of memory, `rss_*` is the process after the first tenth of the stream and at its end. It has two parts: pages of
     mapped files (`mapped_last_mb`), which the system takes away when it needs them, and all others (`anonymous_*`).
@@ -108,6 +121,8 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
     rng = random.Random(seed)
     sizes: list[dict[str, float]] = []
     adding_s, cpu_s, made = 0.0, 0.0, 0
+    costs = [(0, 0.0)]
+    """Steps and processor seconds until each of these moments."""
     with open_memory(memory) as opened:
         for name, batch in _batches(rng, steps, trajectories):
             began, began_cpu = time.perf_counter(), time.thread_time()
@@ -116,6 +131,7 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
             made += len(batch)
             if made * PARTS >= steps * (len(sizes) + 1):
                 sizes.append(_sizes())
+                costs.append((made, cpu_s))
                 rss, own = sizes[-1]["rss_mb"], sizes[-1]["anonymous_mb"]
                 said = f"{made} steps, {made / cpu_s:.0f} a processor second, {rss:.0f} MB, {own:.0f} of them no file's"
                 click.echo(f"stitch: {said}", err=True)
@@ -123,6 +139,7 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
         figures = {
             "ingest_steps_per_s": steps / adding_s,
             "ingest_steps_per_cpu_s": steps / cpu_s,
+            "ingest_cost_ratio": _cost(costs[-2:]) / _cost(costs[:2]),
             "rss_first_mb": sizes[0]["rss_mb"],
             "rss_last_mb": sizes[-1]["rss_mb"],
             "rss_growth_mb": sizes[-1]["rss_mb"] - sizes[0]["rss_mb"],
@@ -150,28 +167,63 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> di
             "accept_steps_per_cpu_s": ACCEPTED_STEPS / accepting_cpu_s,
             "journal_steps_per_s": _journal_steps_per_s(memory, accepted),
         }
-        opened.search(sample_question(rng))
-        rest = [_ms(opened.search, sample_question(rng)) for _ in range(QUESTIONS)]
-        ended, added = threading.Event(), [0]
+        figures |= _measure_busy(opened, rng, seed)
+    return figures
 
-        def go_on() -> None:
-            busy = random.Random(seed + 1)
-            while not ended.is_set():
-                opened.add_many(list(sample_steps(busy, BATCH_STEPS)), trajectory=f"busy-{busy.randrange(20)}")
-                added[0] += BATCH_STEPS
 
-        writer, began = threading.Thread(target=go_on), time.perf_counter()
+def _measure_busy(opened: Memory, rng: random.Random, seed: int) -> dict[str, float]:
+    """Searches while another thread adds, and what the two take from each other."""
+    busy, ended, added = random.Random(seed + 1), threading.Event(), [0]
+
+    def add() -> None:
+        opened.add_many(list(sample_steps(busy, BATCH_STEPS)), trajectory=f"busy-{busy.randrange(20)}")
+        added[0] += BATCH_STEPS
+
+    def go_on() -> None:
+        while not ended.is_set():
+            add()
+
+    def searches(every_s: float) -> list[float]:
+        took, due = [], time.perf_counter()
+        for _ in range(QUESTIONS):
+            time.sleep(max(0.0, due - time.perf_counter()))
+            due = max(due + every_s, time.perf_counter())
+            took.append(_ms(opened.search, sample_question(rng)))
+        return took
+
+    figures: dict[str, float] = {}
+    searches(0.0)
+    for name, every_s in (("busy", SEARCH_EVERY_S), ("nonstop", 0.0)):
+        began = time.perf_counter()
+        for _ in range(ALONE_BATCHES):
+            add()
+        alone_per_s = ALONE_BATCHES * BATCH_STEPS / (time.perf_counter() - began)
+        rest = searches(every_s)
+        ended.clear()
+        added[0], writer, began = 0, threading.Thread(target=go_on), time.perf_counter()
         writer.start()
         try:
-            meanwhile = [_ms(opened.search, sample_question(rng)) for _ in range(QUESTIONS)]
+            meanwhile = searches(every_s)
         finally:
             ended.set()
             writer.join()
-        figures["busy_ingest_steps_per_s"] = added[0] / (time.perf_counter() - began)
-    for name, values in (("rest", rest), ("busy", meanwhile)):
-        figures |= {f"search_{name}_p50_ms": _percentile(values, 50), f"search_{name}_p95_ms": _percentile(values, 95)}
-    figures["search_busy_ratio"] = figures["search_busy_p50_ms"] / figures["search_rest_p50_ms"]
+        per_s = added[0] / (time.perf_counter() - began)
+        if name == "busy":
+            figures |= {"search_rest_p50_ms": _percentile(rest, 50), "search_rest_p95_ms": _percentile(rest, 95)}
+        figures |= {
+            f"search_{name}_p50_ms": _percentile(meanwhile, 50),
+            f"search_{name}_p95_ms": _percentile(meanwhile, 95),
+            f"search_{name}_ratio": _percentile(meanwhile, 50) / _percentile(rest, 50),
+            f"{name}_ingest_steps_per_s": per_s,
+            f"{name}_ingest_share": per_s / alone_per_s,
+        }
     return figures
+
+
+def _cost(moments: Sequence[tuple[int, float]]) -> float:
+    """What a step cost between two moments, in processor seconds."""
+    (steps, cpu_s), (steps_then, cpu_s_then) = moments
+    return (cpu_s_then - cpu_s) / (steps_then - steps)
 
 
 def _journal_steps_per_s(memory: str, steps: list[Step]) -> float:

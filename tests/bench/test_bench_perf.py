@@ -13,7 +13,9 @@ from stitch.bench.perf import command, sample_question, sample_steps
 CONTRACT = {
     "import_s", "ingest_steps_per_s", "single_add_p50_ms", "search_p50_ms", "search_p95_ms",
     "search_unnamed_p50_ms", "search_unnamed_p95_ms", "rss_mb", "disk_mb",
-    "numpy_floor_p50_ms", "client_local_p50_ms", "erase_s", "erase_one_s", "erase_steps",
+    "numpy_floor_p50_ms", "client_local_p50_ms", "erase_s", "erase_one_s", "erase_steps", "search_first_ms", "scopes",
+    "long_steps", "long_cost_ratio", "correct_p50_ms", "add_after_correct_p50_ms", "erase_long_s", "add_after_erase_ms",
+    "tenants", "open_tenants_s",
 }  # fmt: skip
 
 
