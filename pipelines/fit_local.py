@@ -12,8 +12,6 @@ so that it learns to live with its own mistakes, with the history its own choice
 a scope just left continues an earlier one. How well a step follows another is learned before (`fit_replies`), and for
 the examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen.
 Beside the sets, trajectories woven from their stretches teach kinds of talk that they lack (`weave`).
-
-More than 400 lines because reading, following, fitting and reporting share the examples.
 """
 
 from __future__ import annotations
@@ -24,21 +22,22 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stitch.core import Step
-from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES
+from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES, Scope
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.replies import Replies, as_data
 from stitch.label.local.scopes import FEATURES, Candidate, ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES, JOIN_MARGIN
+from stitch.pipelines.conditional_logit import Choice, Example, Weights, fit_logit
 from stitch.pipelines.fit_replies import Talk, fit_replies
 from stitch.pipelines.weave import KINDS, Stretch, stretches
 
-Weights = dict[str, float]
 Keep = Callable[[str, int], bool]
 """Whether a trajectory, given by its set and number, is used."""
 
@@ -61,9 +60,6 @@ SETS = {
 }
 _MADE_BY = "python -m stitch.pipelines.fit_local"
 STEPS_PER_SET, JOINS_PER_SET = 3_000, 1_000
-OPENING_WEIGHT, RETURN_WEIGHT = 1.3, 2.0
-"""What a step that opens a scope, or returns to one, counts beside one that continues: both are rare."""
-RIDGE, CUE_RIDGE, MIN_CUE_COUNT = 5.0, 20.0, 25
 WOVEN_FROM, WOVEN = ("star", "sgd", "tiage", "dialseg711"), 20
 """From the stretches of which sets trajectories are woven, and how many of each kind."""
 WOVEN_WEIGHTS = {"chain": 0.15, "weave": 0.15, "room": 0.3}
@@ -105,22 +101,6 @@ class Fitted(NamedTuple):
 
     weights: Weights
     replies: Replies
-
-
-class Choice(NamedTuple):
-    """What a scope just left may be: the continuation of an earlier one, or, without evidence, its own."""
-
-    features: list[float]
-    cues: tuple[str, ...] = ()
-
-
-class Example(NamedTuple):
-    """The candidates of one step, or of a scope just left, and which of them are right."""
-
-    candidates: Sequence[Candidate | Choice]
-    right: list[bool]
-    leaves: list[bool]
-    """Which of the candidates leave the current scope."""
 
 
 def read_set(path: Path) -> list[LabeledTrajectory]:
@@ -176,55 +156,86 @@ def woven(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> dic
     return made
 
 
-def follow(
-    trajectory: LabeledTrajectory,
-    weights: Mapping[str, float],
-    *,
-    replies: Replies | None = None,
-    examples: list[Example] | None = None,
-    joins: list[Example] | None = None,
-    with_gold_history: bool = False,
-) -> list[int]:
-    """The scopes that such a tracker gives the steps, by number; adds what it met to `examples`, `joins`."""
-    tracker = ScopeTracker(weights, replies=replies)
-    tracker.look_ahead([reading.step.content for reading in trajectory.readings])
-    majority: dict[int, Counter[tuple[str, ...]]] = {}
-    gold = _targets(trajectory.gold) if examples is not None else trajectory.gold
-    numbers = []
-    for place, (reading, wanted) in enumerate(zip(trajectory.readings, gold, strict=True)):
-        decision = tracker.decide(reading)
+def follow(trajectory: LabeledTrajectory, weights: Mapping[str, float], *, replies: Replies | None = None) -> list[int]:
+    """The scopes that a tracker with these weights gives the steps, by number."""
+    return _Follower(weights, replies).follow(trajectory, trajectory.gold)
+
+
+def step_examples(
+    trajectory: LabeledTrajectory, *, replies: Replies, weights: Mapping[str, float], by_gold: bool
+) -> list[Example]:
+    """The candidates that a tracker meets at each step."""
+    follower = _Follower(weights, replies, by_gold=by_gold)
+    follower.follow(trajectory, _targets(trajectory.gold))
+    return follower.examples
+
+
+def join_examples(trajectory: LabeledTrajectory, *, replies: Replies, weights: Mapping[str, float]) -> list[Example]:
+    """What a tracker may join each scope to that it just left."""
+    follower = _Follower(weights, replies)
+    follower.follow(trajectory, trajectory.gold)
+    return follower.joins
+
+
+class _Follower:
+    """A tracker on its way through a trajectory, with what it has met there; `by_gold`, it chooses only what is right.
+
+    Where it goes by gold, nothing is joined.
+    """
+
+    def __init__(self, weights: Mapping[str, float], replies: Replies | None, *, by_gold: bool = False) -> None:
+        self._tracker = ScopeTracker(weights, replies=replies)
+        self._by_gold = by_gold
+        self._seen: dict[int, Counter[tuple[str, ...]]] = {}
+        """The gold scopes of the steps of each scope."""
+        self.examples: list[Example] = []
+        self.joins: list[Example] = []
+
+    def follow(self, trajectory: LabeledTrajectory, gold: Sequence[tuple[str, ...]]) -> list[int]:
+        """Give each step a scope; return their numbers."""
+        tracker = self._tracker
+        tracker.look_ahead([reading.step.content for reading in trajectory.readings])
+        numbers = []
+        for place, (reading, wanted) in enumerate(zip(trajectory.readings, gold, strict=True)):
+            scope = tracker.assign(reading, self._choose(reading, wanted, learned=place not in trajectory.coarse))
+            numbers.append(scope.number)
+            if wanted:
+                self._seen.setdefault(scope.number, Counter())[wanted] += 1
+            if not self._by_gold and tracker.left is not None:
+                self._join(tracker.left)
+        return [tracker.scope(number).number for number in numbers]
+
+    def _choose(self, reading: Reading, wanted: tuple[str, ...], *, learned: bool) -> Scope | None:
+        """The scope of a step, None for a new one; what there was to choose from is an example if it is `learned`."""
+        decision = self._tracker.decide(reading)
         if decision is not None:
-            chosen = decision.scope
-        else:
-            candidates = tracker.candidates(reading)
-            best = max(candidates, key=lambda candidate: candidate.score)
-            if wanted and examples is not None:
-                fits = {number for number, seen in majority.items() if _most(seen) == wanted}
-                right = [c.scope is not None and c.scope.number in fits for c in candidates]
-                right[-1] = not any(right)
-                if place not in trajectory.coarse:
-                    examples.append(Example(candidates, right, [c.scope is not tracker.current for c in candidates]))
-                if with_gold_history:
-                    pairs = zip(candidates, right, strict=True)
-                    best = max((c for c, is_right in pairs if is_right), key=lambda candidate: candidate.score)
-            chosen = best.scope
-        scope = tracker.assign(reading, chosen)
-        numbers.append(scope.number)
-        if wanted:
-            majority.setdefault(scope.number, Counter())[wanted] += 1
-        left = None if with_gold_history else tracker.left
-        if left is None:
-            continue
-        homes = tracker.homes()
-        if joins is not None and (most := _most(majority.get(left.number))):
-            right = [_most(majority.get(home.scope.number)) == most for home in homes]
+            return decision.scope
+        candidates = self._tracker.candidates(reading)
+        right = self._right(candidates, wanted)
+        if wanted and learned:
+            self.examples.append(Example(candidates, right, [c.scope is not self._tracker.current for c in candidates]))
+        if wanted and self._by_gold:
+            candidates = [c for c, is_right in zip(candidates, right, strict=True) if is_right]
+        return max(candidates, key=lambda candidate: candidate.score).scope
+
+    def _right(self, candidates: Sequence[Candidate], wanted: tuple[str, ...]) -> list[bool]:
+        """Which of the candidates most steps are of the wanted scope; the last, a new one, if none is."""
+        fits = {number for number, seen in self._seen.items() if _most(seen) == wanted}
+        right = [candidate.scope is not None and candidate.scope.number in fits for candidate in candidates]
+        right[-1] = not any(right)
+        return right
+
+    def _join(self, left: Scope) -> None:
+        """Join a scope that was just left to the one that it continues, if there is evidence of one."""
+        homes = self._tracker.homes()
+        if most := _most(self._seen.get(left.number)):
+            right = [_most(self._seen.get(home.scope.number)) == most for home in homes]
             choices = [*(Choice(home.features) for home in homes), Choice([0.0] * len(JOIN_FEATURES))]
-            joins.append(Example(choices, [*right, not any(right)], [False] * len(choices)))
+            self.joins.append(Example(choices, [*right, not any(right)], [False] * len(choices)))
         home = max(homes, key=lambda home: home.score, default=None)
         if home is not None and home.score >= JOIN_MARGIN:
-            tracker.join(left, home.scope)
-            majority.setdefault(home.scope.number, Counter()).update(majority.pop(left.number, {}))
-    return [tracker.scope(number).number for number in numbers]
+            self._tracker.join(left, home.scope)
+            self._seen.setdefault(home.scope.number, Counter()).update(self._seen.pop(left.number, {}))
 
 
 def _most(seen: Counter[tuple[str, ...]] | None) -> tuple[str, ...] | None:
@@ -240,95 +251,33 @@ def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return targets
 
 
-def fit(groups: Sequence[tuple[Sequence[Example], float]], features: Sequence[str] = FEATURES) -> Weights:
-    """The weights of a conditional logit over examples, each group with what one of its examples counts.
-
-    Args:
-        groups: Examples, and what each of them counts.
-        features: The names of the numbers of a candidate.
-    """
-    import numpy as np
-    from scipy.optimize import minimize
-    from scipy.sparse import csr_matrix
-
-    examples = [(example, weight) for group, weight in groups for example in group]
-    if not examples:
-        return {}
-    counts: Counter[str] = Counter()
-    for example, _ in examples:
-        counts.update(sorted({cue for candidate in example.candidates for cue in candidate.cues}))
-    names = [*features, *sorted(cue for cue, count in counts.items() if count >= MIN_CUE_COUNT)]
-    column = {name: index for index, name in enumerate(names)}
-    data: list[float] = []
-    columns: list[int] = []
-    ends = [0]
-    right: list[bool] = []
-    starts: list[int] = []
-    importance: list[float] = []
-    for example, weight in examples:
-        starts.append(len(right))
-        right += example.right
-        leaving = not any(r and not leaves for r, leaves in zip(example.right, example.leaves, strict=True))
-        stays = not all(example.leaves)
-        factor = 1.0 if not (leaving and stays) else OPENING_WEIGHT if example.right[-1] else RETURN_WEIGHT
-        importance.append(weight * factor)
-        for candidate in example.candidates:
-            numbers = candidate.features
-            present = [index for index, value in enumerate(numbers) if value]
-            cues = [column[cue] for cue in candidate.cues if cue in column]
-            columns += present + cues
-            data += [numbers[index] for index in present] + [1.0] * len(cues)
-            ends.append(len(columns))
-    table = csr_matrix((data, columns, ends), shape=(len(right), len(names)))
-    transposed = table.T.tocsr()
-    is_right, first, weigh = np.array(right, float), np.array(starts), np.array(importance)
-    group = np.repeat(np.arange(len(starts)), np.diff([*starts, len(right)]))
-    ridge = np.array([RIDGE] * len(features) + [CUE_RIDGE] * (len(names) - len(features)))
-
-    def loss(vector: Any) -> tuple[float, Any]:
-        scores = table @ vector
-        powers = np.exp(scores - np.maximum.reduceat(scores, first)[group])
-        all_of, right_of = np.add.reduceat(powers, first), np.add.reduceat(powers * is_right, first) + 1e-12
-        slope = weigh[group] * (powers / all_of[group] - powers * is_right / right_of[group])
-        value = (weigh * (np.log(all_of) - np.log(right_of))).sum() + 0.5 * (ridge * vector * vector).sum()
-        return float(value), transposed @ slope + ridge * vector
-
-    found = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B", options={"maxiter": 120})
-    return dict(zip(names, map(float, found.x), strict=True))
-
-
 def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, without: Sequence[str] = ()) -> Fitted:
     """What is learned from the trajectories that `keep` lets through, names that contain one of `without` left out."""
-    weights: Weights = {}
-    earlier: list[tuple[list[Example], float]] = []
+    more = woven(sets, keep=keep)
+    kept = {
+        name: [(number, each) for number, each in enumerate(trajectories) if name in more or keep(name, number)]
+        for name, trajectories in {**sets, **more}.items()
+    }
     of_others = [
         _replies(sets, keep=lambda name, number: number % 2 == 1 and keep(name, number)),
         _replies(sets, keep=lambda name, number: number % 2 == 0 and keep(name, number)),
     ]
-    more = woven(sets, keep=keep)
-    together = {**sets, **more}
-    for with_gold_history in (True, False):
+
+    def met(examples_of: Callable[..., list[Example]], *, per_set: int) -> list[tuple[list[Example], float]]:
+        """The examples of each set, with what each of them counts, so that every set counts as many."""
         groups = []
-        for name, trajectories in together.items():
-            examples: list[Example] = []
-            for number, trajectory in enumerate(trajectories):
-                if name in more or keep(name, number):
-                    replies = of_others[number % 2]
-                    follow(trajectory, weights, replies=replies, examples=examples, with_gold_history=with_gold_history)
-            groups.append((_without(examples, without), _weight(name) * STEPS_PER_SET / max(len(examples), 1)))
-        if earlier:
-            groups = [(a + b, (x + y) / 4) for (a, x), (b, y) in zip(earlier, groups, strict=True)]
-        earlier = groups
-        weights = fit(groups)
+        for name, trajectories in kept.items():
+            found = [each for n, t in trajectories for each in examples_of(t, replies=of_others[n % 2])]
+            groups.append((_without(found, without), _weight(name) * per_set / max(len(found), 1)))
+        return groups
+
+    gold = met(partial(step_examples, weights={}, by_gold=True), per_set=STEPS_PER_SET)
+    weights = fit_logit(gold, FEATURES)
+    own = met(partial(step_examples, weights=weights, by_gold=False), per_set=STEPS_PER_SET)
+    weights = fit_logit([(a + b, (x + y) / 4) for (a, x), (b, y) in zip(gold, own, strict=True)], FEATURES)
     for _ in range(0 if "join: " in without else 2):
-        groups = []
-        for name, trajectories in together.items():
-            joins: list[Example] = []
-            for number, trajectory in enumerate(trajectories):
-                if name in more or keep(name, number):
-                    follow(trajectory, weights, replies=of_others[number % 2], joins=joins)
-            groups.append((_without(joins, without), _weight(name) * JOINS_PER_SET / max(len(joins), 1)))
-        weights |= fit(groups, [f"join: {name}" for name in JOIN_FEATURES])
+        joins = met(partial(join_examples, weights=weights), per_set=JOINS_PER_SET)
+        weights |= fit_logit(joins, [f"join: {name}" for name in JOIN_FEATURES])
     return Fitted(weights, _replies(sets, keep=keep))
 
 
@@ -391,24 +340,31 @@ def measure(
 
 
 def _report(kind: str, sets: Mapping[str, Sequence[LabeledTrajectory]]) -> None:
-    def held_out(name: str, fitted: Fitted) -> str:
-        chosen = [t for number, t in enumerate(sets[name]) if number % 5 == 1 or kind == "leave-one-out"]
-        score, switch = measure(chosen, *fitted)
-        return f"{name} {score:.3f} / {switch:.3f}"
+    for line in _left_out(sets) if kind == "leave-one-out" else _held_out(sets, kind=kind):
+        print(line, flush=True)  # noqa: T201 # a report
 
-    if kind == "leave-one-out":
-        for name in sets:
-            others = {other: trajectories for other, trajectories in sets.items() if other != name}
-            print(held_out(name, train(others, keep=lambda *_: True)), flush=True)  # noqa: T201 # a report
-        return
+
+def _left_out(sets: Mapping[str, Sequence[LabeledTrajectory]]) -> Iterator[str]:
+    """How good each set is labeled by what is learned from the others."""
+    for name, trajectories in sets.items():
+        others = {other: sets[other] for other in sets if other != name}
+        yield _measured(name, trajectories, train(others, keep=lambda *_: True))
+
+
+def _held_out(sets: Mapping[str, Sequence[LabeledTrajectory]], *, kind: str) -> Iterator[str]:
+    """How good the trajectories are labeled that are held out, with all evidence and without each kind of it."""
     fitted = train(sets, keep=_in_the_fold)
     for label, parts in {"all": (), **({} if kind == "fold" else EVIDENCE)}.items():
         if parts and kind == "ablation":
             fitted = train(sets, keep=_in_the_fold, without=parts)
         weights = {name: weight for name, weight in fitted.weights.items() if not any(part in name for part in parts)}
-        print(  # noqa: T201 # a report
-            f"{label}:", "; ".join(held_out(name, fitted._replace(weights=weights)) for name in sets), flush=True
-        )
+        used = fitted._replace(weights=weights)
+        yield f"{label}: " + "; ".join(_measured(name, each[1::5], used) for name, each in sets.items())
+
+
+def _measured(name: str, trajectories: Sequence[LabeledTrajectory], fitted: Fitted) -> str:
+    score, switch = measure(trajectories, *fitted)
+    return f"{name} {score:.3f} / {switch:.3f}"
 
 
 def _in_the_fold(_: str, number: int) -> bool:

@@ -1,12 +1,8 @@
-"""Store steps from files or standard input: `stitch ingest`.
-
-More than 400 lines because what is read, what is stored and what is said of it are one command.
-"""
+"""Store steps from files or standard input: `stitch ingest`."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
@@ -15,17 +11,17 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 import orjson
-from pydantic import BaseModel
 
 from stitch.console.ending import Terminated
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.printing import print_json
-from stitch.core import Receipt, Rejection, SourcedStep, StepState
+from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
-from stitch.errors import InputError, ModelError, StepRejectedError, StitchError
+from stitch.errors import InputError
 from stitch.ingest.secrets import redact_text
 from stitch.pipelines.estimating import estimate, print_estimate
 from stitch.pipelines.follow import read_input
+from stitch.pipelines.intake import IngestReport, Intake
 from stitch.sources import FileSource, StandardInput, expand_paths, left_out
 
 if TYPE_CHECKING:
@@ -37,46 +33,6 @@ _ADDERS = 3
 _NAMES_SHOWN = 3
 _REJECTIONS_SHOWN = 10
 _BUFFERED_STEPS = 4 * BATCH_STEPS
-
-
-class IngestReport(BaseModel):
-    """What became of the input."""
-
-    trajectories: int = 0
-    steps: int = 0
-    """Steps read and accepted, those known already included."""
-    stored: int = 0
-    """Steps that are now in the store by their labels, those known already included."""
-    failed: int = 0
-    rejected: int = 0
-    repeated: int = 0
-    """Steps that were in the memory already; they are as they were."""
-    erased: int = 0
-    """Steps that were erased before; they are not taken in, and not among `steps`."""
-    model_calls: int = 0
-    model_tokens: int = 0
-    """Of prompts and replies."""
-    model_cost_usd: float | None = None
-    """None if the price of the model is not known."""
-    fallback_steps: int = 0
-    """Steps that a model should have labeled and that have local labels instead."""
-    repeated_with_other_labels: int = 0
-    """Steps known already whose labels are not those of the model that is to label."""
-    redacted: dict[str, int] = {}  # pydantic copies it
-    """How many secrets of each kind were taken out before anything was written."""
-    seconds: float = 0.0
-    labels: dict[str, int] = {}  # pydantic copies it
-    """How many labels of each kind the trajectories of the input have."""
-
-    @property
-    def exit_status(self) -> int:
-        """With which the command ends: 1 if steps failed, 6 if the model labeled nothing, 3 if some were rejected."""
-        new = self.steps - self.repeated
-        if self.failed:
-            return StitchError.exit_code
-        if self.fallback_steps and self.fallback_steps >= new:
-            return ModelError.exit_code
-        return StepRejectedError.exit_code if self.rejected else 0
 
 
 @click.command()
@@ -223,84 +179,30 @@ def ingest(
         again: Whether steps that were erased are taken in again.
         report: Is filled in as the work goes on, for who is interrupted; a new one by default.
     """
-    started = time.perf_counter()
-    report = report or IngestReport()
-    waiting: dict[str, list[SourcedStep]] = {}
-    seen: set[str] = set()
-    new: dict[str, int] = {}
-    known: dict[str, set[int]] = {}
+    intake = Intake(memory, again=again, report=report, on_rejection=on_rejection, on_progress=on_progress)
     at_once = workers == 1 or batch_steps == 1
     buffered_steps = _BUFFERED_STEPS if at_once else workers * 2 * BATCH_STEPS
-
-    def store(batch: tuple[str, list[SourcedStep]]) -> list[Receipt | StepRejectedError]:
-        trajectory, items = batch
-        return memory.add_each([item.step for item in items], trajectory=trajectory, again=again)
-
-    def count(batch: tuple[str, list[SourcedStep]], results: Sequence[Receipt | StepRejectedError]) -> None:
-        trajectory, items = batch
-        seen.add(trajectory)
-        for item, result in zip(items, results, strict=True):
-            if isinstance(result, StepRejectedError):
-                report.rejected += 1
-                on_rejection(Rejection(source=item.source, line=item.line, reason=result.message,
-                                       text=item.step.content[:200]))  # fmt: skip
-                continue
-            if result.state is StepState.ERASED:
-                report.erased += 1
-                continue
-            report.steps += 1
-            if result.repeated:
-                report.repeated += 1
-                known.setdefault(trajectory, set()).add(result.position)
-            for taken in () if result.repeated else result.redacted:
-                report.redacted[taken.kind] = report.redacted.get(taken.kind, 0) + taken.count
-            if not result.repeated and memory.uses_model:
-                new.setdefault(trajectory, result.position)
-            else:
-                report.stored += result.state is StepState.STORED
-                report.failed += result.state is StepState.FAILED
-        report.trajectories, report.seconds = len(seen), round(time.perf_counter() - started, 3)
-        on_progress(len(items))
-
     with (
         ThreadPoolExecutor(workers) as pool,
         ThreadPoolExecutor(min(workers, _ADDERS)) as adders,
         _interruptible(memory),  # left first: threads end when the calls that they wait for do
     ):
-
-        def empty() -> None:
-            batches = list(waiting.items())
-            waiting.clear()
-            for batch, results in zip(
-                batches, map(store, batches) if at_once else adders.map(store, batches), strict=True
-            ):
-                count(batch, results)
-
-        steps = 0
+        each = map if at_once else adders.map
         for item in items:
             if item is None:
-                empty()
-                continue
-            if isinstance(item, Rejection):
-                empty()  # who reads of a rejection may count on all before it
-                report.rejected += 1
-                on_rejection(item)
-                continue
-            waiting.setdefault(item.trajectory, []).append(item)
-            steps += 1
-            if at_once and len(waiting[item.trajectory]) >= batch_steps:
-                batch = (item.trajectory, waiting.pop(item.trajectory))
-                count(batch, store(batch))
-            elif steps % buffered_steps == 0:
-                empty()
-        empty()
-        list(pool.map(memory.finish, new))
-    if memory.uses_model:
-        _count_new(memory, new, report)
-        report.repeated_with_other_labels = _count_other_labels(memory, known)
-    report.labels = _count_labels(memory, seen)
-    report.seconds = round(time.perf_counter() - started, 3)
-    return report
+                intake.store_all(each)
+            elif isinstance(item, Rejection):
+                intake.store_all(each)  # who reads of a rejection may count on all before it
+                intake.reject(item)
+            else:
+                waiting = intake.keep(item)
+                if at_once and waiting >= batch_steps:
+                    intake.store(item.trajectory)
+                elif intake.kept % buffered_steps == 0:
+                    intake.store_all(each)
+        intake.store_all(each)
+        list(pool.map(memory.finish, intake.to_label))
+    return intake.finish()
 
 
 @contextmanager
@@ -311,37 +213,6 @@ def _interruptible(memory: Memory) -> Iterator[None]:
     except (KeyboardInterrupt, Terminated):
         memory.interrupt()
         raise
-
-
-def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> None:
-    """Count what became of steps that a model was to label, those from a position on, now that none of them waits."""
-    for trajectory, first in new.items():
-        for entry in memory.steps(trajectory):
-            if entry.position >= first:
-                report.stored += entry.state is StepState.STORED
-                report.failed += entry.state is StepState.FAILED
-                report.fallback_steps += entry.labels is not None and entry.labels.made_by != memory.labeler
-    spent = memory.ledger.total()
-    report.model_calls, report.model_tokens, report.model_cost_usd = spent.calls, spent.tokens, spent.cost_usd
-
-
-def _count_other_labels(memory: Memory, known: dict[str, set[int]]) -> int:
-    """Of steps that were known already, by position, those whose labels the memory's labeler has not made."""
-    return sum(
-        entry.position in positions and entry.labels is not None and entry.labels.made_by != memory.labeler
-        for trajectory, positions in known.items()
-        for entry in memory.steps(trajectory)
-    )
-
-
-def _count_labels(memory: Memory, trajectories: Iterable[str]) -> dict[str, int]:
-    scopes, events, entities = 0, set[str](), set[str]()
-    for trajectory in trajectories:
-        inventory = memory.inventory(trajectory)
-        scopes += len(inventory.scopes)
-        events.update(inventory.event_types)
-        entities.update(inventory.entity_types)
-    return {"scope": scopes, "event_type": len(events), "entity_type": len(entities)}
 
 
 @contextmanager

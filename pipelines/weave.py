@@ -8,6 +8,7 @@ taken up again (`weave`), among many speakers who name each other or do not (`ro
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from math import exp, log
 from typing import NamedTuple
@@ -130,25 +131,32 @@ def _next(rng: random.Random, waiting: list[int], others: list[int], *, full: bo
 def _interleave(rng: random.Random, chosen: Sequence[Stretch], *, run: float, live: int, opener: str) -> Woven:
     """The stretches interleaved: `run` bundles in a row on average, `live` at a time, left where `opener` speaks."""
     woven = Woven([], [])
+    left = [deque(stretch) for stretch in chosen]
     waiting, open_ones = list(range(len(chosen)))[::-1], list[int]()
-    place = [0] * len(chosen)
     current = -1
     while waiting or open_ones:
-        over = current < 0 or place[current] == len(chosen[current])
-        if over and current in open_ones:
-            open_ones.remove(current)
-        may = over or not opener or chosen[current][place[current]][0].role == opener
-        if over or (may and rng.random() < 1.0 / run):
-            others = [number for number in open_ones if number != current]
-            if not others and not waiting and not open_ones:
+        over = current < 0 or not left[current]
+        if over or (_speaks_next(left[current], opener) and rng.random() < 1.0 / run):
+            if over:
+                open_ones = _without(open_ones, current)
+            if not waiting and not open_ones:
                 break
+            others = _without(open_ones, current)
             current = _next(rng, waiting, others, full=len(open_ones) >= live, current=current)
-            open_ones = [number for number in open_ones if number != current] + [current]
-        bundle = chosen[current][place[current]]
+            open_ones = [*_without(open_ones, current), current]
+        bundle = left[current].popleft()
         woven.steps.extend(bundle)
         woven.scopes.extend([current] * len(bundle))
-        place[current] += 1
     return woven
+
+
+def _without(numbers: list[int], left_out: int) -> list[int]:
+    return [number for number in numbers if number != left_out]
+
+
+def _speaks_next(left: Sequence[list[Step]], role: str) -> bool:
+    """Whether a role says what comes next of a stretch; anybody is no role."""
+    return not role or left[0][0].role == role
 
 
 class _Tools(NamedTuple):

@@ -1,0 +1,194 @@
+"""What of an input is stored, and what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from stitch.core import Receipt, Rejection, SourcedStep, StepState
+from stitch.errors import ModelError, StepRejectedError, StitchError
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+
+Batch = tuple[str, list[SourcedStep]]
+"""A trajectory, and steps of it."""
+
+
+class IngestReport(BaseModel):
+    """What became of the input."""
+
+    trajectories: int = 0
+    steps: int = 0
+    """Steps read and accepted, those known already included."""
+    stored: int = 0
+    """Steps that are now in the store by their labels, those known already included."""
+    failed: int = 0
+    rejected: int = 0
+    repeated: int = 0
+    """Steps that were in the memory already; they are as they were."""
+    erased: int = 0
+    """Steps that were erased before; they are not taken in, and not among `steps`."""
+    model_calls: int = 0
+    model_tokens: int = 0
+    """Of prompts and replies."""
+    model_cost_usd: float | None = None
+    """None if the price of the model is not known."""
+    fallback_steps: int = 0
+    """Steps that a model should have labeled and that have local labels instead."""
+    repeated_with_other_labels: int = 0
+    """Steps known already whose labels are not those of the model that is to label."""
+    redacted: dict[str, int] = {}  # pydantic copies it
+    """How many secrets of each kind were taken out before anything was written."""
+    seconds: float = 0.0
+    labels: dict[str, int] = {}  # pydantic copies it
+    """How many labels of each kind the trajectories of the input have."""
+
+    @property
+    def exit_status(self) -> int:
+        """With which the command ends: 1 if steps failed, 6 if the model labeled nothing, 3 if some were rejected."""
+        new = self.steps - self.repeated
+        if self.failed:
+            return StitchError.exit_code
+        if self.fallback_steps and self.fallback_steps >= new:
+            return ModelError.exit_code
+        return StepRejectedError.exit_code if self.rejected else 0
+
+
+class Intake:
+    """Stores the steps of an input, trajectory by trajectory, and counts what becomes of them.
+
+    Args:
+        memory: Where to.
+        report: Is filled in as the work goes on; a new one by default.
+        again: Whether steps that were erased are taken in again.
+        on_rejection: Is called with all that is rejected.
+        on_progress: Is called with the number of steps that were just taken in.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        report: IngestReport | None,
+        again: bool,
+        on_rejection: Callable[[Rejection], None],
+        on_progress: Callable[[int], None],
+    ) -> None:
+        self.kept = 0
+        """How many steps were kept."""
+        self.to_label: dict[str, int] = {}
+        """The trajectories with new steps that a model labels, each with the position of the first of them."""
+        self._memory = memory
+        self._report = report or IngestReport()
+        self._again = again
+        self._on_rejection = on_rejection
+        self._on_progress = on_progress
+        self._waiting: dict[str, list[SourcedStep]] = {}
+        self._seen: set[str] = set()
+        self._repeated: dict[str, set[int]] = {}
+        """The positions of the steps of each trajectory that were known already."""
+        self._started = time.perf_counter()
+
+    def keep(self, item: SourcedStep) -> int:
+        """Let a step wait until it is stored; return how many of its trajectory do."""
+        waiting = self._waiting.setdefault(item.trajectory, [])
+        waiting.append(item)
+        self.kept += 1
+        return len(waiting)
+
+    def store(self, trajectory: str) -> None:
+        """Store the steps of one trajectory that wait."""
+        batch = (trajectory, self._waiting.pop(trajectory))
+        self._count(batch, self._add(batch))
+
+    def store_all(self, each: Callable[[Callable[[Batch], Any], Iterable[Batch]], Iterable[Any]]) -> None:
+        """Store all steps that wait; `each` is `map`, or another that works on several trajectories side by side."""
+        batches = list(self._waiting.items())
+        self._waiting.clear()
+        for batch, results in zip(batches, each(self._add, batches), strict=True):
+            self._count(batch, results)
+
+    def reject(self, rejection: Rejection) -> None:
+        """Pass on what is rejected."""
+        self._report.rejected += 1
+        self._on_rejection(rejection)
+
+    def finish(self) -> IngestReport:
+        """Count what became of the steps that a model was to label, now that none of them waits, and all labels."""
+        if self._memory.uses_model:
+            _count_new(self._memory, self.to_label, self._report)
+            self._report.repeated_with_other_labels = _count_other_labels(self._memory, self._repeated)
+        self._report.labels = _count_labels(self._memory, self._seen)
+        self._report.seconds = self._seconds()
+        return self._report
+
+    def _add(self, batch: Batch) -> list[Receipt | StepRejectedError]:
+        trajectory, items = batch
+        return self._memory.add_each([item.step for item in items], trajectory=trajectory, again=self._again)
+
+    def _count(self, batch: Batch, results: Sequence[Receipt | StepRejectedError]) -> None:
+        trajectory, items = batch
+        self._seen.add(trajectory)
+        for item, result in zip(items, results, strict=True):
+            if isinstance(result, StepRejectedError):
+                self.reject(Rejection(source=item.source, line=item.line, reason=result.message,
+                                      text=item.step.content[:200]))  # fmt: skip
+            elif result.state is StepState.ERASED:
+                self._report.erased += 1
+            else:
+                self._count_accepted(trajectory, result)
+        self._report.trajectories, self._report.seconds = len(self._seen), self._seconds()
+        self._on_progress(len(items))
+
+    def _count_accepted(self, trajectory: str, receipt: Receipt) -> None:
+        report = self._report
+        report.steps += 1
+        if receipt.repeated:
+            report.repeated += 1
+            self._repeated.setdefault(trajectory, set()).add(receipt.position)
+        else:
+            for taken in receipt.redacted:
+                report.redacted[taken.kind] = report.redacted.get(taken.kind, 0) + taken.count
+        if not receipt.repeated and self._memory.uses_model:
+            self.to_label.setdefault(trajectory, receipt.position)
+        else:
+            report.stored += receipt.state is StepState.STORED
+            report.failed += receipt.state is StepState.FAILED
+
+    def _seconds(self) -> float:
+        return round(time.perf_counter() - self._started, 3)
+
+
+def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> None:
+    """Count what became of steps that a model was to label, those from a position on, now that none of them waits."""
+    for trajectory, first in new.items():
+        for entry in memory.steps(trajectory):
+            if entry.position >= first:
+                report.stored += entry.state is StepState.STORED
+                report.failed += entry.state is StepState.FAILED
+                report.fallback_steps += entry.labels is not None and entry.labels.made_by != memory.labeler
+    spent = memory.ledger.total()
+    report.model_calls, report.model_tokens, report.model_cost_usd = spent.calls, spent.tokens, spent.cost_usd
+
+
+def _count_other_labels(memory: Memory, known: dict[str, set[int]]) -> int:
+    """Of steps that were known already, by position, those whose labels the memory's labeler has not made."""
+    return sum(
+        entry.position in positions and entry.labels is not None and entry.labels.made_by != memory.labeler
+        for trajectory, positions in known.items()
+        for entry in memory.steps(trajectory)
+    )
+
+
+def _count_labels(memory: Memory, trajectories: Iterable[str]) -> dict[str, int]:
+    scopes, events, entities = 0, set[str](), set[str]()
+    for trajectory in trajectories:
+        inventory = memory.inventory(trajectory)
+        scopes += len(inventory.scopes)
+        events.update(inventory.event_types)
+        entities.update(inventory.entity_types)
+    return {"scope": scopes, "event_type": len(events), "entity_type": len(entities)}
