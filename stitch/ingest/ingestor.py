@@ -390,21 +390,7 @@ class Ingestor:
                 accepted = [each for each in given if not each.repeated and each.state is not StepState.ERASED]
                 if follow:
                     self._pipeline.show(accepted)
-            outcomes: dict[int, Entry] = {}
-            if accepted:
-                ids = tuple(entry.id for entry in accepted)
-                self._notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
-                if follow:
-                    self._threads.announce(tenant, trajectory)
-                elif self._labeling.lets_wait:
-                    waiting = list(self._accepted(state, start=state.position))
-                    while ready := self._labeling.ready(state, waiting):
-                        outcomes |= {entry.seq: entry for entry in self._pipeline.advance(state, waiting[:ready])}
-                        del waiting[:ready]
-                    self._pipeline.show([entry for entry in accepted if entry.seq not in outcomes])
-                else:
-                    blocked = self._pipeline.catch_up(state, accepted[0].position)
-                    outcomes = {entry.seq: entry for entry in self._pipeline.advance(state, accepted, blocked)}
+            outcomes = self._label_new(state, accepted, follow=follow)
         self._checkpoint_when_due()
         return [
             result
@@ -412,6 +398,32 @@ class Ingestor:
             else outcomes.get(result.seq, result)._replace(repeated=result.repeated).receipt()
             for result in results
         ]
+
+    def _label_new(self, state: TrajectoryState, accepted: list[Entry], *, follow: bool) -> dict[int, Entry]:
+        """Label and put the steps that were just accepted; return these by number: where labels follow, none.
+
+        Args:
+            state: Of their trajectory.
+            accepted: These steps.
+            follow: Whether others do this meanwhile.
+        """
+        if not accepted:
+            return {}
+        ids = tuple(entry.id for entry in accepted)
+        self._notice(StepsAccepted(tenant=state.tenant, trajectory=state.trajectory, steps=ids))
+        if follow:
+            self._threads.announce(state.tenant, state.trajectory)
+            return {}
+        if not self._labeling.lets_wait:
+            blocked = self._pipeline.catch_up(state, accepted[0].position)
+            return {entry.seq: entry for entry in self._pipeline.advance(state, accepted, blocked)}
+        outcomes: dict[int, Entry] = {}
+        waiting = list(self._accepted(state, start=state.position))
+        while ready := self._labeling.ready(state, waiting):
+            outcomes |= {entry.seq: entry for entry in self._pipeline.advance(state, waiting[:ready])}
+            del waiting[:ready]
+        self._pipeline.show([entry for entry in accepted if entry.seq not in outcomes])
+        return outcomes
 
     @contextmanager
     def _taken(self, tenant: str, trajectory: str, *, follow: bool) -> Iterator[TrajectoryState]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from stitch.core import ContextualIntent, ReferenceRewrite, Step, StepLabels, StepState, clean_text
@@ -49,7 +50,13 @@ def correct(
     if text is None and not labels and references is None:
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
     by = ingestor.without_secrets(by)
-    labels = labels and ingestor.labels_without_secrets(labels)
+    correction = _Correction(
+        of=step,
+        by=by,
+        text=None if text is None else clean_text(ingestor.without_secrets(text)),
+        labels=labels and ingestor.labels_without_secrets(labels),
+        references=references,
+    )
 
     def corrected() -> tuple[Entry, Step, StepLabels | None]:
         """The step as it is now, and what it is to be."""
@@ -58,23 +65,46 @@ def correct(
             raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
         if (labels or references is not None) and entry.labels is None:
             raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
-        right, made = entry.step, entry.labels
-        if text is not None:
-            right = right.model_copy(update={"content": clean_text(ingestor.without_secrets(text))})
-            made = made and made.model_copy(update={"references": (), "mentions": (), "summary": ""})
-        if labels and made is not None:
-            intent = ContextualIntent.model_validate({**made.intent.model_dump(), **labels})
-            made = made.model_copy(update={"intent": intent, "made_by": by})
-        if references is not None and made is not None:
-            kept = tuple(each for each in made.references if each in references)
-            if text is None and kept == made.references:
-                raise InputError(f"no reference of step {step!r} is undone", hint="`stitch show --steps` lists them")
-            made = made.model_copy(update={"references": kept, "made_by": by})
+        right = correction.step(entry.step)
+        made = entry.labels and correction.made(entry.labels)
         encode_step(right, max_chars=ingestor.journal.max_step_chars)  # refuses what cannot be written
         return entry, right, made
 
     corrected()  # what is refused need not wait; asked again then, for others may have changed it meanwhile
     ingestor.correct(tenant, trajectory, corrected=corrected, at=at, by=by)
+
+
+@dataclass(frozen=True)
+class _Correction:
+    """What is right of a step, without secrets; None of what stays."""
+
+    of: str
+    by: str
+    text: str | None
+    labels: dict[str, Any] | None
+    references: Sequence[ReferenceRewrite] | None
+
+    def step(self, step: Step) -> Step:
+        """The step as it is to be."""
+        return step if self.text is None else step.model_copy(update={"content": self.text})
+
+    def made(self, made: StepLabels) -> StepLabels:
+        """Its labels as they are to be; with another text, what was read out of the old one goes.
+
+        Raises:
+            InputError: No reference is undone.
+        """
+        if self.text is not None:
+            made = made.model_copy(update={"references": (), "mentions": (), "summary": ""})
+        if self.labels:
+            intent = ContextualIntent.model_validate({**made.intent.model_dump(), **self.labels})
+            made = made.model_copy(update={"intent": intent, "made_by": self.by})
+        if self.references is not None:
+            kept = tuple(each for each in made.references if each in self.references)
+            if self.text is None and kept == made.references:
+                raise InputError(f"no reference of step {self.of!r} is undone", hint="`stitch show --steps` lists them")
+            made = made.model_copy(update={"references": kept, "made_by": self.by})
+        return made
 
 
 def history(journal: Journal, *, tenant: str, trajectory: str, step: str) -> list[Revision]:

@@ -48,28 +48,42 @@ def expire(
         now: Unix seconds; by a clock that has jumped back, fewer steps are old enough.
         dry_run: Only count.
     """
-    retired = {(each.trajectory, each.step) for each in ingestor.receipts(tenant, state=StepState.RETIRED)}
-    taken: set[int] = set()
-    found: dict[int, tuple[list[Selected], int]] = {}
-    for number, rule in sorted(enumerate(rules), key=lambda item: item[1].action != "erase"):
-        selector = Selector(event_type=rule.event_type, accepted_before=rule.accepted_before(now))
-        fresh = [each for each in select(ingestor, selector, tenant=tenant) if each.seq not in taken]
-        waiting = 0
-        if rule.action == "retire":
-            fresh = [each for each in fresh if (each.trajectory, each.step) not in retired]
-            waiting = sum(not each.labeled for each in fresh)
-            fresh = [each for each in fresh if each.labeled]
-        taken.update(each.seq for each in fresh)
-        found[number] = fresh, waiting
+    found = _found(ingestor, rules, tenant=tenant, now=now)
     proof = None
     if not dry_run:
-        gone = [each for number, rule in enumerate(rules) if rule.action == "erase" for each in found[number][0]]
+        gone = [each for taken in found if taken.rule.action == "erase" for each in taken.steps]
         if gone:
             proof = erase(ingestor, gone, tenant=tenant, folder=folder).proof
-        for number, rule in enumerate(rules):
+        for rule, steps, _ in found:
             if rule.action == "retire":
-                retire(ingestor, found[number][0], tenant=tenant, at=now, reason=f"retention, {_said(rule)}")
-    return Expiry(tuple(Expired(rule, len(found[n][0]), found[n][1]) for n, rule in enumerate(rules)), proof)
+                retire(ingestor, steps, tenant=tenant, at=now, reason=f"retention, {_said(rule)}")
+    return Expiry(tuple(Expired(rule, len(steps), waiting) for rule, steps, waiting in found), proof)
+
+
+class _Taken(NamedTuple):
+    """The steps that a rule takes, and how many more it would if they had labels."""
+
+    rule: RetentionRule
+    steps: list[Selected]
+    waiting: int
+
+
+def _found(ingestor: Ingestor, rules: Sequence[RetentionRule], *, tenant: str, now: float) -> list[_Taken]:
+    """What each rule takes; a step that several of them name is the first one's, and one that erases comes first."""
+    retired = {(each.trajectory, each.step) for each in ingestor.receipts(tenant, state=StepState.RETIRED)}
+    taken: set[int] = set()
+    found: dict[int, _Taken] = {}
+    for number, rule in sorted(enumerate(rules), key=lambda item: item[1].action != "erase"):
+        selector = Selector(event_type=rule.event_type, accepted_before=rule.accepted_before(now))
+        steps = [each for each in select(ingestor, selector, tenant=tenant) if each.seq not in taken]
+        waiting = 0
+        if rule.action == "retire":
+            fresh = [each for each in steps if (each.trajectory, each.step) not in retired]
+            steps = [each for each in fresh if each.labeled]
+            waiting = len(fresh) - len(steps)
+        taken.update(each.seq for each in steps)
+        found[number] = _Taken(rule, steps, waiting)
+    return [found[number] for number in range(len(rules))]
 
 
 def _said(rule: RetentionRule) -> str:

@@ -28,6 +28,7 @@ from stitch.lifecycle.export_schema import (
     EXPORT_VERSION,
     End,
     Head,
+    Line,
     RevisionLine,
     SessionLine,
     StepLine,
@@ -171,41 +172,51 @@ class _Import:
         ended = False
         for number, line in enumerate(lines, start=1):
             text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
-            if ended or not text.strip():
-                if text.strip():
-                    self._reject(number, "it stands after the end", text)
+            if not text.strip():
                 continue
-            try:
-                parsed = parse_line(text)
-            except ValueError as error:
-                self._reject(number, str(error), text)
-                self._incomplete.add("")
-                if number == 1:
-                    return
+            if ended:
+                self._reject(number, "it stands after the end", text)
                 continue
-            if (number == 1) != isinstance(parsed, Head):
-                self._reject(number, "the first line of an export, and no other, names the format", text)
-                if number == 1:
-                    return
-            elif isinstance(parsed, TrajectoryLine):
-                self._places.setdefault(parsed.trajectory, _Places(parsed))
-                self._begin(parsed.trajectory)
-            elif isinstance(parsed, SessionLine):
-                self._sessions.append((number, parsed))
+            parsed = self._parsed(number, text)
+            if parsed is None and number == 1:
+                return
+            if isinstance(parsed, StepLine):
+                found += 1
+                if self._has_place(number, parsed):
+                    yield _Found(number, parsed)
             elif isinstance(parsed, End):
                 ended = True
                 if parsed.steps != found:
                     self._reject(number, f"{parsed.steps} steps were exported, and {found} could be read", "")
-            elif isinstance(parsed, StepLine):
-                found += 1
-                if self._places.setdefault(parsed.trajectory, _Places()).take(parsed.position):
-                    yield _Found(number, parsed)
-                    continue
-                reason = f"position {parsed.position} is none of trajectory {parsed.trajectory!r}, by its other lines"
-                self._reject(number, reason, parsed.step.content, trajectory=parsed.trajectory)
+            elif isinstance(parsed, SessionLine):
+                self._sessions.append((number, parsed))
+            elif isinstance(parsed, TrajectoryLine):
+                self._places.setdefault(parsed.trajectory, _Places(parsed))
+                self._begin(parsed.trajectory)
         if not ended:
             self._incomplete.add("")
             self._reject(number + 1, "the export ends before its last line: it was cut", "")
+
+    def _parsed(self, number: int, text: str) -> Line | None:
+        """A line; None if it is none, or if it stands where another belongs."""
+        try:
+            parsed = parse_line(text)
+        except ValueError as error:
+            self._reject(number, str(error), text)
+            self._incomplete.add("")
+            return None
+        if (number == 1) != isinstance(parsed, Head):
+            self._reject(number, "the first line of an export, and no other, names the format", text)
+            return None
+        return parsed
+
+    def _has_place(self, number: int, line: StepLine) -> bool:
+        """Whether a step stands where its trajectory has a place for it, by the lines before."""
+        if self._places.setdefault(line.trajectory, _Places()).take(line.position):
+            return True
+        reason = f"position {line.position} is none of trajectory {line.trajectory!r}, by its other lines"
+        self._reject(number, reason, line.step.content, trajectory=line.trajectory)
+        return False
 
     def store(self, batch: list[_Found]) -> None:
         """Write a batch of steps into the journal, and then into the store."""

@@ -44,15 +44,7 @@ class Similarity:
             StoreError: The vector has another dimension or is not finite, the share is not in [0, 1], or a label has a
                 negative weight.
         """
-        if not 0.0 <= query.lexical_share <= 1.0:
-            raise StoreError(f"the lexical share must be from 0 to 1, not {query.lexical_share!r}")
-        for label, weight in (query.weights or {}).items():
-            if not (math.isfinite(weight) and weight >= 0):
-                raise StoreError(f"the weight of {label.value!r} must be 0 or more, not {weight!r}")
-        if query.vector is not None:
-            check_vector(query.vector, dimension=dimension, what="the query")
-        if query.words is not None:
-            check_words(query.words, what="the query")
+        _check(query, dimension=dimension)
         dense, lexical = query.vector is not None, query.words is not None
         share = query.lexical_share if dense and lexical else float(lexical)
         words = {index: weight for index, weight in query.words.items() if weight} if query.words else None
@@ -72,6 +64,18 @@ class Similarity:
     def combine(self, cosine: float, lexical: float) -> float:
         """The similarity of a snippet with this cosine and this BM25 score."""
         return self.dense_share * cosine + self.lexical_share * lexical_similarity(lexical)
+
+
+def _check(query: DensityQuery, *, dimension: int) -> None:
+    if not 0.0 <= query.lexical_share <= 1.0:
+        raise StoreError(f"the lexical share must be from 0 to 1, not {query.lexical_share!r}")
+    for label, weight in (query.weights or {}).items():
+        if not (math.isfinite(weight) and weight >= 0):
+            raise StoreError(f"the weight of {label.value!r} must be 0 or more, not {weight!r}")
+    if query.vector is not None:
+        check_vector(query.vector, dimension=dimension, what="the query")
+    if query.words is not None:
+        check_words(query.words, what="the query")
 
 
 Number = TypeVar("Number", float, "NDArray[np.float64]")

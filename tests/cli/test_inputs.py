@@ -163,10 +163,10 @@ def test_an_interrupted_reading_of_a_folder_goes_on_and_leaves_no_note_in_the_en
     for name in "abc":
         Path(f"logs/{name}.jsonl").write_text(lines(*(f"{name} {number}" for number in range(4))))
 
-    def die(memory, steps, *, trajectory):
+    def die(memory, steps, *, trajectory, again):
         if trajectory == "b":
             raise KeyboardInterrupt
-        return taken(memory, steps, trajectory=trajectory)
+        return taken(memory, steps, trajectory=trajectory, again=again)
 
     from stitch.memory import Memory
 
