@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Base64Bytes, BaseModel, ConfigDict, Field, 
 
 from stitch.core import LabelInventory, Redaction, Step, StepLabels, StepState
 from stitch.core.steps import Name, Text
+from stitch.journal import KeptStep
 
 EXPORT_VERSION = 3
 """Of the lines. Since 2 a retired step says when it was retired in a field; before, its reason did.
@@ -130,6 +131,30 @@ _LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind
 def dump_line(kind: str, **fields: Any) -> str:
     """A line without its end, in ASCII, so that whatever splits lines splits no text."""
     return json.dumps({"kind": kind, **fields})
+
+
+def dump_step(kept: KeptStep) -> str:
+    """The line of a step, with all that the journal has of it."""
+    fields: dict[str, Any] = {
+        "trajectory": kept.trajectory, "position": kept.position, "recorded": kept.recorded,
+        "state": kept.state.value, "digest": kept.digest.hex(), "step": json.loads(kept.step),
+    }  # fmt: skip
+    if kept.reason:
+        fields["reason"] = kept.reason
+    if kept.retired_at is not None:
+        fields["retired_at"] = kept.retired_at
+    if kept.labels is not None:
+        fields["labels"] = json.loads(kept.labels)
+    if kept.revisions:
+        fields["history"] = [_revision_fields(*revision) for revision in kept.revisions]
+    if kept.redactions:
+        fields["redactions"] = [each.model_dump() for each in kept.redactions]
+    return dump_line("step", **fields)
+
+
+def _revision_fields(at: float, by: str, step: bytes, labels: bytes | None) -> dict[str, Any]:
+    fields = {"at": at, "by": by, "step": json.loads(step)}
+    return fields if labels is None else {**fields, "labels": json.loads(labels)}
 
 
 def parse_line(text: str) -> Line:

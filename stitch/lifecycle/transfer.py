@@ -9,12 +9,11 @@ reads it makes them, with an embedder of its own.
 from __future__ import annotations
 
 import base64
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stitch.core import Redaction, Rejection, Step, StepLabels, StepState, Trust
 from stitch.errors import InputError, StepRejectedError, no_trajectory
@@ -34,6 +33,7 @@ from stitch.lifecycle.export_schema import (
     StepLine,
     TrajectoryLine,
     dump_line,
+    dump_step,
     parse_line,
 )
 from stitch.lifecycle.repair import lists
@@ -92,7 +92,7 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
     steps = 0
     for kept in journal.kept(tenant, trajectory):
         steps += 1
-        yield _step_line(kept)
+        yield dump_step(kept)
     for name in names:
         if checkpoint := journal.checkpoint(tenant, name):
             yield dump_line(
@@ -383,26 +383,3 @@ def _lengths_and_gaps(
         for name, taken in places.items()
     }
     return {name: max(taken) + 1 for name, taken in places.items()}, gaps
-
-
-def _step_line(kept: KeptStep) -> str:
-    fields: dict[str, Any] = {
-        "trajectory": kept.trajectory, "position": kept.position, "recorded": kept.recorded,
-        "state": kept.state.value, "digest": kept.digest.hex(), "step": json.loads(kept.step),
-    }  # fmt: skip
-    if kept.reason:
-        fields["reason"] = kept.reason
-    if kept.retired_at is not None:
-        fields["retired_at"] = kept.retired_at
-    if kept.labels is not None:
-        fields["labels"] = json.loads(kept.labels)
-    if kept.revisions:
-        fields["history"] = [_revision_fields(*revision) for revision in kept.revisions]
-    if kept.redactions:
-        fields["redactions"] = [each.model_dump() for each in kept.redactions]
-    return dump_line("step", **fields)
-
-
-def _revision_fields(at: float, by: str, step: bytes, labels: bytes | None) -> dict[str, Any]:
-    fields = {"at": at, "by": by, "step": json.loads(step)}
-    return fields if labels is None else {**fields, "labels": json.loads(labels)}
