@@ -113,31 +113,28 @@ def order_again(found):
 
 
 @pytest.mark.parametrize("ranking", ["auto", "strict", "weighed"])
-@pytest.mark.parametrize(
-    ("query", "decided_by"),
-    [
+def test_from_what_a_query_prints_the_order_can_be_computed_again(run, memory, ranking):
+    for query, decided_by in (
         ("What did breakfast on day 1 cost?", "label density"),
         ("List all restaurants that were named.", None),
         ("How much is the Olympus Summit Dining Hall?", None),
         ("In the plan where the restaurant is Olympus Summit Dining Hall, what was the price?", None),
         ("Which price came last?", None),
         ("zzz", "no labels"),
-    ],
-)
-def test_from_what_a_query_prints_the_order_can_be_computed_again(run, memory, query, decided_by, ranking):
-    _, out, _ = run("query", query, "--memory", memory, "--ranking", ranking, "--json")
-    found = json.loads(out)
-    hits = found["hits"]
-    assert order_again(found) == order_again({**found, "hits": hits[::-1]}) == hits
-    if ranking == "auto":
-        assert decided_by in (None, found["decided_by"])
-    else:
-        assert found["ranking"] == ranking
-    for hit in hits:
-        assert hit["density"] == hit["parts"].get("density", 0)
-        assert hit["similarity"] == round(hit["parts"]["similarity"], 6)
-    assert hits[-1]["above_next_by"] is None
-    assert all(hit["above_next_by"] in (*hit["parts"], "order") for hit in hits[:-1])
+    ):
+        _, out, _ = run("query", query, "--memory", memory, "--ranking", ranking, "--json")
+        found = json.loads(out)
+        hits = found["hits"]
+        assert order_again(found) == order_again({**found, "hits": hits[::-1]}) == hits, query
+        if ranking == "auto":
+            assert decided_by in (None, found["decided_by"]), query
+        else:
+            assert found["ranking"] == ranking, query
+        for hit in hits:
+            assert hit["density"] == hit["parts"].get("density", 0), query
+            assert hit["similarity"] == round(hit["parts"]["similarity"], 6), query
+        assert hits[-1]["above_next_by"] is None, query
+        assert all(hit["above_next_by"] in (*hit["parts"], "order") for hit in hits[:-1]), query
 
 
 def test_a_query_for_people_shows_labels_and_text_and_context_on_request(run, memory):

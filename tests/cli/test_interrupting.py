@@ -38,8 +38,15 @@ def silent(asked: threading.Event) -> Iterator[LoopbackServer]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize(("sent", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("way", [["--window", "4"], ["--stepwise"]], ids=["windowed", "stepwise"])
+@pytest.mark.parametrize(
+    ("sent", "status", "way"),
+    [
+        (signal.SIGTERM, 143, ["--window", "4"]),
+        pytest.param(signal.SIGINT, 130, ["--window", "4"], marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 143, ["--stepwise"], marks=pytest.mark.slow),
+        (signal.SIGINT, 130, ["--stepwise"]),
+    ],
+)
 def test_a_signal_ends_an_ingest_that_waits_for_a_model(
     sent: signal.Signals,
     status: int,
