@@ -167,7 +167,10 @@ def test_a_journal_of_the_second_version_gets_what_it_needs_to_know_erased_steps
     memory.close()
     path = tmp_path / "m" / "journal.sqlite"
     with closing(sqlite3.connect(path)) as db:
-        db.executescript("DROP TABLE erased; DROP TABLE erasers; PRAGMA user_version = 2;")
+        db.executescript(
+            "DROP TABLE erased; DROP TABLE erasers; CREATE TABLE unflushed (seq INTEGER PRIMARY KEY);"
+            "ALTER TABLE history DROP COLUMN checksum; PRAGMA user_version = 2;"
+        )
     with closing(SqliteJournal(path)) as journal:
         assert [entry.id for entry in journal.entries("default", "trip")] == ["a", "b", "c"]
         journal.erase([1], tenant="default", trajectory="trip")
