@@ -1,0 +1,113 @@
+"""Where in a text a secret is found: what is marked goes, and every other sign stays."""
+
+from __future__ import annotations
+
+import re
+
+from stitch.ingest.secrets import redact_text
+
+TEXTS = [
+    "password: «hunter2»",
+    "password: «maple7»",
+    "password: 12345",
+    "password: «123456»",
+    "password: «ab1!»",
+    "password: a1!",
+    "The password is «hunter2».",
+    "The password is «maple».",
+    "The password is required.",
+    'my password is "«maple»"',
+    "pass: «a1b2c3»",
+    "pass: a1b2c",
+    "pass: 12",
+    "pass = yes",
+    "pass: «hunter2»",
+    "--password «maple»",
+    "--password maple=x",
+    "--password=«maple»",
+    "--password=$HOME",
+    "login bob password «x1y2»",
+    "login bob password x1y",
+    "user: bob password: «maple»",
+    "root password «hunter2»",
+    "the password 'field'",
+    "PASSWORD '«Tr0ub4dor»'",
+    "IDENTIFIED BY '«maple»'",
+    "define('PASSWORD', '«hunter2»')",
+    'translate("password", "Passwort")',
+    "password=«mapleSyrup»",
+    "password = mapleSyrup",
+    "password=newPassword",
+    "DB_PASSWORD=«maple»",
+    "DB_PASSWORD = «maple»",
+    "<password>«maple»</password>",
+    "<password>«hunter2»</password>",
+    "<password>my pass</password>",
+    "<password>«ab!»</password>",
+    "password: «maple syrup on toast»",
+    "password: Maple syrup on toast",
+    "the password: maple syrup on toast",
+    "passphrase: «maple syrup»",
+    "passphrase is «maple syrup on toast»",
+    "seed phrase: «maple fox river stone cloud table window garden silver orange purple yellow»",
+    "use «x1y2z3!» as the password",
+    'use "«k@yB»" as the password',
+    "use maple as the password",
+    "credentials: bob / «hunter2»",
+    "credentials: bob hunter2",
+    "credentials bob@mail.com:«hunter22»",
+    "clave «hunter2»",
+    "clave: «hunter2»",
+    "Password for bob: «hunter2»",
+    "password for bob",
+    "Enter password: ",
+    "password reset",
+    "password (min 8 chars)",
+    "password -> «hunter2»",
+    "password := «hunter2»",
+    "password => '«maple»'",
+    "password | «hunter2»",
+    "| password | «hunter2» |",
+    "password?",
+    "What is your password? «hunter2»",
+    "pwd=«hunter2»",
+    "pw: «hunter2»",
+    "PIN: «4821»",
+    "pin is «4821»",
+    "pin: 48",
+    "CVV: «123»",
+    "your verification code is «482193»",
+    "otp: «482193»",
+    "«482193» is your verification code",
+    "api key: «a1b2c3d4e5f6g7h8»",
+    "token: «a1b2c3d4e5f6g7h8i9»",
+    "token=abc",
+    "secret: «a1b2c3d4e5f6g7h8»",
+    "Authorization: Bearer «abcdef123456»",
+    "Cookie: session=«a1b2c3d4e5f6a7»",
+    "https://bob:«hunter2»@example.com",
+    "https://example.com/?token=«a1b2c3d4e5f6g7h8»",
+    "psql -U bob -p 5432",
+    "mysql -u root -p«hunter2»",
+    "sshpass -p «hunter2» ssh bob",
+    "sshpass -p 1234 ssh bob",
+    "curl -u bob:«hunter2» x",
+    "username,password\nbob,«hunter2»\nann,«x1y2z3»",
+    "username;password\nbob;«hunter2»",
+    "password: «hunter»",
+    "The password is «maple syrup».",
+    "--password «12345»",
+    "the code is «482193»",
+    "card «4111 1111 1111 1111»",
+]
+"""A secret of a text stands between « and »."""
+
+
+def test_of_each_text_the_secrets_go_and_nothing_else() -> None:
+    wrong = {}
+    for text in TEXTS:
+        redacted, found = redact_text(re.sub("[«»]", "", text))
+        left = re.sub(r"\[redacted:[a-z-]+\]", "§", redacted)
+        if (left, found.total()) != (re.sub("«[^»]*»", "§", text), text.count("«")):
+            wrong[text] = redacted
+    assert wrong == {}
