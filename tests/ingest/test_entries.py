@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from stitch.core import (
     Trust,
 )
 from stitch.errors import JournalError, ReplyError, StepRejectedError, StoreMismatchError
+from stitch.journal import SqliteJournal
 from stitch.journal.entries import (
     Entry,
     borrowed_trust,
@@ -222,3 +224,28 @@ def test_a_journal_is_known_by_its_first_bytes(tmp_path: Path) -> None:
         check_version(path)
     assert later.value.message.startswith(f"journal {str(path)!r} has schema version 300, this library reads ")
     assert later.value.hint == "open it with the version of stitch-memory that wrote it, or a later one"
+
+
+@pytest.mark.parametrize(
+    ("statement", "strange"),
+    [
+        ("CREATE TABLE other (y)", "table 'other'"),
+        ("DROP TABLE records; CREATE VIRTUAL TABLE records USING fts5(text)", "table 'records'"),
+        ("CREATE VIEW shown AS SELECT 1", "view 'shown'"),
+        ("CREATE TRIGGER ran AFTER INSERT ON steps BEGIN DELETE FROM steps; END", "trigger 'ran'"),
+        ("ALTER TABLE records ADD COLUMN twice AS (1 + 1)", "column 'twice' of 'records'"),
+    ],
+)
+def test_a_journal_that_holds_what_no_memory_has_is_refused(tmp_path: Path, statement: str, strange: str) -> None:
+    path = tmp_path / "journal.db"
+    SqliteJournal(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(statement)
+    with pytest.raises(JournalError) as refused:
+        SqliteJournal(path)
+    before, _, behind = refused.value.message.partition(" it holds ")
+    assert (before, behind[-21:]) == (f"journal {str(path)!r} cannot be used:", ", which no memory has")
+    assert strange in behind
+    assert refused.value.hint == (
+        "do not use it if you do not know who made it; restore the memory from a backup of your own"
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall, snippet_id
+from stitch.errors import JournalError
 from stitch.journal.entries import Entry, encode_labels
 from stitch.lifecycle.cleaning import NO_SCOPE, ErasedWords, cleaner
 from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
@@ -152,6 +153,17 @@ def test_lines_that_speak_of_erased_steps_are_removed_and_those_of_others_stay(t
     assert {name: (tmp_path / name).read_text() for name in untouched} == untouched
     assert remove_lines(tmp_path, [], {b"whole trip"}, tenant="a") == 0
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("finishing", [False, True])
+def test_a_file_that_cannot_be_rewritten_is_named_with_the_reason(tmp_path: Path, finishing: bool) -> None:
+    path = tmp_path / "recalls.jsonl"
+    path.write_bytes(b"one\n")
+    (tmp_path / f"recalls.jsonl.{'kept' if finishing else 'new'}").mkdir()
+    with pytest.raises(JournalError) as refused:
+        finish_rewriting(tmp_path) if finishing else rewrite(path, [b"two\n"])
+    assert refused.value.message == f"{str(path)!r} cannot be rewritten: is a directory"
+    assert path.read_bytes() == b"one\n"
 
 
 def test_a_file_is_rewritten_in_place_and_an_interruption_is_finished(tmp_path: Path) -> None:

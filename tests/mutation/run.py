@@ -45,7 +45,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INNER = ("signatures", "pipelines", "bench", "configs")
 """Root folders that are installed as subpackages of `stitch`."""
 ROOMS = {
-    "retrieve": ("tests/retrieve",),
+    "retrieve": ("tests/retrieve", "tests/label/test_model_pipeline.py"),
     "ingest": ("tests/ingest",),
     "journal": ("tests/journal", "tests/ingest"),
     "store": ("tests/store",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -208,6 +209,24 @@ def test_pending_vectors_are_read_up_to_where_writing_was_interrupted(
     assert read() == [([1], vectors[:1].tolist())]
 
 
+def test_a_log_that_has_no_room_for_vectors_stays_as_it_was(tmp_path: Path) -> None:
+    path, vectors = tmp_path / "pending.bin", units(2, 3)
+    with closing(PendingVectors(path, dimension=3)) as log:
+        log.append([1], vectors[:1])
+        size = log.size
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, before[1]))
+        try:
+            with pytest.raises(OSError, match="No space left") as full:
+                log.append([2], vectors[1:])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert (full.value.errno, log.size) == (errno.ENOSPC, size)
+        assert [rows for rows, _ in log.read()] == [[1]]
+        log.append([2], vectors[1:])
+        assert [rows for rows, _ in log.read()] == [[1], [2]]
+
+
 @pytest.mark.parametrize("dimension", [5, 32, 48])
 def test_bounds_hold_of_all_vectors_and_are_close(tmp_path: Path, dimension: int) -> None:
     vectors, (asked,) = units(60, dimension), units(1, dimension)
@@ -291,6 +310,37 @@ def test_the_engine_is_not_written_anew_where_there_is_no_room_for_both(
         with pytest.raises(StoreError, match=r"^cannot purge the memory: No space left for \d+ MB$") as caught:
             engine.shrink()
         assert caught.value.hint == "free some disk space and run the command again"
+
+
+def test_only_what_the_engine_itself_raises_is_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """What the engine raises where it panics."""
+
+    class Broken:
+        """A shard that raises."""
+
+        error: BaseException
+
+        def flush(self) -> None:
+            """Raise."""
+            raise self.error
+
+        close = flush
+
+    about: dict[str, Any] = {"dimension": 2, "what": "the memory", "hint": "mend it"}
+    with closing(Engine(tmp_path, create=True, **about)) as engine, monkeypatch.context() as patched:
+        broken = Broken()
+        patched.setattr(engine, "_shard", broken)
+        for error in (Exception("Service runtime error: lost"), PanicException("lost")):
+            broken.error = error
+            for call, doing in ((engine.flush, "flush"), (engine.close, "close")):
+                with pytest.raises(StoreError) as caught:
+                    call()
+                assert (caught.value.message, caught.value.hint) == (f"cannot {doing} the memory: lost", "mend it")
+        for other in (KeyError("x"), KeyboardInterrupt()):
+            broken.error = other
+            with pytest.raises(type(other)):
+                engine.flush()
 
 
 def test_what_an_engine_says_becomes_an_error_of_our_own() -> None:
