@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -20,6 +21,7 @@ _QUOTED_WORDS = 3
 """So many words in a row, which an erased step says and no other, are quoted from it."""
 
 _RUN = re.compile(r"[^\W_]+")
+_COMPOUND = re.compile(r"[^\W_]+(?:[.'’_-][^\W_]+)+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -27,7 +29,8 @@ class ErasedWords:
     """What only erased steps say.
 
     Words are cut at everything that is no letter and no digit, and within names such as `johnZorblatt`, as labelers
-    cut them. A word in another form (`zorblatts`) counts as the word, unless a step that remains says some form of it.
+    cut them; names such as `john_zorblatt` and `O'Hara` are words themselves, too. A word in another form (`zorblatts`)
+    counts as the word, unless a step that remains says some form of it.
 
     Args:
         gone: The text of the erased steps.
@@ -66,16 +69,30 @@ class ErasedWords:
         return word in self._words or stem(word) in self._stems
 
 
-def cleaner(left: Iterable[dict[str, Any]], gone: Sequence[Entry]) -> Callable[[bytes], bytes | None]:
+def given_by_hand(past: Sequence[StepLabels | None]) -> set[str]:
+    """What a person called a step by correcting it.
+
+    Args:
+        past: Its labels, from the first that were made to those that it has now.
+    """
+    values = [set() if made is None else {label.value for label in made.intent.labels()} for made in past]
+    return set[str]().union(*values) - values[0]
+
+
+def cleaner(
+    left: Iterable[dict[str, Any]], gone: Sequence[Entry], *, by_hand: Iterable[str] = (), kept: Iterable[str] = ()
+) -> Callable[[bytes], bytes | None]:
     """What takes out of the labels of a remaining step all that they have from the erased ones; None if nothing.
 
     Args:
         left: The steps of the trajectory that remain, as JSON values.
         gone: Those that are erased, also as they were before corrections.
+        by_hand: What labels that a person gave to erased steps say: others may have taken them over.
+        kept: What labels that a person gave to steps that remain say.
     """
     ids = {entry.id for entry in gone}
     erased_text = "\n".join(_said(entry.step.model_dump(exclude_defaults=True)) for entry in gone)
-    erased = ErasedWords(erased_text, map(_said, left))
+    erased = ErasedWords("\n".join((erased_text, *by_hand)), chain(map(_said, left), kept))
 
     def has_nothing_of_them(encoded: bytes) -> bool:
         if b"\\" in encoded or erased.said_in(encoded.decode()):
@@ -132,6 +149,7 @@ def _words(text: str) -> Iterator[str]:
         yield run.casefold()
         if len(parts := _HUMP.split(run)) > 1:
             yield from (part.casefold() for part in parts)
+    yield from (whole.casefold().replace("’", "'") for whole in _COMPOUND.findall(text))
 
 
 def _sequences(text: str) -> Iterator[tuple[str, ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +14,13 @@ from stitch.core import Moment
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Entry, Journal, Selected
-from stitch.lifecycle.cleaning import cleaner
+from stitch.lifecycle.beside import Gone, remove_mentions, words_left
+from stitch.lifecycle.cleaning import cleaner, given_by_hand
 from stitch.lifecycle.folder import remove_abandoned
 from stitch.lifecycle.repair import remove_next
 from stitch.lifecycle.selection import by_trajectory
-from stitch.lifecycle.traces import Proof, PurgeableStore, remove_lines, search_files, traces_of
+from stitch.lifecycle.traces import Proof, PurgeableStore, not_said, search_files, traces_of, words_in_labels, words_of
+from stitch.text.words import words as split_words
 
 
 class Erased(NamedTuple):
@@ -52,7 +55,17 @@ def erase(
     lengths = ingestor.journal.lengths_at(Moment(math.inf), tenant=tenant)
     whole = {name for name, group in trajectories if lengths.get(name, (0, 0))[0] == len(group)}
     traces = traces_of(entries, tenant=tenant, names=whole)
-    remove_lines(folder, entries, traces, tenant=tenant, whole=whole)
+    ids = frozenset((each.trajectory, each.step) for each in selected)
+    words = frozenset(words_of(entries))
+    told = Gone(tenant, ids, frozenset(traces), words, frozenset(whole), tenant_too)
+    others = partial(
+        _said_by_others,
+        ingestor.journal,
+        tenant=tenant,
+        but={each.seq for each in selected},
+        names=set(lengths) - whole,
+    )
+    remove_mentions(folder, told, said_by_others=others)
     for trajectory, group in trajectories:
         gone = [entry for entry in entries if entry.trajectory == trajectory]
 
@@ -68,13 +81,25 @@ def erase(
         ingestor.journal.forget_tenant(tenant)
     if selected or tenant_too:
         purge(ingestor, folder=folder)
-    proof = search_files(folder, ingestor, traces, tenant=tenant)
+    found = {
+        "files beside the journal": words_left(folder, told, said_by_others=others),
+        "labels of other steps": words_in_labels(ingestor.journal, entries, tenant=tenant),
+    }
+    proof = _search(ingestor, folder, told, found)
+    clear_text_caches()
+    return Erased(len(selected), len(trajectories), proof)
+
+
+def _search(ingestor: Ingestor, folder: Path, gone: Gone, words: Mapping[str, Collection[str]]) -> Proof:
+    """Search all files; tell with what is found there the words that are left, by where they are."""
+    traces = set(gone.traces)
+    proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
     file = ingestor.journal.path
     if file is not None and any(found.startswith(file.name) for found in proof.found):
         ingestor.journal.compact()
-        proof = search_files(folder, ingestor, traces, tenant=tenant)
-    clear_text_caches()
-    return Erased(len(selected), len(trajectories), proof)
+        proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
+    left = (f"{where}: {len(each)} words" for where, each in words.items() if each)
+    return proof._replace(traces=proof.traces + len(gone.words), found=(*proof.found, *left))
 
 
 def purge(ingestor: Ingestor, *, folder: Path) -> None:
@@ -115,13 +140,34 @@ def take_out(
     erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
     left = [each for each in journal.encoded(tenant, trajectory) if each.number not in erased]
-    clean = cleaner([orjson.loads(each.step) for each in left], gone)
+    corrected = {seq for seq, _ in journal.correctors(tenant)}
+    by_hand, kept = (
+        _given_by_hand(journal, corrected.intersection(each))
+        for each in ([entry.seq for entry in gone], [each.number for each in left])
+    )
+    clean = cleaner([orjson.loads(each.step) for each in left], gone, by_hand=by_hand, kept=kept)
     before = journal.encoded_revisions(tenant, trajectory)
     labels, revisions = (
         [(each.number, made) for each in found if each.labels is not None and (made := clean(each.labels))]
         for found in (left, before)
     )
     journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=labels, revisions=revisions)
+
+
+def _given_by_hand(journal: Journal, seqs: Iterable[int]) -> set[str]:
+    entries = list(journal.entries_of(list(seqs)))
+    past = journal.revisions([entry.seq for entry in entries])
+    chains = ([*(each.labels for each in past.get(entry.seq, ())), entry.labels] for entry in entries)
+    return set[str]().union(*map(given_by_hand, chains))
+
+
+def _said_by_others(
+    journal: Journal, candidates: set[str], *, tenant: str, but: Collection[int], names: Collection[str]
+) -> set[str]:
+    """Which words the steps of a tenant say, but for some of these, and the names of trajectories that remain."""
+    named = candidates.intersection(split_words(" ".join(names)))
+    steps = (kept for kept in journal.kept(tenant) if kept.seq not in but)
+    return candidates - not_said(candidates - named, steps)
 
 
 def _as_they_were(journal: Journal, entries: Sequence[Entry]) -> list[Entry]:

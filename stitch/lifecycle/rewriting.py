@@ -1,4 +1,4 @@
-"""Files of JSON lines written anew in place, whole or not at all."""
+"""Files of JSON written anew in place, whole or not at all."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def finish_rewriting(folder: Path) -> None:
     Raises:
         JournalError: A file cannot be written.
     """
-    for kept in sorted(folder.glob(f"*.jsonl{_KEPT}")):
+    for kept in sorted(folder.glob(f"*.json*{_KEPT}")):
         path = kept.with_name(kept.name.removesuffix(_KEPT))
         try:
             if path.exists():
@@ -56,7 +56,7 @@ def finish_rewriting(folder: Path) -> None:
 
 def remove_drafts(folder: Path) -> None:
     """Remove what was written beside files of a folder and never took their place; for whoever opens it."""
-    for fresh in folder.glob(f"*.jsonl{_NEW}"):
+    for fresh in folder.glob(f"*.json*{_NEW}"):
         fresh.unlink(missing_ok=True)
 
 

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import unquote
 
-from stitch.core import snippet_id
+import orjson
+
+from stitch.core import StepLabels, snippet_id
 from stitch.ingest.ingestor import Ingestor
+from stitch.journal import Journal, KeptStep
 from stitch.journal.entries import Entry
+from stitch.lifecycle.beside import strings
+from stitch.lifecycle.cleaning import NO_SCOPE, given_by_hand
 from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
-from stitch.lifecycle.rewriting import finish_rewriting, rewrite
+from stitch.lifecycle.own_words import OWN_WORDS
+from stitch.text.words import is_verb, words
 
 BUILDING = "building-"
 """How a note beside the journal begins that names a collection of a server which does not hold all of a memory yet."""
 
+LEAST_LETTERS = 3
+"""The shortest word that what files say is looked through for."""
 _FRAGMENT_BYTES = 24
 _PIECE_BYTES = 1 << 22
-_COSTS = "prompt_tokens"
-"""What only a line of the ledger has."""
-
 _ELSEWHERE = (
     "backups, exports, traces and compiled prompts outside this folder",
     "what a provider of a model keeps of its calls",
@@ -63,8 +67,9 @@ class Proof(NamedTuple):
 def traces_of(entries: Iterable[Entry], *, tenant: str, names: Iterable[str] = ()) -> set[bytes]:
     """The ids, fragments of texts and names by which erased steps could be known, folded to lower case.
 
-    Of each line of text up to three fragments of 24 bytes; nothing shorter than 8 bytes, which could stand anywhere.
-    `names` are those of trajectories of which nothing is left.
+    Of each line of text up to three fragments of 24 bytes; nothing shorter than 8 bytes, which could stand anywhere
+    among bytes: what files say is looked through for shorter words (`words_of`), too. `names` are those of trajectories
+    of which nothing is left.
     """
     traces = {name.encode().lower() for name in names}
     for entry in entries:
@@ -76,31 +81,63 @@ def traces_of(entries: Iterable[Entry], *, tenant: str, names: Iterable[str] = (
                 data = line.strip().encode().lower()
                 starts = (0, (len(data) - _FRAGMENT_BYTES) // 2, len(data) - _FRAGMENT_BYTES)
                 traces.update(data[max(start, 0) :][:_FRAGMENT_BYTES] for start in starts)
-    return {trace for trace in traces if len(trace) >= LEAST_BYTES}
+    own = OWN_WORDS.encode()
+    return {trace for trace in traces if len(trace) >= LEAST_BYTES and trace not in own}
 
 
-def remove_lines(
-    folder: Path, entries: Sequence[Entry], traces: set[bytes], *, tenant: str, whole: Collection[str] = ()
-) -> int:
-    """Remove the lines that speak of erased steps from the JSON-line files in a memory folder; return how many.
+def words_of(entries: Iterable[Entry]) -> set[str]:
+    """All words of three letters or more that erased steps say, in any field."""
+    texts = (text for entry in entries for text in (entry.id, *_texts(entry)))
+    return {word for text in texts for word in words(text) if len(word) >= LEAST_LETTERS}
 
-    Those are its rejects and traces. Lines that name another tenant stay as they are; a line that says what a call for
-    one of the `whole` trajectories cost stays, without its name.
 
-    Raises:
-        JournalError: A file cannot be written.
+def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> set[str]:
+    """The words of erased steps that labels of their trajectories still have, and no other step there says.
+
+    Plain verbs name what is done: a label may have one, whoever says it. So may labels that a person gave.
     """
-    finish_rewriting(folder)
-    ids = {(entry.trajectory, entry.id) for entry in entries}
-    removed = 0
-    for path in sorted(folder.glob("*.jsonl")) if ids else ():
-        lines = path.read_bytes().splitlines(keepends=True)
-        charges = (_without_name(line, whole, tenant) for line in lines)
-        kept = [line for line in charges if not _speaks_of(line, ids, traces, tenant)]
-        if kept != lines:
-            rewrite(path, kept)
-        removed += len(lines) - len(kept)
-    return removed
+    groups: dict[str, list[Entry]] = {}
+    for entry in gone:
+        groups.setdefault(entry.trajectory, []).append(entry)
+    found = set[str]()
+    for trajectory, entries in groups.items():
+        # Most words are said by others: to decode all labels would take most of the time of an erasure.
+        erased = words_of(entries)
+        told = {word for kept in journal.kept(tenant, trajectory) for word in _raw_words(kept) if word in erased}
+        unsaid = not_said(told, journal.kept(tenant, trajectory))
+        labeled, by_hand = set[str](), set[str]()
+        for kept in journal.kept(tenant, trajectory) if unsaid else ():
+            encoded = (*(revision[3] for revision in kept.revisions), kept.labels)
+            made = [None if each is None else StepLabels.model_validate_json(each) for each in encoded]
+            by_hand.update(words("\n".join(given_by_hand(made))))
+            labeled.update(*(_label_words(each) for each in made if each is not None))
+        found |= (unsaid & labeled) - by_hand
+    return found
+
+
+def not_said(these: set[str], steps: Iterable[KeptStep]) -> set[str]:
+    """Which of some words steps do not say."""
+    left = set(these)
+    for kept in steps:
+        if not left:
+            break
+        left.difference_update(words("\n".join(strings(orjson.loads(kept.step)))))
+    return left
+
+
+def _raw_words(kept: KeptStep) -> Iterator[str]:
+    """The words of the labels of a step, with those of their fields."""
+    for encoded in (kept.labels, *(revision[3] for revision in kept.revisions)):
+        yield from words((encoded or b"").replace(b"\\n", b" ").decode())
+
+
+def _label_words(labels: StepLabels) -> set[str]:
+    """The words of labels: of what was said all, of names of labels those that are no verbs."""
+    replaced = (reference.replacement for reference in labels.references)
+    mentioned = (mention.value for mention in labels.mentions)
+    named = words(" ".join(label.value for label in labels.intent.labels() if label.value != NO_SCOPE))
+    said = words("\n".join((labels.context, labels.summary, *replaced, *mentioned)))
+    return {*said, *(word for word in named if not is_verb(word))}
 
 
 def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant: str) -> Proof:
@@ -109,7 +146,15 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
     What other tenants say is not searched for either, and not told: not even how much it is.
     """
     innocent = _among(ingestor.journal.said(tenant), traces)
-    needles = Needles(traces - innocent - _among(ingestor.journal.said_by_others(tenant), traces))
+    inventory = ingestor.inventory(tenant)
+    # Labels were cleaned: what they are called is made of words that others say, and of those that name what is done.
+    named = [
+        label.encode()
+        for label in (*(scope.name for scope in inventory.scopes), *inventory.event_types, *inventory.entity_types)
+    ]
+    needles = Needles(
+        traces - innocent - _among(named, traces) - _among(ingestor.journal.said_by_others(tenant), traces)
+    )
     found: list[str] = []
     files, size = 0, 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -160,34 +205,13 @@ def _among(texts: Iterable[bytes], traces: set[bytes]) -> set[bytes]:
     return said
 
 
-def _without_name(line: bytes, whole: Collection[str], tenant: str) -> bytes:
-    try:
-        charge = json.loads(line)
-    except ValueError:
-        return line
-    about = isinstance(charge, dict) and _COSTS in charge and charge.get("trajectory") in whole
-    if not about or charge.get("tenant", tenant) != tenant:
-        return line
-    kept = {name: value for name, value in charge.items() if name not in ("trajectory", "position")}
-    return json.dumps(kept, separators=(",", ":")).encode() + b"\n"
-
-
-def _speaks_of(line: bytes, ids: set[tuple[str, str]], traces: set[bytes], tenant: str) -> bool:
-    try:
-        fields = json.loads(line)
-    except ValueError:
-        fields = {}
-    if not isinstance(fields, dict) or fields.get("tenant", tenant) != tenant:
-        return False
-    steps = fields.get("steps")
-    if isinstance(steps, list) and any((fields.get("trajectory"), step) in ids for step in steps):
-        return True
-    return bool(Needles(traces).found_in(line.lower()))
-
-
 def _texts(entry: Entry) -> Iterator[str]:
     step = entry.step
     yield step.content
+    yield from filter(None, (step.role, step.tool_name, step.session, step.parent))
+    yield from (text for call in step.tool_calls for text in (call.name, call.id or ""))
+    if isinstance(step.timestamp, str):
+        yield step.timestamp
     yield from _strings([dict(call.arguments) for call in step.tool_calls])
     yield from _strings(dict(step.metadata))
 

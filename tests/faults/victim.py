@@ -152,7 +152,7 @@ def watch_everything(plan: Plan) -> None:
     watch(shutil, plan, "copyfile")
     watch(os, plan, "ftruncate")  # where a file that is rewritten in place is half old
     watch(sqlite_journal, plan, "settle")
-    watch(erasing, plan, "remove_lines", "search_files")
+    watch(erasing, plan, "remove_mentions", "search_files")
     begin = Connection.transaction
 
     @contextmanager
