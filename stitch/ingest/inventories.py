@@ -90,9 +90,11 @@ class _Table(Generic[_Said, _Together]):
 
     def __init__(self, *, steps: Callable[[_Said], int], together: Callable[[_Column[_Said]], _Together]) -> None:
         self._steps = steps
-        self._unite = together
+        self._unite_column = together
         self._columns: dict[str, _Column[_Said]] = {}
         self._together: dict[str, _Together] = {}
+        self._changed: set[str] = set()
+        """Labels of which parts say something else since they were united."""
 
     def replace(self, name: str, before: Mapping[str, _Said], after: Mapping[str, _Said]) -> None:
         """Let a part say something else."""
@@ -102,17 +104,23 @@ class _Table(Generic[_Said, _Together]):
             column = self._columns.setdefault(label, _Column())
             column.steps += self._steps(said)
             column.put(name, said, place=place)
-            self._together[label] = self._unite(column)
         for label in before.keys() - after.keys():
-            column = self._columns[label]
-            column.remove(name)
-            if column.names:
-                self._together[label] = self._unite(column)
+            self._columns[label].remove(name)
+        self._changed.update(before, after)
+
+    def unite(self) -> None:
+        """Unite what parts say of the labels of which one has changed, and forget labels that none names."""
+        for label in self._changed:
+            if self._columns[label].names:
+                self._together[label] = self._unite_column(self._columns[label])
             else:
-                del self._columns[label], self._together[label]
+                del self._columns[label]
+                self._together.pop(label, None)
+        self._changed.clear()
 
     def together(self) -> dict[str, _Together]:
         """What all parts say, by label; labels in the order in which parts name them first."""
+        self.unite()
         order = sorted(self._columns, key=lambda label: (self._columns[label].names[0], self._columns[label].places[0]))
         return {label: self._together[label] for label in order}
 
@@ -158,6 +166,8 @@ class Union:
         if len(self._parts) < 2:
             for name in list(self._reads):
                 self._replace(name, _NOTHING)
+            for table in (self._event_types, self._entity_types):
+                table.unite()
             self._whole = next(iter(self._parts.values()), _EMPTY)
             return self._whole
         again = set(changed) if self._reads else set(self._parts)
