@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from stitch import parts
 from stitch.config import Settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
-from stitch.errors import InputError, StoreError, StoreLockedError
+from stitch.errors import InputError, StitchError, StoreError, StoreLockedError
 from stitch.lifecycle.folder import (
     JOURNAL_FILE,
     UNFINISHED_FILE,
@@ -77,6 +77,7 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
     from stitch.lifecycle.read_only import check_writable
     from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place
     from stitch.store.owner import Ownership
+    from stitch.store.snippet_file import holds_snippets
 
     loaded, location, folder = _found(memory, config, settings)
     check_writable(folder)
@@ -96,6 +97,13 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
         stack.callback(journal.close)
         store = parts.store_for(loaded, location, folder=made, embedder=embedder)
         stack.callback(store.close)
+        if not journal.tenants() and (
+            store.count() if made == folder else holds_snippets(folder / "store" / "snippets.bin")
+        ):
+            raise StoreError(
+                "the journal holds nothing, and the store does: it is not built anew from that",
+                hint="`stitch restore` makes a memory of a backup",
+            )
         building = building_note(folder, collection=loaded.collection)
         if made == folder and not any(map(store.count, journal.tenants())):
             building.touch()
@@ -219,6 +227,7 @@ def restore_memory(
         make_private_folder(making, parents=True)
         for file in files:
             copy_private(file, making / file.name)
+        _check_copy(making)
         if is_url(location):
             (making / UNFINISHED_FILE).touch()
             put_at(making, folder)
@@ -233,6 +242,19 @@ def restore_memory(
             hint=f"repeat it: stitch restore {os.fspath(backup)} --memory {location}",
         ) from error
     return found._replace(folder=folder)
+
+
+def _check_copy(making: Path) -> None:
+    """Refuse the copy of a journal with rows that are none, and leave nothing of it."""
+    from stitch.journal import SqliteJournal
+    from stitch.lifecycle.backup import check_rows
+
+    try:
+        with closing(SqliteJournal(making / JOURNAL_FILE)) as journal:
+            check_rows(journal)
+    except StitchError:
+        shutil.rmtree(making)
+        raise
 
 
 def _nothing_of(tenant: str) -> InputError:

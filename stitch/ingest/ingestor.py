@@ -43,6 +43,7 @@ from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
+from stitch.journal.entries import differences
 from stitch.journal.projections import catch_up
 
 LOOK_AGAIN_S = 1.0
@@ -256,6 +257,9 @@ class Ingestor:
             corrected: Gives the step as it is, and as it and its labels are right.
             at: Now, in Unix seconds.
             by: Who corrects it.
+
+        Raises:
+            StoreError: It is corrected in the journal, and the store does not hold it so.
         """
         with self._held(tenant, trajectory) as state:
             entry, step, labels = corrected()
@@ -265,11 +269,24 @@ class Ingestor:
                 self._pipeline.work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
             else:
                 self._pipeline.work_off(state, self._accepted(state, start=entry.position, states=(StepState.LABELED,)))
+            self._check_put(tenant, trajectory, step=entry.id)
         self._checkpoint_when_due()
 
     def learn(self, tenant: str, trajectory: str) -> None:
         """Learn a trajectory again whose steps were changed in the journal, so that who adds next need not wait."""
         self._states.learn(tenant, trajectory)
+
+    def _check_put(self, tenant: str, trajectory: str, *, step: str) -> None:
+        entry = self.journal.entry(tenant, trajectory, step)
+        if entry is None:
+            return
+        wanted = entry.snippet()
+        held = self.store.get(tenant, [wanted.id])
+        if not held or differences(held[0], wanted):
+            raise StoreError(
+                f"step {step!r} of trajectory {trajectory!r} is corrected, and is not found so yet: {entry.reason}",
+                hint="`stitch retry` puts it into the store",
+            )
 
     @property
     def snippets(self) -> SnippetProjection:

@@ -24,9 +24,10 @@ def follow(projection: Projection, journal: Journal) -> int:
 def catch_up(projection: Projection, journal: Journal) -> int:
     """Bring a projection up to the journal when a process begins; return how much that was, in any measure.
 
-    It follows from where it was, and is rebuilt where that is not known.
+    It follows from where it was, and is rebuilt where that is not known, or is no place in this journal.
     """
-    if projection.position() or not journal.last_change():
+    position, last = projection.position(), journal.last_change()
+    if 0 < position <= last or position == last:
         return follow(projection, journal)
     count = projection.rebuild()
     projection.checkpoint()

@@ -403,7 +403,10 @@ class Journal(Protocol):
         ...
 
     def damaged(self, tenant: str) -> dict[int, str]:
-        """The steps of a tenant that are not as they were written, by their numbers: `step` or `labels` is damaged."""
+        """The steps of a tenant that are not as they were written, by their numbers.
+
+        What of them is damaged: `step`, `labels`, or, if both are sound, `history`.
+        """
         ...
 
     def mend(self, seq: int, *, step: Step) -> bool:

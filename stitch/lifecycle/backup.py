@@ -15,10 +15,12 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stitch.core import tenant_name, trajectory_name
 from stitch.core.files import make_private, make_private_folder, private, refuse_links
-from stitch.errors import InputError, JournalError, StoreMismatchError, some_of
+from stitch.errors import InputError, JournalError, StitchError, StoreMismatchError, some_of
 from stitch.journal import CopyableJournal, Journal
 from stitch.journal.sqlite import VERSION, copy_running
+from stitch.lifecycle.export_schema import dump_step, parse_line
 
 MANIFEST = "manifest.json"
 JOURNAL_FILE = "journal.sqlite"
@@ -127,6 +129,33 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
     if JOURNAL_FILE not in files:
         raise JournalError(f"the backup {str(folder)!r} is damaged: it has no journal", hint="use another backup")
     return paths
+
+
+def check_rows(journal: Journal) -> None:
+    """Refuse a journal with rows that no memory writes: each step with all its past must be one that is accepted.
+
+    Raises:
+        JournalError: There is one; says where.
+    """
+    for tenant in journal.tenants():
+        where = f"the tenant {tenant!r}"
+        try:
+            if tenant_name(tenant) != tenant:
+                raise ValueError("its name is none that a memory keeps")
+            for trajectory in journal.trajectories(tenant):
+                where = f"trajectory {trajectory!r} of tenant {tenant!r}"
+                if trajectory_name(trajectory) != trajectory:
+                    raise ValueError("its name is none that a memory keeps")
+                for number, kept in enumerate(journal.kept(tenant, trajectory)):
+                    where = f"step {number + 1} of trajectory {trajectory!r} of tenant {tenant!r}"
+                    parse_line(dump_step(kept))
+                where = f"what was remembered of trajectory {trajectory!r} of tenant {tenant!r}"
+                journal.checkpoint(tenant, trajectory)
+        except (ValueError, TypeError, AttributeError, KeyError, StitchError) as error:
+            raise JournalError(
+                f"{where} is none that a memory writes: {str(error).splitlines()[0]}",
+                hint="do not use it if you do not know who made it; use another backup",
+            ) from error
 
 
 def check_empty(folder: Path) -> None:

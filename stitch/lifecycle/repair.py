@@ -85,7 +85,7 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     try:
         damaged = ingestor.journal.damaged(tenant)
         found += _damages(ingestor, damaged, tenant=tenant)
-        return _compare(ingestor, tenant=tenant, found=found, damaged=damaged)
+        return _compare(ingestor, tenant=tenant, found=found, damaged=_in_doubt(damaged))
     except JournalError as error:  # what of it cannot be read cannot be compared
         found.append(Disagreement("", "", f"{error.message}: not all could be compared"))
         return Verification(0, ingestor.store.count(tenant), tuple(found))
@@ -96,6 +96,11 @@ def _damages(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str) -> 
         if each.seq in damaged:
             what = f"its {damaged[each.seq]} in the journal is not as it was written"
             yield Disagreement(each.trajectory, each.step, what)
+
+
+def _in_doubt(damaged: Mapping[int, str]) -> set[int]:
+    """The steps that cannot be believed as they are now."""
+    return {seq for seq, what in damaged.items() if what != "history"}
 
 
 def _sound(journal: Journal, damaged: Collection[int], *, tenant: str) -> Iterator[Entry]:
@@ -141,7 +146,7 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
     if isinstance(store, CheckableStore):
         store.mend(tenant)
     choices = tuple(_mend(ingestor, tenant=tenant))
-    damaged = journal.damaged(tenant)
+    damaged = _in_doubt(journal.damaged(tenant))
     ingestor.snippets.put_missing(_sound(journal, damaged, tenant=tenant))
     if damaged:
         return Repaired(*verify(ingestor, tenant=tenant), choices)
@@ -163,6 +168,8 @@ def _mend(ingestor: Ingestor, *, tenant: str) -> Iterator[str]:
         held = ingestor.store.get(tenant, [snippet_id(tenant, each.trajectory, each.step)])
         if damaged[each.seq] == "step" and held and ingestor.journal.mend(each.seq, step=_step_of(held[0])):
             yield f"{name} was damaged in the journal: the copy in the store is the accepted one, and was taken"
+        elif damaged[each.seq] == "history":
+            yield f"what {name} was before its correction is damaged in the journal, and nothing else has it"
         else:
             yield f"{name} is damaged in the journal, and no copy is known to be right: the store was left as it is"
 

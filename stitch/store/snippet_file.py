@@ -82,6 +82,15 @@ def encode_record(payload: Payload, *, words: bytes, vectors: Sequence[VectorMar
     return _head(_LIVING, len(vectors), len(body), crc32(body)) + body
 
 
+def holds_snippets(path: Path) -> bool:
+    """Whether there is a file of snippets with any that is not freed, whatever embedder made their vectors."""
+    try:
+        with open(path, "rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
+            return data.find(_MARK + bytes([_LIVING])) >= 0
+    except (FileNotFoundError, ValueError):  # an empty file cannot be mapped
+        return False
+
+
 class SnippetFile:
     """Records in a file, appended at its end.
 

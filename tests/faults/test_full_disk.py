@@ -40,6 +40,10 @@ def step(number, size=10):
 def state(number, size=10):
     return memory.add(step(number, size), trajectory="t").state.value
 
+def correct(name):
+    memory.lifecycle.correct(name, trajectory="t", text="It costs a fortune")
+    return memory.search("It costs a fortune", k=1, retriever="lexical").hits[0].snippet.step
+
 def write_out():
     with (disk / "out.jsonl").open("w") as file:
         file.writelines(memory.lifecycle.export())
@@ -50,11 +54,13 @@ with open_memory(disk / "m") as memory:
     erased = Selector(trajectory="t", step="3")
     leave(60 << 20)
     do("put", lambda: state(100))
+    do("correct", lambda: correct("5"))
     do("search while there is little", lambda: len(memory.search("What costs 7 dollars?").hits))
     for free in (1 << 20, 1 << 12):
         leave(free)
         do("erase", lambda: memory.lifecycle.erase(erased))
         do("retire", lambda: memory.lifecycle.retire(Selector(trajectory="t", step="4")))
+        do("correct", lambda: correct("6"))
         do("append", lambda: memory.add_many([step(200 + n, 50_000) for n in range(40)], trajectory="t"))
         do("label spaces", lambda: memory.lifecycle.export().close())
         do("flush", memory.flush)
@@ -106,6 +112,8 @@ def test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost(disk:
             assert how == "done" or ("full" in about or "No space" in about or "no space" in about), (what, how, about)
             assert "\n" not in about
     assert outcomes["put"] == [("done", "failed")], "it is accepted, and listed"
+    assert {about for how, about in outcomes["correct"] if how == "done"} <= {"5", "6"}, "what is done is found"
+    assert any(how == "StoreError" for how, _ in outcomes["correct"]), "with too little space for the store"
     for what in ("erase", "append", "backup", "rebuild"):
         assert outcomes[what][-1][0] != "done", f"{what} needs space"
     assert {how for how, _ in outcomes["search"] + outcomes["search while there is little"]} == {"done"}

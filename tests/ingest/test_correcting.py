@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stitch.core import LabelKind, SearchRequest, Step, StepLabels
+from stitch.errors import StoreError
 from stitch.label.local import LocalLabeler
 from stitch.label.local.labeler import LocalLabelSession
 from stitch.lifecycle.correct import correct
@@ -200,3 +201,15 @@ def test_of_what_is_erased_nothing_is_remembered_in_the_process(worlds: Make, tm
     assert remembered() == []
     fresh, inventory = LocalFilterSelector(), world.inventory()
     assert selector.select(asked, inventory) == fresh.select(asked, inventory)
+
+
+def test_a_correction_that_the_store_does_not_hold_is_not_reported_as_done(worlds: Make) -> None:
+    world = worlds()
+    world.add(*talk(*SAID))
+    world.store.fail_next(StoreError("the disk is full"))
+    with pytest.raises(StoreError, match="is corrected, and is not found so yet: the disk is full"):
+        correct(world.ingestor, tenant="a", trajectory="t", step="s4", at=1.0, text="There is none.")
+    assert world.journal.entry("a", "t", "s4").step.content == "There is none."
+    assert world.ingestor.retry("a") == 1
+    (held,) = [record.snippet for record in world.store.records.values() if record.snippet.step == "s4"]
+    assert held == world.journal.entry("a", "t", "s4").snippet()

@@ -13,9 +13,17 @@ from typing import Any
 import pytest
 
 from stitch import Step, open_memory
-from stitch.core import LabelInventory, StepState
+from stitch.core import LabelInventory, StepState, snippet_id
 from stitch.embed.hashing import HashingEmbedder
-from stitch.errors import EmbedderError, InputError, SettingsError, StoreError, StoreLockedError, StoreMismatchError
+from stitch.errors import (
+    EmbedderError,
+    InputError,
+    JournalError,
+    SettingsError,
+    StoreError,
+    StoreLockedError,
+    StoreMismatchError,
+)
 from stitch.ingest import Ingestor
 from stitch.ingest.snippets import SnippetProjection
 from stitch.journal import Checkpoint, SqliteJournal
@@ -355,3 +363,26 @@ def test_an_emptied_journal_never_wipes_the_store(memory: Path) -> None:
         with pytest.raises(StoreError, match="the journal holds nothing"):
             opened.lifecycle.reindex()
         assert opened.status().snippets == 3
+    with pytest.raises(StoreError, match="the journal holds nothing, and the store does") as refused:
+        reindex_memory(memory)
+    assert refused.value.hint == "`stitch restore` makes a memory of a backup"
+    with open_memory(memory) as opened:
+        assert opened.status().snippets == 3
+
+
+def test_a_damaged_history_is_named_and_keeps_nothing_else_from_being_repaired(memory: Path) -> None:
+    with open_memory(memory) as opened:
+        opened.lifecycle.correct("0", trajectory="t", text="Let's plan day 3.")
+        assert opened.lifecycle.verify() == (3, 3, ())
+    damage_journal(memory, "UPDATE history SET made_by = 'somebody else'")
+    with open_memory(memory) as opened:
+        (found,) = opened.lifecycle.verify().disagreements
+        assert (found.step, found.what) == ("0", "its history in the journal is not as it was written")
+        opened._ingestor.store.delete("default", [snippet_id("default", "t", "1")])
+        repaired = opened.lifecycle.verify(repair=True)
+        assert isinstance(repaired, Repaired)
+        assert (repaired.steps, repaired.snippets, repaired.disagreements) == (3, 3, (found,))
+        assert ["nothing else has it" in choice for choice in repaired.choices] == [True]
+    damage_journal(memory, "UPDATE history SET payload = CAST('no JSON' AS BLOB)")
+    with open_memory(memory) as opened, pytest.raises(JournalError, match="before its correction is damaged"):
+        opened.lifecycle.history("0", trajectory="t")

@@ -131,6 +131,42 @@ def test_a_hostile_journal_or_backup_is_refused_before_anything_of_it_runs(
     assert not (tmp_path / "r").exists()
 
 
+ROWS = {
+    "a step that is none": "UPDATE steps SET payload = CAST('{\"role\": 7}' AS BLOB)",
+    "a step without JSON": "UPDATE steps SET payload = CAST('{' AS BLOB)",
+    "a step of another type": "UPDATE steps SET payload = 7",
+    "a place far away": "UPDATE steps SET position = 1152921504606846976",
+    "a place that is a word": "UPDATE steps SET position = 'x'",
+    "a time that is a word": "UPDATE steps SET recorded = 'soon'",
+    "a digest that is none": "UPDATE steps SET digest = CAST('x' AS BLOB)",
+    "a state that is none": "UPDATE states SET state = 'done'",
+    "a reason that is a number": "UPDATE states SET reason = x'00ff'",
+    "labels that are none": "UPDATE labels SET labels = CAST('{\"intent\": 3}' AS BLOB)",
+    "a name that is cleaned": "UPDATE trajectories SET tenant = ' default'",
+    "a trajectory without a name": "UPDATE trajectories SET name = ''",
+    "a revision that is none": "INSERT INTO history VALUES (1, 1, 2.0, 'x', CAST('[]' AS BLOB), NULL, 0)",
+    "a redaction that is none": "INSERT INTO redactions VALUES (1, 'password', 'many', 'content')",
+    "a label space that is none": 'UPDATE checkpoints SET inventory = CAST(\'{"steps": "many"}\' AS BLOB)',
+}
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_a_backup_with_rows_that_are_none_is_refused_by_their_place_and_leaves_nothing(
+    folder: Path, tmp_path: Path, what: str
+) -> None:
+    backup_memory(folder, to=tmp_path / "b")
+    with closing(sqlite3.connect(tmp_path / "b" / "journal.sqlite")) as db, db:
+        assert db.execute(ROWS[what]).rowcount == 1
+    manifest = tmp_path / "b" / "manifest.json"
+    about = json.loads(manifest.read_text())
+    about["files"]["journal.sqlite"] = described(tmp_path / "b" / "journal.sqlite")
+    manifest.write_text(json.dumps(about))
+    with pytest.raises(JournalError, match=r"(step 1 of|trajectory|tenant) .* is none that a memory writes") as refused:
+        restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    assert "\n" not in refused.value.message
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "m"]
+
+
 def described(path: Path) -> dict[str, Any]:
     import hashlib
 

@@ -545,8 +545,13 @@ class SqliteJournal(SqliteRecords):
 
 
 def _revision(at: float, by: str, step: bytes, labels: bytes | None) -> Revision:
-    made = None if labels is None else StepLabels.model_validate_json(labels)
-    return Revision(at, by, Step.model_validate_json(step), made)
+    try:
+        made = None if labels is None else StepLabels.model_validate_json(labels)
+        return Revision(at, by, Step.model_validate_json(step), made)
+    except ValueError as error:
+        raise JournalError(
+            "what a step was before its correction is damaged in the journal", hint="`stitch verify` names the step"
+        ) from error
 
 
 def _values(states: Collection[StepState]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from stitch.core import Redaction, StepState
 from stitch.journal.entries import KeptStep, Selected
 from stitch.journal.sqlite.connection import Connection
-from stitch.journal.sqlite.schema import checksum, step_checksum
+from stitch.journal.sqlite.schema import checksum, revision_checksum, step_checksum
 from stitch.journal.sqlite.writing import GIVEN
 
 PAGE = 512
@@ -119,6 +119,17 @@ def damaged(file: Connection, tenant: str) -> dict[int, str]:
                 found[seq] = "step"
             elif labels is not None and (not isinstance(labels, bytes) or checksum(labels) != labels_check):
                 found[seq] = "labels"
+    query = (
+        "SELECT h.number, h.seq, h.made_by, h.payload, h.labels, h.checksum FROM history h JOIN steps s USING (seq)"
+        " JOIN trajectories t ON t.number = s.trajectory WHERE h.number > ? AND t.tenant = ? ORDER BY h.number LIMIT ?"
+    )
+    last = 0
+    while rows := file.rows(query, last, tenant, PAGE):
+        last = rows[-1][0]
+        for _, seq, by, payload, labels, check in rows:
+            written = isinstance(payload, bytes) and isinstance(labels, bytes | None)
+            if not written or revision_checksum(by, payload, labels) != check:
+                found.setdefault(seq, "history")
     return found
 
 
