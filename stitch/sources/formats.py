@@ -1,45 +1,45 @@
 """The formats of trajectories that are recognized, each by its content.
 
 A format says whether a record (one JSON value: a line of a file, or an item of a list) is its own, and reads it. The
-first that recognizes a record reads it; one line in `FORMATS` adds another.
-
-More than 400 lines because their order is what they are recognized by, and it stands in one place.
+first that recognizes a record reads it; one line in `FORMATS` adds another. The families of formats are in `families`;
+here are those whose records hold records of the others.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
-from typing_extensions import TypedDict
 
 from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import about_trajectory, conversation
 from stitch.sources.families import (
     chat_export,
+    conversations,
     data_protocol,
     editors,
+    exchanges,
     frameworks,
     open_hands,
     sessions,
+    steps,
     swe_agent,
     tasks,
     traces,
 )
+from stitch.sources.families.conversations import Conversation
 from stitch.sources.fields import Row, is_message, oldest_first, system_of
 from stitch.sources.messages import make_step
-from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
+from stitch.sources.model_calls import is_system
 from stitch.sources.recognizing import (
+    IDS,
     FileReading,
     Format,
-    RowReader,
     TrajectoryRow,
     read_safely,
     with_fields,
-    with_list,
 )
 from stitch.sources.streams import joined
 
@@ -123,22 +123,20 @@ _HOLDERS = 4
 """So many of the formats, the last ones, hold records of the others."""
 
 
-def _conversation(field: str, *ids: str, parts: int = 1, speaker: bool = False) -> RowReader:
-    """Reads the messages under `field`; the first `parts` of the fields `ids` that it has name the trajectory."""
+def _holding(talk: Conversation) -> Format:
+    """The format of a conversation in which records of other formats may stand in place of messages."""
 
     def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-        named = [str(record[name]) for name in ids if record.get(name) is not None][:parts]
-        entries = record[field]
+        entries = talk.messages(record)
         first = entries[0] if entries else None
-        if not is_message(first) and any(known.recognizes(first) for known in FORMATS[:-_HOLDERS]):
-            if isinstance(first, Mapping) and "action" in first and (asked := _task_of(record)):
-                entries = [{"role": "user", "content": asked}, *entries]
-            yield from _within(record, field, entries, reading)
+        if is_message(first) or not any(known.recognizes(first) for known in FORMATS[:-_HOLDERS]):
+            yield from talk.format.rows(record, reading)
             return
-        for row in conversation(record, entries, reading.messages, field=field, speaker=speaker):
-            yield "-".join(named) or None, row
+        if isinstance(first, Mapping) and "action" in first and (asked := _task_of(record)):
+            entries = [{"role": "user", "content": asked}, *entries]
+        yield from _within(record, talk.field, entries, reading)
 
-    return rows
+    return talk.format._replace(rows=rows)
 
 
 def _task_of(record: Mapping[str, Any]) -> str | None:
@@ -149,46 +147,6 @@ def _task_of(record: Mapping[str, Any]) -> str | None:
 _TASKS = ("task", "question", "instruction", "goal", "intent", "query", "confirmed_task", "problem")
 
 
-_CAME_ID = re.compile(r"^(?P<trajectory>.+)-turn-\d+$")
-_CAME_STAMP = re.compile(r"\s*-{3,4}\s?TIMESTAMP:\s*(?P<stamp>\S+(?: \S+)*?)\s*$")
-_STAMP_CHARS = 300
-_CAME_FIELDS = ("partition", "action", "action_object", "timestamp_mapping")
-
-
-def _stamp_of(content: str) -> re.Match[str] | None:
-    """The stamp at the end of a turn; no text is so long that looking for it takes long."""
-    return _CAME_STAMP.search(content, max(0, len(content) - _STAMP_CHARS))
-
-
-def _is_came_turn(record: Any) -> bool:
-    return (
-        with_fields("role", id=str, content=str)(record)
-        and bool(_CAME_ID.match(record["id"]))
-        and (any(name in record for name in _CAME_FIELDS) or bool(_stamp_of(record["content"])))
-    )
-
-
-def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    turn = dict(record)
-    if stamp := _stamp_of(turn["content"]):
-        turn["content"] = turn["content"][: stamp.start()]
-        turn["timestamp"] = stamp["stamp"]
-    trajectory = _CAME_ID.sub(r"\g<trajectory>", turn["id"])
-    for row in reading.messages.rows(turn):
-        yield trajectory, row
-
-
-def _step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    trajectory = next((record[name] for name in _CONVERSATIONS if isinstance(record.get(name), str | int)), None)
-    for row in reading.messages.rows(record):
-        yield None if trajectory is None else str(trajectory), row
-
-
-_CONVERSATIONS = ("trajectory", "conversation_id", "conversationId", "thread_id", "threadId", "dialogue_id",
-                  "dialog_id", "chat_id", "chatId", "message_tree_id", "trajectory_id", "traj_id")  # fmt: skip
-"""The fields of a lone step that say which trajectory it is of."""
-
-
 def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     first = next((known for known in FORMATS if known.recognizes(record[0])), None)
     if first is not None and first.name not in ("step", "chat messages") and not first.whole:
@@ -196,16 +154,6 @@ def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         return
     for row in conversation({}, record, reading.messages, field=""):
         yield None, row
-
-
-def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    named = next((str(record[name]) for name in (*_IDS, "custom_id") if record.get(name) is not None), None)
-    messages = dated(record, messages_of(record))
-    about = beside(record)
-    if messages and isinstance(messages[-1], Mapping) and messages[-1].get("content") == about.get("answer"):
-        about.pop("answer", None)  # it is what was replied
-    for row in conversation(about, messages, reading.messages, field="messages"):
-        yield named, row
 
 
 _LISTS = (
@@ -252,12 +200,6 @@ def _wrapped(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     yield from _within(record, field, entries, reading)
 
 
-def _contents(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    """Contents that name no role are the user's."""
-    said = [{"role": "user", **c} if isinstance(c, Mapping) and "parts" in c else c for c in record["contents"]]
-    return _conversation("contents", *_IDS)({**record, "contents": said}, reading)
-
-
 def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     first, *others = _inside(record)
     rest = {key: value for key, value in record.items() if key not in others}
@@ -266,13 +208,13 @@ def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         rest.pop(system[0])
     yield from _within(rest, first, [record[first]], reading)
     for other in others:
-        named = next((str(record[name]) for name in _IDS if isinstance(record.get(name), str | int)), None)
+        named = next((str(record[name]) for name in IDS if isinstance(record.get(name), str | int)), None)
         yield from _within({} if named is None else {"id": named}, other, [record[other]], reading)
 
 
 def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -> Iterator[TrajectoryRow]:
     """The rows of the records that another record holds under a field."""
-    named = next((str(record[name]) for name in _IDS if isinstance(record.get(name), str | int)), None)
+    named = next((str(record[name]) for name in IDS if isinstance(record.get(name), str | int)), None)
     system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
     for entry in map(_unpacked, [system[1], *entries] if system else entries):
@@ -329,96 +271,13 @@ def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
             yield str(name), row
 
 
-_IDS = (
-    "id", "instance_id", "conversation_id", "session_id", "sessionId", "uuid", "task_id", "trajectory_id", "traj_id",
-    "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
-)  # fmt: skip
-
-
-class Steps(TypedDict, total=False):
-    """A trajectory in the form of this library."""
-
-    id: str | int
-    steps: list[dict[str, Any]]
-
-
-class Message(TypedDict, total=False):
-    """One step: who speaks and what. Other programs spell `role` and `content` in many other ways."""
-
-    role: str
-    content: Any
-    id: str | int
-    timestamp: str | float
-    trajectory: str | int
-    tool_calls: list[Any]
-
-
-class Talk(TypedDict, total=False):
-    """A conversation: its messages under one of several names."""
-
-    id: str | int
-    messages: list[Any]
-    conversations: list[Any]
-    history: list[Any]
-    trajectory: list[Any]
-    traj: list[Any]
-    input: list[Any]
-    contents: list[Any]
-    system: Any
-
-
-class Acted(TypedDict, total=False):
-    """What was done with which tool, and what came of it."""
-
-    thought: Any
-    action: Any
-    action_input: Any
-    observation: Any
-
-
-class Exchange(TypedDict, total=False):
-    """A request to a model with its reply, each in its envelope or not."""
-
-    id: str
-    custom_id: str
-    request: Any
-    response: Any
-    messages: list[Any]
-    choices: list[Any]
-
-
-_WHO_AND_WHEN = ("mistake_step", "mistake_agent", "mistake_reason", "question_ID")
-
-
-def _is_who_and_when(record: Any) -> bool:
-    return with_list("history", of="role")(record) and (
-        any(name in record for name in _WHO_AND_WHEN)
-        or ("question" in record and all(with_fields("role", "name")(message) for message in record["history"]))
-    )
-
-
-def _is_acted(record: Any) -> bool:
-    return with_fields("action")(record) and any(
-        name in record for name in ("observation", "thought", "action_input", "obs")
-    )
-
-
-def _is_conversations(record: Any) -> bool:
-    return with_list("conversations")(record) and is_message((record["conversations"] or [0])[0])
-
-
 def _list_of_lists(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     return _within({}, "", record, reading)
 
 
-def _talk(name: str, field: str, recognizes: Callable[[Any], bool] | None = None) -> Format:
-    """The format of records that hold messages under a field."""
-    return Format(name, recognizes or with_list(field), _conversation(field, *_IDS), whole=True, model=Talk)
-
-
 FORMATS: tuple[Format, ...] = (
-    Format("trajectory of steps", with_list("steps"), _conversation("steps", "id"), model=Steps),
-    Format("CAME-Bench turn", _is_came_turn, _came_turn, model=Message),
+    _holding(conversations.STEPS),
+    steps.CAME_TURN,
     sessions.LINE,
     sessions.PAYLOAD,
     sessions.SUMMARY,
@@ -441,10 +300,9 @@ FORMATS: tuple[Format, ...] = (
     open_hands.EVENT,
     open_hands.RUN,
     swe_agent.RUN,
-    Format("Who&When log", _is_who_and_when, _conversation("history", "question_ID", speaker=True), whole=True,
-           model=Talk),
+    _holding(conversations.WHO_AND_WHEN),
     data_protocol.TRAJECTORY,
-    Format("tau-bench", with_list("traj"), _conversation("traj", "task_id", "trial", parts=2), whole=True, model=Talk),
+    _holding(conversations.TAU_BENCH),
     tasks.BFCL_TASK,
     tasks.BFCL_RESULT,
     tasks.EPISODE,
@@ -452,24 +310,24 @@ FORMATS: tuple[Format, ...] = (
     tasks.BROWSING,
     traces.OTHER_RUN,
     tasks.OPERATIONS,
-    Format("exchange with a model", is_exchange, _exchange, whole=True, model=Exchange),
-    _talk("chat messages", "messages"),
+    exchanges.EXCHANGE,
+    _holding(conversations.MESSAGES),
     chat_export.EXPORT,
-    _talk("conversations", "conversations", _is_conversations),
-    Format("Gemini contents", with_list("contents"), _contents, whole=True, model=Talk),
-    _talk("message history", "history", with_list("history", of="role")),
-    _talk("trajectory of messages", "trajectory", with_list("trajectory", of="role")),
-    _talk("Responses input", "input"),
+    _holding(conversations.CONVERSATIONS),
+    _holding(conversations.CONTENTS),
+    _holding(conversations.HISTORY),
+    _holding(conversations.TRAJECTORY),
+    _holding(conversations.INPUT),
     traces.EXPORT,
     traces.SPAN,
     traces.RUN,
-    Format("step", is_message, _step, model=Message),
-    Format("thought, action and observation", _is_acted, _step, model=Acted),
+    steps.STEP,
+    steps.ACTED,
     sessions.EVENT,
     sessions.TRACE,
     sessions.HEAD,
     Format("list of messages", lambda record: isinstance(record, list) and bool(record) and is_message(record[0]),
-           _list, whole=True, model=list[Message]),
+           _list, whole=True, model=list[steps.Message]),
     frameworks.DIALOGUE,
     Format("such records by name", _is_by_name, _by_name),
     Format("list of such records", lambda record: _part_of(record) is not None, _wrapped),

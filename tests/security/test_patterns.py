@@ -40,7 +40,7 @@ READ_IN_PART = (
     "stitch.text.names.",
     "stitch.text.values.",
     "stitch.retrieve.question.reading.",  # and of a question
-    "stitch.sources.formats._CAME_STAMP",  # the last 300 characters
+    "stitch.sources.families.steps._CAME_STAMP",  # the last 300 characters
     "stitch.bench.data.came._STAMP",
 )
 """Patterns that are given only a part of a text: they are tested by what uses them, in `test_poisoned.py`."""
