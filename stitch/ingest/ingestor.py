@@ -44,7 +44,7 @@ from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
 from stitch.journal.entries import differences
-from stitch.journal.projections import catch_up
+from stitch.journal.projections import catch_up, follow
 
 LOOK_AGAIN_S = 1.0
 """After how long a window that is not full is looked at again, whether it has waited long enough."""
@@ -85,6 +85,8 @@ class Ingestor:
         live_sessions: How many trajectories are kept ready to go on; others are resumed from the journal.
         checkpoint_steps: After how many steps a trajectory's labeling is saved.
         flush_steps: After how many puts the store is flushed.
+        projections: What else is derived from the journal: it is caught up by `recover`, follows at each flush of the
+            store, and is told of erasures first.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class Ingestor:
         live_sessions: int = 256,
         checkpoint_steps: int = 512,
         flush_steps: int = 5_000,
+        projections: Sequence[Projection] = (),
     ) -> None:
         self.journal = journal
         self.store = store
@@ -127,8 +130,8 @@ class Ingestor:
             searches=self.searches,
             flush_steps=flush_steps,
         )
-        self.projections: tuple[Projection, ...] = (self._writer,)
-        """All that is derived from the journal."""
+        self.projections: tuple[Projection, ...] = (self._writer, *projections)
+        """All that is derived from the journal, the snippets of the store first."""
         self._states = TrajectoryStates(
             journal=journal,
             labeler=labeler,
@@ -523,6 +526,8 @@ class Ingestor:
             with self._states.held(tenant, trajectory):
                 self._writer.settle(tenant, trajectory)
         self._writer.checkpoint()
+        for each in self.projections[1:]:
+            follow(each, self.journal)
 
     def _stand_back(self) -> None:
         """Let who searches, or adds and does not wait for labels, go first."""
