@@ -126,13 +126,16 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **argument
 @group.command()
 @memory_options
 @click.option("--dry-run", is_flag=True, help="Only say how many steps each rule concerns.")
+@click.option("--trust-clock", is_flag=True, help="Apply the rules though the clock may have jumped ahead.")
 @json_option
 @click.pass_context
-def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, **arguments: Any) -> None:
+def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, trust_clock: bool, **arguments: Any) -> None:
     """Retire or erase what is older than the rules of the settings allow.
 
     A rule is {older_than_days, action: retire or erase, event_type?}; `retention:` in the YAML file is a list of them.
-    Age counts from when the memory accepted a step, by its own clock. Run it when you like, such as once a day.
+    Age counts from when the memory accepted a step, by its own clock. Run it when you like, such as once a day. If no
+    step was accepted for more than a year and less would expire without it, the clock may have jumped ahead: nothing is
+    done, until --trust-clock says that it is right.
 
     \b
     Example:
@@ -140,11 +143,12 @@ def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, **argumen
       stitch forget expire --config stitch.yaml --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        expiry = memory.lifecycle.expire(dry_run=dry_run)
+        expiry = memory.lifecycle.expire(dry_run=dry_run, trust_clock=trust_clock)
     proof = expiry.proof
     if as_json:
         rules = [{**each.rule.model_dump(), "steps": each.steps, "waiting": each.waiting} for each in expiry.rules]
-        print_json({"rules": rules, "dry_run": dry_run, "proof": proof and proof._asdict()})
+        print_json({"rules": rules, "dry_run": dry_run, "proof": proof and proof._asdict(),
+                    "silent_days": expiry.silent_days, "to_come": expiry.to_come})  # fmt: skip
     else:
         for rule, steps, waiting in expiry.rules:
             kind = "of any event type" if rule.event_type is None else f"of event type {rule.event_type}"
@@ -153,6 +157,14 @@ def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, **argumen
             click.echo(f"{steps} steps {kind} older than {rule.older_than_days:g} days {done}{late}")
         if proof:
             _print_proof(proof)
+    if expiry.silent_days and dry_run:
+        click.echo(
+            f"stitch: no step was accepted in {expiry.silent_days} days, without which less would expire: the clock may"
+            " have jumped",
+            err=True,
+        )
+    if expiry.to_come:
+        click.echo(f"stitch: {expiry.to_come} steps were accepted at a time to come: they expire late", err=True)
     if not expiry.rules:
         click.echo("stitch: the settings have no retention rules; see `stitch forget expire --help`", err=True)
     if proof and proof.found:

@@ -232,6 +232,10 @@ class Journal(Protocol):
         """
         ...
 
+    def accepted_at(self, tenant: str) -> dict[int, float]:
+        """When the steps of a tenant were accepted, in Unix seconds, by their numbers."""
+        ...
+
     def tenants(self) -> list[str]:
         """All tenants, the oldest first."""
         ...

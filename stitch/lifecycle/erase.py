@@ -22,6 +22,9 @@ from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.traces import Proof, PurgeableStore, not_said, search_files, traces_of, words_in_labels, words_of
 from stitch.text.words import words as split_words
 
+TRUSTED_CLOCK = "trusted clock"
+"""The kind of the records that say up to when the clock is right; with the last step of a tenant they go."""
+
 
 class Erased(NamedTuple):
     """What was erased, and the proof of it."""
@@ -79,6 +82,8 @@ def erase(
         ingestor.learn(tenant, trajectory)
     if tenant_too:
         ingestor.journal.forget_tenant(tenant)
+    elif whole and not ingestor.journal.trajectories(tenant):  # it would name the tenant
+        ingestor.journal.erase_records(tenant, kind=TRUSTED_CLOCK)
     if selected or tenant_too:
         purge(ingestor, folder=folder)
     found = {

@@ -142,7 +142,12 @@ class Lifecycle:
         return erase(self._writer, selected, tenant=self._tenant, folder=self._folder, tenant_too=whole)
 
     def expire(
-        self, rules: Sequence[RetentionRule] | None = None, *, now: float | None = None, dry_run: bool = False
+        self,
+        rules: Sequence[RetentionRule] | None = None,
+        *,
+        now: float | None = None,
+        dry_run: bool = False,
+        trust_clock: bool = False,
     ) -> Expiry:
         """Retire or erase what is older than it may be, by the rules of the settings if none are given.
 
@@ -150,12 +155,20 @@ class Lifecycle:
             rules: What may become how old, see `RetentionRule`.
             now: Unix seconds; the clock of this machine if None. Compared with when steps were accepted.
             dry_run: Only count.
+            trust_clock: Apply them also where the clock may have jumped ahead by years.
+
+        Raises:
+            InputError: The clock may have jumped ahead: no step was accepted for more than a year, without which less
+                would expire.
         """
         from stitch.lifecycle.retention import expire
 
         chosen, moment = self.retention if rules is None else rules, time.time() if now is None else now
         ingestor = self._ingestor if dry_run else self._writer
-        return expire(ingestor, chosen, tenant=self._tenant, folder=self._folder, now=moment, dry_run=dry_run)
+        return expire(
+            ingestor, chosen, tenant=self._tenant, folder=self._folder, now=moment, dry_run=dry_run,
+            trust_clock=trust_clock,
+        )  # fmt: skip
 
     def export(self, *, trajectory: str | None = None) -> Iterator[str]:
         """Yield all of this memory, or one trajectory, as lines of JSON that `import_lines` of another takes in."""

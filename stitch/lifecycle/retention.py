@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from stitch.core import StepState
-from stitch.core.retention import RetentionRule
+from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
+from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
-from stitch.journal import Selected
-from stitch.lifecycle.erase import erase
+from stitch.journal import Journal, Selected
+from stitch.lifecycle.erase import TRUSTED_CLOCK, erase
 from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.traces import Proof
+
+MOST_SILENT_DAYS = 365
+"""If a tenant's steps are silent for longer, the clock may have jumped ahead meanwhile.
+
+A jump shows as a silence: before the first step that was accepted after it, or before now. Whoever says that the clock
+is right is not asked about the same silence again.
+"""
 
 
 class Expired(NamedTuple):
@@ -27,16 +37,28 @@ class Expired(NamedTuple):
 
 
 class Expiry(NamedTuple):
-    """What the rules came to."""
+    """What the rules came to, and whether the clock by which they were applied is to be believed."""
 
     rules: tuple[Expired, ...]
     """One a rule, in the order of the rules."""
     proof: Proof | None = None
     """Of what was erased, that it is gone; None if nothing was."""
+    silent_days: int = 0
+    """The longest time without a step without which less would expire, where it is so long that the clock may have
+    jumped ahead (`MOST_SILENT_DAYS`); 0 if there is none."""
+    to_come: int = 0
+    """How many steps were accepted at a time that is yet to come, by a clock that was ahead then: they expire late."""
 
 
 def expire(
-    ingestor: Ingestor, rules: Sequence[RetentionRule], *, tenant: str, folder: Path, now: float, dry_run: bool = False
+    ingestor: Ingestor,
+    rules: Sequence[RetentionRule],
+    *,
+    tenant: str,
+    folder: Path,
+    now: float,
+    dry_run: bool = False,
+    trust_clock: bool = False,
 ) -> Expiry:
     """Apply retention rules to the steps of a tenant. An interrupted call is to be repeated.
 
@@ -47,9 +69,23 @@ def expire(
         folder: Where the journal is, with rejects and traces.
         now: Unix seconds; by a clock that has jumped back, fewer steps are old enough.
         dry_run: Only count.
+        trust_clock: Apply them also where the clock may have jumped ahead.
+
+    Raises:
+        InputError: The clock may have jumped ahead (`MOST_SILENT_DAYS`); nothing was changed.
     """
     found = _found(ingestor, rules, tenant=tenant, now=now)
     proof = None
+    times = ingestor.journal.accepted_at(tenant)
+    silent_days = _silent_days(times, found, now=now, trusted=_trusted(ingestor.journal, tenant))
+    if silent_days and not dry_run:
+        if not trust_clock:
+            raise InputError(
+                f"the clock may have jumped ahead: no step was accepted in {silent_days} days, without which less would"
+                " expire",
+                hint="look with --dry-run and at the clock; if it is right, --trust-clock applies the rules",
+            )
+        ingestor.journal.append_record(tenant, kind=TRUSTED_CLOCK, key="", payload=str(now).encode())
     if not dry_run:
         gone = [each for taken in found if taken.rule.action == "erase" for each in taken.steps]
         if gone:
@@ -57,7 +93,9 @@ def expire(
         for rule, steps, _ in found:
             if rule.action == "retire":
                 retire(ingestor, steps, tenant=tenant, at=now, reason=f"retention, {_said(rule)}")
-    return Expiry(tuple(Expired(rule, len(steps), waiting) for rule, steps, waiting in found), proof)
+    expired = tuple(Expired(rule, len(steps), waiting) for rule, steps, waiting in found)
+    to_come = sum(at > now + SECONDS_PER_DAY for at in times.values())
+    return Expiry(expired, proof, silent_days, to_come)
 
 
 class _Taken(NamedTuple):
@@ -84,6 +122,28 @@ def _found(ingestor: Ingestor, rules: Sequence[RetentionRule], *, tenant: str, n
         taken.update(each.seq for each in steps)
         found[number] = _Taken(rule, steps, waiting)
     return [found[number] for number in range(len(rules))]
+
+
+def _silent_days(times: Mapping[int, float], found: Sequence[_Taken], *, now: float, trusted: float) -> int:
+    """The longest silence without which rules would take less, in days; 0 if there is none that is too long."""
+    moments = sorted({min(at, now) for at in times.values()} | {now})
+    silences = [
+        (before, after - before)
+        for before, after in pairwise(moments)
+        if after - before > MOST_SILENT_DAYS * SECONDS_PER_DAY and after > trusted
+    ]
+    longest = 0.0
+    for rule, steps, _ in found:
+        newest = max((times[each.seq] for each in steps), default=now)
+        after = [length for before, length in silences if before >= newest]
+        if steps and newest + sum(after) >= rule.accepted_before(now):
+            longest = max(longest, *after)
+    return math.floor(longest / SECONDS_PER_DAY)
+
+
+def _trusted(journal: Journal, tenant: str) -> float:
+    """Up to when somebody has said that the clock is right, in Unix seconds."""
+    return max((float(each.payload) for each in journal.records(tenant, kind=TRUSTED_CLOCK, key="")), default=-math.inf)
 
 
 def _said(rule: RetentionRule) -> str:

@@ -276,6 +276,11 @@ class DictJournal(DictRecords):
         return [Selected(each.seq, each.trajectory, each.id, each.labels is not None) for each in found]
 
     @override
+    def accepted_at(self, tenant: str) -> dict[int, float]:
+        with self._open():
+            return {kept.seq: kept.recorded for kept in self._all() if kept.tenant == tenant}
+
+    @override
     def tenants(self) -> list[str]:
         with self._open():
             return list(dict.fromkeys(tenant for tenant, _ in self._trajectories))

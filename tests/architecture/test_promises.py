@@ -46,7 +46,10 @@ PROMISES = {
         "test_an_erased_trajectory_stays_erased_and_an_erased_tenant_is_forgotten",
         "test_a_backup_from_before_an_erasure_brings_it_back",
     ),
-    "Retention rules of the settings": ("test_the_rules_of_the_settings_are_applied_by_command",),
+    "Retention rules of the settings": (
+        "test_the_rules_of_the_settings_are_applied_by_command",
+        "test_by_a_clock_that_jumped_ahead_nothing_expires_until_somebody_says_that_it_is_right",
+    ),
     "A command whose work failed": (
         "test_an_ingest_whose_steps_failed_ends_with_status_1",
         "test_an_ingest_whose_model_never_answered_ends_with_status_6_and_keeps_the_steps",

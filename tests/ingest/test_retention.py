@@ -15,7 +15,7 @@ from stitch import Step, open_memory
 from stitch.cli import main
 from stitch.core import StepState
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
-from stitch.errors import ReplyError, SettingsError
+from stitch.errors import InputError, ReplyError, SettingsError
 from stitch.lifecycle.retention import expire
 
 Make = Callable[..., Any]
@@ -76,6 +76,86 @@ def test_by_a_clock_that_jumped_back_nothing_expires(worlds: Make, steps: Make, 
     rules = [RetentionRule(older_than_days=1, action=action) for action in ("retire", "erase")]
     assert [each.steps for each in run(world, *rules, now=0.0, folder=tmp_path).rules] == [0, 0]
     assert len(shown(world)) == 6
+
+
+YEAR = 366 * DAY
+
+
+def accepted(world: Any, *times: float) -> None:
+    for number, at in enumerate(times):
+        world.ingestor._clock = lambda at=at: at
+        world.add(Step(id=f"{at / DAY:g}", role="user", content=f"{'Ask' if number % 2 else 'Tell'} it {number}."))
+
+
+@pytest.mark.parametrize("action", ["retire", "erase"])
+@pytest.mark.parametrize(
+    "times",
+    [
+        (0.0, DAY),  # the clock jumped before now
+        (0.0, DAY, 3 * YEAR),  # or before a step that was accepted since
+        (0.0, DAY, 3 * YEAR, 3 * YEAR + DAY),
+    ],
+)
+def test_by_a_clock_that_jumped_ahead_nothing_expires_until_somebody_says_that_it_is_right(
+    worlds: Make, tmp_path: Path, times: tuple[float, ...], action: Any
+) -> None:
+    world = worlds(tmp_path / "j")
+    accepted(world, *times)
+    rule, now = RetentionRule(older_than_days=90, action=action), 3 * YEAR + 2 * DAY
+    before = shown(world)
+    counted = run(world, rule, now=now, folder=tmp_path, dry_run=True)
+    days = 3 * 366 - 1 + (2 if len(times) == 2 else 0)
+    assert (counted.rules[0].steps, counted.silent_days) == (2, days)
+    with pytest.raises(InputError, match=f"may have jumped ahead: no step was accepted in {days} days") as refused:
+        run(world, rule, now=now, folder=tmp_path)
+    assert "--trust-clock" in str(refused.value.hint)
+    assert shown(world) == before
+    done = expire(world.ingestor, [rule], tenant="a", folder=tmp_path, now=now, trust_clock=True)
+    assert (done.rules[0].steps, shown(world)) == (2, before[2:])
+    assert run(world, rule, now=now, folder=tmp_path).silent_days == 0
+
+
+def test_a_silence_is_asked_about_once(worlds: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j")
+    accepted(world, 0.0, 10 * DAY, 10 * DAY + YEAR, 20 * DAY + YEAR)
+    rule, now = RetentionRule(older_than_days=380, action="erase"), YEAR + 21 * DAY
+    assert run(world, rule, now=now, folder=tmp_path, dry_run=True).silent_days == 366
+    expire(world.ingestor, [rule], tenant="a", folder=tmp_path, now=now, trust_clock=True)
+    assert run(world, rule, now=now + 10 * DAY, folder=tmp_path).rules[0].steps == 1
+    assert shown(world) == ["376", "386"]
+
+
+def test_of_a_tenant_that_expired_nothing_is_left_that_names_it(worlds: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j")
+    accepted(world, 0.0, DAY)
+    rule = RetentionRule(older_than_days=1, action="erase")
+    expire(world.ingestor, [rule], tenant="a", folder=tmp_path, now=3 * YEAR, trust_clock=True)
+    assert world.journal.trajectories("a") == []
+    assert list(world.journal.records("a", kind="trusted clock")) == []
+
+
+def test_what_is_old_without_any_silence_expires_unasked(worlds: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j")
+    accepted(world, 0.0, 300 * DAY, 600 * DAY, 900 * DAY)
+    rule = RetentionRule(older_than_days=400, action="erase")
+    assert run(world, rule, now=1_200 * DAY, folder=tmp_path).rules[0].steps == 3
+
+
+def test_a_rule_that_spares_what_others_say_sees_the_jump_behind_them(worlds: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j")
+    accepted(world, 0.0, DAY, 2 * DAY, 3 * DAY)
+    rule = RetentionRule(older_than_days=90, action="retire", event_type="tell")
+    assert run(world, rule, now=3 * YEAR, folder=tmp_path, dry_run=True).rules[0].steps == 2
+    with pytest.raises(InputError, match="may have jumped ahead"):
+        run(world, rule, now=3 * YEAR, folder=tmp_path)
+
+
+def test_steps_of_a_time_to_come_are_counted(worlds: Make, tmp_path: Path) -> None:
+    world = worlds(tmp_path / "j")
+    accepted(world, 0.0, 5 * DAY, 6 * DAY)
+    rule = RetentionRule(older_than_days=1, action="retire")
+    done = run(world, rule, now=2 * DAY, folder=tmp_path)
+    assert (done.rules[0].steps, done.to_come, done.silent_days) == (1, 2, 0)
 
 
 def test_when_a_step_happened_decides_nothing(world: Any, tmp_path: Path) -> None:

@@ -205,8 +205,16 @@ def fill(folder: Path, steps: Sequence[Step], *, gone: Sequence[str] = ()) -> No
             for number, step in enumerate(steps[::9]):
                 if step.id not in gone and number % 2:
                     memory.lifecycle.correct(str(step.id), trajectory="first", labels={"scope": "a scope by hand"})
+            memory.lifecycle.correct("1", trajectory="second", text="Something else.", labels={"scope": "by hand"})
             memory.search(steps[3].content[:80])
             memory.search("Which one was the first?", trajectory="first")
+
+
+def go_on(folder: Path) -> None:
+    """Open a memory, ask it and add to it."""
+    with open_memory(folder, tenant="own", recall_log=20) as memory:
+        memory.search("Which one was the first?")
+        memory.add(Step(id="new", role="user", content="What about the first one?"), trajectory="first")
 
 
 def erase_each(kind: str, chance: random.Random, scratch: Path, *, count: int = ERASED) -> Iterator[Outcome]:
@@ -225,10 +233,9 @@ def erase_each(kind: str, chance: random.Random, scratch: Path, *, count: int = 
             words = _only(step, [each for each in steps if each.id not in gone])
             leaks = _leaks(words, folder, scratch / "control", steps, gone)
         searched[str(step.id)] = words, Outcome(kind, unclean, leaks)
-    with open_memory(folder, tenant="own", recall_log=20) as memory:
-        memory.search("Which one was the first?")
-        memory.add(Step(id="new", role="user", content="What about the first one?"), trajectory="first")
-    late = _leaks(set().union(*(words for words, _ in searched.values())), folder, scratch / "control", steps, gone)
+    go_on(folder)
+    everything = set[str]().union(*(words for words, _ in searched.values()))
+    late = _leaks(everything, folder, scratch / "control", steps, gone, goes_on=True)
     for words, outcome in searched.values():
         for word in words & set(late):
             outcome.leaks.setdefault(word, set()).update(f"{place} (later)" for place in late[word])
@@ -257,13 +264,15 @@ def _only(step: Step, living: Sequence[Step]) -> set[str]:
 
 
 def _leaks(
-    words: set[str], folder: Path, control: Path, steps: Sequence[Step], gone: Sequence[str]
+    words: set[str], folder: Path, control: Path, steps: Sequence[Step], gone: Sequence[str], *, goes_on: bool = False
 ) -> dict[str, set[str]]:
     """Words that stand in the folder and not in that of a memory which never held what is gone."""
     reading = SCANNER.reading_of(folder)
     found = {word: places for word in words if (places := reading.places(word))}
     if found:
         fill(control, steps, gone=gone)
+        if goes_on:
+            go_on(control)
         with open_memory(control, tenant="own"):  # as the other one is: who has it open is written down
             never = SCANNER.reading_of(control)
         shutil.rmtree(control)

@@ -310,6 +310,11 @@ class SqliteJournal(SqliteRecords):
         return reading.select(self._file, tenant, trajectory, step, accepted_before, scopes, event_types)
 
     @override
+    def accepted_at(self, tenant: str) -> dict[int, float]:
+        query = "SELECT s.seq, s.recorded FROM steps s JOIN trajectories t ON t.number = s.trajectory"
+        return dict(self._file.rows(f"{query} WHERE t.tenant = ?", tenant))
+
+    @override
     def tenants(self) -> list[str]:
         rows = self._file.rows("SELECT tenant FROM trajectories GROUP BY tenant ORDER BY min(number)")
         return [name for (name,) in rows]

@@ -525,6 +525,8 @@ class JournalContract:
         assert chosen(event_types=["tell", "ask"]) == [1, 2]
         assert chosen(event_types=["tell"], scopes=["day 1"]) == []
         assert chosen(accepted_before=9.0, trajectory="u") == []
+        assert journal.accepted_at("a") == {1: 1.5, 2: 1.5, 3: 1.5, 4: 9.0}
+        assert journal.accepted_at("b") == {}
         assert journal.select("b") == []
         assert [each.labeled for each in journal.select("a")] == [True, True, False, False]
 
