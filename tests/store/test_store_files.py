@@ -174,6 +174,16 @@ def test_a_store_takes_back_what_is_freed_in_its_file_when_that_is_more_than_it_
         assert store.rank(query) == hits
 
 
+def test_the_engine_is_flushed_when_enough_is_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stitch.store.edge._PENDING_BYTES", 2 * 48)
+    with closing(EdgeStore(tmp_path, embedder_name=EMBEDDER, dimension=DIMENSION)) as store:
+        sizes = []
+        for number in range(5):
+            store.put([make_record(str(number))])
+            sizes.append((tmp_path / "store" / "pending.bin").stat().st_size)
+    assert sizes == [48, 96, 0, 48, 96]
+
+
 def test_pending_vectors_are_read_up_to_where_writing_was_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,71 @@
+"""Why a step is not among the hits: which change of the filter would bring it there."""
+
+from __future__ import annotations
+
+import pytest
+
+from stitch.core import (
+    LABEL_DENSITY,
+    ContextualIntent,
+    Label,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    MemorySnippet,
+    ScoredSnippet,
+)
+from stitch.retrieve.rank.explain import FilterChange, WhyNot, explain_rank
+
+EVENTS = [Label(LabelKind.EVENT_TYPE, name) for name in "abcde"]
+NO_MERGES = LabelVocabulary()
+
+
+def hit(position: int, events: str, *, asked: str = "", similarity: float = 0.0) -> ScoredSnippet:
+    snippet = MemorySnippet(
+        tenant="a", trajectory="t", step=str(position), position=position, role="user", text="x", resolved="x",
+        intent=ContextualIntent(event_types=tuple(events)), recorded=1.0,
+    )  # fmt: skip
+    matched = frozenset(label for label in EVENTS if label.value in events and label.value in asked)
+    return ScoredSnippet(snippet, matched, {"density": float(len(matched)), "similarity": similarity}, 0.0)
+
+
+def why(*ranking: ScoredSnippet, asked: str, k: int = 1, vocabulary: LabelVocabulary = NO_MERGES) -> WhyNot:
+    labels = frozenset(label for label in EVENTS if label.value in asked)
+    wanted = ranking[-1].snippet.id
+    return explain_rank(wanted, ranking, labels, rule=LABEL_DENSITY, k=k, vocabulary=vocabulary)
+
+
+@pytest.mark.parametrize("lacking", ["a", "ab", "abc", "abcd"])
+def test_up_to_three_labels_are_dropped_and_no_more(lacking: str) -> None:
+    found = why(hit(9, lacking, asked=lacking), hit(1, "", asked=lacking), asked=lacking)
+    assert (found.rank, found.k, found.lost_by) == (2, 1, "density")
+    assert found.lacking == tuple(label for label in EVENTS if label.value in lacking)
+    assert found.change == (FilterChange(drop=found.lacking) if len(lacking) < 4 else None)
+
+
+def test_the_smallest_change_is_named_and_dropping_comes_before_adding() -> None:
+    assert why(hit(1, "ab", asked="ab"), hit(2, "ac", asked="ab"), asked="ab").change == FilterChange(
+        drop=(EVENTS[1],), add=(EVENTS[2],)
+    )
+    assert why(hit(9, "a", asked="a"), hit(1, "c", asked="a"), asked="a").change == FilterChange(drop=(EVENTS[0],))
+    assert why(hit(1, "a", asked="a"), hit(9, "ac", asked="a"), asked="a").change == FilterChange(add=(EVENTS[2],))
+    assert why(hit(1, "a", asked="a"), hit(9, "a", asked="a"), asked="a").change is None
+    many = [hit(number, "ab", asked="ab") for number in range(3)]
+    assert why(*many, hit(9, "b", asked="ab"), asked="ab", k=3).change is None
+    found = why(*many, hit(9, "bcd", asked="ab"), asked="ab", k=3)
+    assert found.change == FilterChange(drop=(EVENTS[0],), add=(EVENTS[2],))
+    assert why(*many[:2], hit(9, "b", asked="ab"), asked="ab", k=3).rank == 3
+
+
+def test_labels_are_compared_through_merges() -> None:
+    merged = LabelVocabulary([LabelMerge(kind=LabelKind.EVENT_TYPE, alias="e", into="a")])
+    found = why(hit(1, "ab", asked="ab"), hit(2, "e", asked="ab"), asked="ab", vocabulary=merged)
+    assert found.lacking == (EVENTS[1],)
+
+
+def test_of_equal_density_the_more_similar_wins_and_a_hit_needs_no_change() -> None:
+    better, worse = hit(1, "a", asked="a", similarity=0.5), hit(2, "a", asked="a", similarity=0.25)
+    lost = why(better, worse, asked="a")
+    assert (lost.lost_by, lost.change, lost.last) == ("similarity", None, better)
+    found = why(better, worse, asked="a", k=2)
+    assert (found.rank, found.lost_by, found.change, found.last) == (2, "", None, worse)
