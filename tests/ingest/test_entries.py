@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 from stitch.core import (
+    ChangeKind,
     ContextualIntent,
+    LabelInventory,
     MemorySnippet,
     Origin,
     Receipt,
@@ -25,7 +28,7 @@ from stitch.core import (
     Trust,
 )
 from stitch.errors import JournalError, ReplyError, StepRejectedError, StoreMismatchError
-from stitch.journal import SqliteJournal
+from stitch.journal import Checkpoint, Journal, SqliteJournal
 from stitch.journal.entries import (
     Entry,
     borrowed_trust,
@@ -37,6 +40,7 @@ from stitch.journal.entries import (
 )
 from stitch.journal.sqlite.connection import Connection
 from stitch.journal.sqlite.schema import check_version
+from stitch.testing.journaling import DictJournal
 
 INTENT = ContextualIntent(scope="day 1", event_types=("ask",))
 LABELS = StepLabels(
@@ -182,6 +186,7 @@ def test_what_sqlite_says_is_said_with_what_to_do(tmp_path: Path) -> None:
             raise sqlite3.OperationalError(reason)
         assert refused.value.message == f"journal {str(file.path)!r} cannot be used: {cause}"
         assert refused.value.hint == hint
+    assert file.path.stat().st_mode & 0o777 == 0o600
     assert file.rows("SELECT ? + 1", 2) == [(3,)]
 
     def interrupted() -> None:
@@ -249,3 +254,25 @@ def test_a_journal_that_holds_what_no_memory_has_is_refused(tmp_path: Path, stat
     assert refused.value.hint == (
         "do not use it if you do not know who made it; restore the memory from a backup of your own"
     )
+
+
+@pytest.mark.parametrize("make", [DictJournal, lambda: SqliteJournal(":memory:")], ids=["dict", "sqlite"])
+def test_new_labels_of_labeled_steps_leave_no_checkpoint(make: Callable[[], Journal]) -> None:
+    journal = make()
+    steps = [Step(id=name, role="user", content="x") for name in "pq"]
+    entries = journal.append_many(steps, tenant="a", trajectory="t", recorded=1.0)
+    seqs = [each.seq for each in entries if isinstance(each, Entry)]
+    encoded = encode_labels(LABELS, step="")
+    journal.record_labels([(seq, encoded) for seq in seqs], checkpoint=None)
+    journal.save_checkpoint("a", "t", Checkpoint("local", 2, b"saved", LabelInventory(steps=2)))
+    journal.record_stored(seqs)
+    other = encode_labels(LABELS.model_copy(update={"summary": "other"}), step="")
+    journal.replace_labels([(seqs[1], other)], tenant="a", trajectory="t")
+    assert journal.checkpoint("a", "t") is None
+    found = list(journal.entries("a", "t"))
+    assert [(each.state, each.labels.summary if each.labels else "") for each in found] == [
+        (StepState.STORED, "short"), (StepState.LABELED, "other"),
+    ]  # fmt: skip
+    (*_, last) = journal.changes()
+    assert (last.kind, last.trajectory, list(last.steps)) == (ChangeKind.LABELED, "t", [seqs[1]])
+    journal.close()

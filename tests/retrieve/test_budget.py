@@ -183,3 +183,9 @@ def test_the_counter_counts_pieces_of_words_numbers_and_signs() -> None:
     assert COUNTER.count("2019-03-01") == 6
     assert COUNTER.count("漢字") == 2
     assert COUNTER.count("") == 0
+
+
+def test_line_breaks_of_every_kind_are_one_and_what_nobody_sees_is_left_out() -> None:
+    text = "one\r\ntwo\u2028three\u200bfour\x00\x07five"
+    shown = fit_context([hit(text)], budget_tokens=200, counter=COUNTER).text
+    assert ">one\ntwo\nthreefourfive</step>" in shown

@@ -122,3 +122,18 @@ def test_what_is_said_of_no_decision_stays_with_the_order_of_time() -> None:
     hits = (hit("1", 0.5), hit("2", 0.5))
     assert order("Which hotel did we choose in the end?", *hits) == "21"
     assert not read_hints(SearchRequest(query="What did Ann end up playing?", tenant="a")).decision
+
+
+def test_a_question_hints_at_something_by_time_or_by_order() -> None:
+    asked = (
+        "What did we book last?",
+        "What happened on 3 May 2023?",
+        "What did we book last on 3 May 2023?",
+        "What is it?",
+    )
+    assert [bool(read_hints(SearchRequest(query=query, tenant="a"))) for query in asked] == [True, True, True, False]
+    orders = {
+        word: read_hints(SearchRequest(query=f"What did we {word} book?", tenant="a")).order
+        for word in ("first", "last", "not")
+    }
+    assert orders == {"first": -1, "last": 1, "not": 0}
