@@ -12,6 +12,7 @@ from stitch.core import (
     LabelMerge,
     LabelVocabulary,
     MemorySnippet,
+    RankingRule,
     ScoredSnippet,
 )
 from stitch.retrieve.rank.explain import FilterChange, WhyNot, explain_rank
@@ -29,10 +30,16 @@ def hit(position: int, events: str, *, asked: str = "", similarity: float = 0.0)
     return ScoredSnippet(snippet, matched, {"density": float(len(matched)), "similarity": similarity}, 0.0)
 
 
-def why(*ranking: ScoredSnippet, asked: str, k: int = 1, vocabulary: LabelVocabulary = NO_MERGES) -> WhyNot:
+def why(
+    *ranking: ScoredSnippet,
+    asked: str,
+    k: int = 1,
+    vocabulary: LabelVocabulary = NO_MERGES,
+    rule: RankingRule = LABEL_DENSITY,
+) -> WhyNot:
     labels = frozenset(label for label in EVENTS if label.value in asked)
     wanted = ranking[-1].snippet.id
-    return explain_rank(wanted, ranking, labels, rule=LABEL_DENSITY, k=k, vocabulary=vocabulary)
+    return explain_rank(wanted, ranking, labels, rule=rule, k=k, vocabulary=vocabulary)
 
 
 @pytest.mark.parametrize("lacking", ["a", "ab", "abc", "abcd"])
@@ -69,3 +76,17 @@ def test_of_equal_density_the_more_similar_wins_and_a_hit_needs_no_change() -> N
     assert (lost.lost_by, lost.change, lost.last) == ("similarity", None, better)
     found = why(better, worse, asked="a", k=2)
     assert (found.rank, found.lost_by, found.change, found.last) == (2, "", None, worse)
+
+
+def test_what_stands_above_and_beside_density_is_not_changed_by_the_filter() -> None:
+    def said(one: ScoredSnippet, **parts: float) -> ScoredSnippet:
+        return one._replace(parts={**one.parts, **parts})
+
+    rule = RankingRule(tiers=(("verbatim",), ("density", "named")))
+    best, last = hit(1, "ab", asked="ab"), hit(2, "a", asked="ab")
+    dropped = FilterChange(drop=(EVENTS[1],))
+    assert why(said(best, named=0.25), said(last, named=0.5), asked="ab", rule=rule).change == dropped
+    assert why(said(best, named=0.75), said(last, named=0.5), asked="ab", rule=rule).change is None
+    assert why(said(best, verbatim=1.0), said(last, named=0.5), asked="ab", rule=rule).change is None
+    both = said(best, verbatim=1.0), said(last, verbatim=1.0, named=0.5)
+    assert why(*both, asked="ab", rule=rule).change == dropped
