@@ -10,8 +10,12 @@ from stitch.ingest.secrets.rules import Found
 
 _DIGIT = re.compile("[0-9]")
 _CODE_AFTER = re.compile(
-    rf"""(?:s|e|es)?(?:\ (?:number|code|{OF})\b[^\n:=?.,;]{{0,40}}?|\ [^\W\d_]{{2,15}}(?=\s?:))?["'*]{{0,3}}
-    \s{{0,3}}(?:(?:{IS}|are)\b|[:：=—\[-]|是|は、?|为|為|는|은|(?<=passcode)|(?<=pin)|(?<=otp))[\s:*"'`]{{0,4}}
+    rf"""(?:s|e|es)?
+    (?:\ (?:number|code|{OF})\b[^\n:=?.,;]{{0,40}}?|\ [^\W\d_]{{2,15}}(?=\s?:)|\ secret|\ segreto|\ secreto)?
+    ["'*]{{0,3}}\s{{0,3}}
+    (?:(?:{IS}|are)\b|[:：=—\[-]|是|は、?|为|為|는|은
+      |(?<=passcode)|(?<=pin)|(?<=puk)|(?<=otp)|(?<=2fa\ code)|(?<=verification\ code)|(?<=security\ code)
+    )[\s:*"'`]{{0,4}}
     (?P<secret>(?:[A-Z]-)?\d{{4,8}}|\d{{2,4}}(?:[- ]\d{{2,4}}){{1,3}}
       |(?=[A-Z]{{0,8}}\d)(?=\d{{0,8}}[A-Z])[A-Z0-9]{{5,9}})
     (?![\w-])(?![.:/%+]\d|,\d{{3}}(?!\d))
@@ -25,7 +29,7 @@ _CODE_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SECRET_CODE = re.compile(
-    r"(?:verif[a-z]{0,8}|secur[a-z]{0,3}|log-?in|sign-?in|access|auth[a-z]{0,10}|one-time|otp|2fa|mfa|two-factor|sms|door|gate|alarm|entry|safe"
+    r"(?:verif[a-z]{0,8}|secur[a-z]{0,3}|log-?in|sign-?in|access|auth[a-z]{0,10}|one-time|otp|2fa|mfa|two-factor|sms|door|gate|alarm|entry|safe|wi-?fi|box|entrance|building|room"
     r"|lock|unlock|pairing|activation|recovery|backup|secret|reset|pass|keypad|garage|voicemail|entsperr|sicherheits|bestätigungs"
     r"|einmal|zugangs|tür|de vérification|de sécurité|d'accès|de verificación|de seguridad|de acesso|di verifica"
     r"|di sicurezza|подтверждения|доступа|authenticator|sim|card|bank|atm|telefon|phone|pin)[-_ ]?\Z"
@@ -40,7 +44,7 @@ _OF_SECRET = re.compile(
 )
 
 
-_SURE_NAMES = frozenset({"pin", "otp", "combination", "geheimzahl", "tan:", "tan lautet"})
+_SURE_NAMES = frozenset({"pin", "otp", "combination", "geheimzahl", "tan", "puk"})
 
 
 def find_code(name: Name) -> Found | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stitch.ingest.secrets.rules import Rule, rule_within
-from stitch.ingest.secrets.values import is_argument, is_dense, is_mixed, is_odd_argument
+from stitch.ingest.secrets.values import is_argument, is_dense, is_mixed, is_odd_argument, is_plain_secret, looks_random
 
 _ARGUMENT = (
     r"(?:'(?P<secret>[^'\r\n]{3,100})'|\"(?P<quoted>[^\"\r\n]{3,100})\""
@@ -35,6 +35,11 @@ _OPTIONS = (
 """Signs of a command, the command, and what stands before the password that it takes."""
 
 _PAIR = r"[ =]?[\"']?[^\s:,%\"'$/]{1,64}[:,%](?P<secret>[^\s\"'|;&]{3,100})"
+
+
+def _is_printed(text: str) -> bool:
+    return is_plain_secret(text) or looks_random(text)
+
 
 COMMANDS: tuple[Rule, ...] = (
     rule_within(
@@ -89,6 +94,28 @@ COMMANDS: tuple[Rule, ...] = (
         accepts=is_argument,
         pattern=rf"\b(?:echo|printf)(?: -\w)? (?:[\w.-]{{1,40}}:)?{_ARGUMENT} ?\|"
         r"[^\n|]{0,80}?(?:stdin|passw|secret|cryptsetup|ssh-add|login|-S\b)",
+    ),
+    rule_within(
+        "secret",
+        signs="secret set|secrets set|secret create|put-secret|put-parameter|add-secret",
+        accepts=is_argument,
+        pattern=r"(?:secrets? (?:set|create|add)|put-secret-value|put-parameter)[^\n|;&]{0,160}?"
+        rf"(?:--value|--secret-string|--body|--string)[ =]{_ARGUMENT}",
+    ),
+    rule_within(
+        "secret",
+        signs="base64 -d|base64 --decode|print-access-token|get-secret-value|pass show|op read|find-generic-password",
+        accepts=_is_printed,
+        pattern=r"(?:base64 (?:-d|--decode)|print-access-token|get-secret-value|pass show|op read"
+        r"|find-generic-password)[^\n]{0,120}\n(?P<secret>[^\s\"'`]{6,300})(?=\s|$)",
+    ),
+    rule_within(
+        "password",
+        signs="331 |+ok|auth |setuser",
+        accepts=is_odd_argument,
+        pattern=r"(?:(?:331|\+ok)[^\n]{0,80}\n(?:-*> ?)?pass|(?:(?<=> )|(?<=\n)|^)auth(?: \w{1,40}(?= \S))?"
+        r"|acl setuser[^\n]{0,80}?(?= >))"
+        r" >?(?P<secret>\S{4,80})(?=\s|$)",
     ),
     rule_within(
         "secret",

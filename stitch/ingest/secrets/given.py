@@ -6,17 +6,17 @@ import re
 from typing import NamedTuple
 
 OF = (
-    r"for|of|to|on|at|in|from|with|di|de|del|da|do|dla|für|vom|von|zum|pour|du|para|voor|van|för|till|til|от|для"
+    r"for|of|to|on|at|in|from|with|di|de|del|della|da|do|der|des|dla|für|vom|von|zum|pour|du|para|voor|van|för|till|til|от|для"
     r"|к|від|od|za"
 )
 IS = (
     r"is\ now|(?:is|was)?\ ?set\ to|has\ been\ set\ to|is|was|will\ be|should\ be|as|ist\ jetzt|lautet|ist|war"
-    r"|c'est|est|es|era|foi|sono|è|é|är|er|on|jest|je|e|este|luidt|là|adalah|ialah|είναι|это|е|היא|הוא|هي|هو|है"
+    r"|c'est|est\ le|est|es|era|foi|sono|è|é|är|er|on|jest|je|e|este|luidt|là|adalah|ialah|είναι|это|е|היא|הוא|هي|هو|है"
 )
 _AFTER = re.compile(
     rf"""(?:s|en|et|ta|та|ni|[mnt])?(?:[-_ ]?(?:base|prod|production|dev|staging|test|live|key|value|[a-z]?\d{{1,2}}))?
     (?:(?:\ (?:{OF})\b[^\n:=?.,;|"`]{{1,60}}?(?:'[^\n']{{1,60}}')?)?
-      (?:[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ \([^()\n]{{1,20}}\))?[*_]{{0,2}})
+      (?:[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ (?:\([^()\n]{{1,20}}\)|\[[\w=]{{1,20}}\]))?[*_]{{0,2}})
       (?: \s{{0,3}}:\s?[|>][+-]?\s{{0,2}}\n\s{{1,20}}(?P<block>)
         | ["'`]?,?\s{{1,20}}-?\s?["'`]?value["'`]?\s{{0,2}}[:=]\s{{0,2}}(?P<pair>)
         | (?:[^"\n:=]{{0,30}}"(?:,\s?"\w{{1,20}}"\s?:\s?"[^"\n]{{0,60}}"){{0,3}})?
@@ -25,7 +25,7 @@ _AFTER = re.compile(
         | \s{{0,2}}[:=]?\s?\{{[^{{}}]{{0,80}}?["']?(?:default|value)["']?\s{{0,3}}[:=]\s{{0,2}}(?P<nested>)(?=["'`])
         | [])}}{{;:"'\s]{{0,6}}\s{{0,8}}[.,]?(?:\w{{1,12}}\.)?(?:send_?keys|send_?line|send|fill|type|set_?value)
           (?:\ --)?[\s(]{{1,2}}(?P<typed>)(?=["'`])
-        | \s{{0,3}}(?:=>|:=|->|\+=|:(?!:)|=(?!=)|→|—|–)[*_]{{0,2}}\s{{0,3}}(?P<assigned>)
+        | [ \t\n]{{0,20}}(?:=>|:=|->|\+=|:(?!:)|=(?!=)|→|—|–)[*_]{{0,2}}(?:[ \t]{{0,20}}|\s{{0,3}})(?P<assigned>)
         | (?:\s?\||:?</(?:key|name|t[dh]|dt|label|strong|b|span)>:?\s{{0,20}}
           <(?:string|value|td|dd|code|span|b)[^<>]{{0,40}}>)\s?(?P<cell>)
         | \s{{0,3}},\s{{0,20}}(?P<comma>)(?=["'`])
@@ -37,7 +37,7 @@ _AFTER = re.compile(
       )
       |(?:\ [\w'’-]{{1,15}}){{1,5}}\s?[:：]\s{{0,3}}(?P<far>)
       |[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ \([^()\n]{{1,20}}\))?[*_]{{0,2}}\s{{1,9}}(?P<space>)
-        (?![\s:=|>?{{→—–]|(?:{OF}|{IS}|value)\b|[\w:]{{1,12}}=["'])
+        (?![\s:=|>?{{\[→—–]|(?:{OF}|{IS}|value)\b|[\w:]{{1,12}}=["'])
     )
     (?:<[a-z]{{1,8}}>)?(?:[bruf]{{1,2}}(?=["']))?
     """,
@@ -61,6 +61,8 @@ class Value(NamedTuple):
     text: str
     way: str
     quoted: bool
+    plural: bool = False
+    """Whether the name is given as several: "passwords: 1200"."""
 
 
 def read_value(text: str, end: int) -> Value | None:
@@ -84,7 +86,7 @@ def read_value(text: str, end: int) -> Value | None:
     if bare is None or way == "comma":
         return None
     secret = bare.group().rstrip(")]}.,;、。") if way != "element" else bare.group().strip()
-    return Value(start, start + len(secret), secret, way, False)
+    return Value(start, start + len(secret), secret, way, False, plural=text[end : end + 1] in ("s", "S"))
 
 
 def _end_of_block(text: str, start: int) -> int:

@@ -84,7 +84,9 @@ def _accepts_token(name: Name, value: Value) -> bool:
     if value.way in _UNSURE:
         return is_dense(value.text)
     if value.way == "space" and not name.is_option():
-        return is_dense(value.text) or (value.quoted and looks_random(value.text))
+        return is_dense(value.text) or (
+            looks_random(value.text) and (value.quoted or (len(value.text) >= 32 and value.text[:2] != "0x"))
+        )
     literal = (value.quoted or value.way == "space") and value.way != "comma"
     return looks_random(value.text) or (literal and _may_be_token(value.text)) or _is_secret(name, value)
 

@@ -149,7 +149,7 @@ _ACCEPTS: dict[str, Callable[[Name, Value], bool]] = {
 
 def _looks_like_one(value: Value) -> bool:
     if value.text.isdigit():
-        return len(value.text) >= 6
+        return len(value.text) >= 4 and not value.plural
     return len(value.text) >= 4 and is_password(value.text)
 
 
@@ -198,11 +198,14 @@ def find_password_before(name: Name) -> Found | None:
 def find_password_nearby(name: Name) -> Found | None:
     """A word in the same line that nobody writes but as a password."""
     text, end = name.text, name.end
-    if _DIGIT.search(text, end, end + _NEARBY) is None:
+    if _DIGIT.search(text, max(0, name.at - _NEARBY), end + _NEARBY) is None:
         return None
-    for word in _WORDS_NEARBY.finditer(text, end, min(len(text), end + _NEARBY)):
+    line = text.rfind("\n", max(0, name.at - _NEARBY), name.at) + 1 or max(0, name.at - _NEARBY)
+    for word in _WORDS_NEARBY.finditer(text, line, min(len(text), end + _NEARBY)):
         if "\n" in text[end : word.start()]:
             break
+        if word.end() <= name.at and word.start() == line > 0 and text[line - 1] != "\n":
+            continue  # cut
         if is_odd_word(word.group()) and not is_placeholder(word.group()):
             return Found(word.start(), word.start() + len(word.group().rstrip(".?")), "password")
     return None

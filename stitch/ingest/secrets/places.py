@@ -7,6 +7,7 @@ import re
 from stitch.ingest.secrets.rules import Rule, rule_within
 from stitch.ingest.secrets.values import (
     has_digit,
+    has_three_kinds,
     has_two_kinds,
     is_argument,
     is_card,
@@ -41,7 +42,7 @@ HEADERS: tuple[Rule, ...] = (
         "authorization",
         signs="authorization",
         accepts=is_credential,
-        pattern=r"authorization[\"'`]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:(?:bearer|basic|token|apikey|digest|ssws|bot|key|negotiate"
+        pattern=r"authorization[\"'`]?\]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:(?:bearer|basic|token|apikey|digest|ssws|bot|key|negotiate"
         r"|genie-?key|splunk)[ :=]\s{0,3}(?:token=)?[\"']?)?(?P<secret>[A-Za-z0-9._~+/=:-]{8,})",
     ),
     Rule(
@@ -112,9 +113,9 @@ ADDRESSES: tuple[Rule, ...] = (
     ),
     rule_within(
         "password",
-        signs=" / ",
+        signs=" / | - | – | — ",
         accepts=is_plain_secret,
-        pattern=r"@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3} [/|] (?P<secret>[^\s\"'/<>|,;]{5,40})(?![/\w])",
+        pattern=r"@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3} [/|–—-] (?P<secret>[^\s\"'/<>|,;]{5,40})(?![/\w])",
     ),
     rule_within(
         "password",
@@ -169,6 +170,11 @@ CALLS: tuple[Rule, ...] = (
     ),
     rule_within(
         "secret",
+        signs="x-honeycomb-team|fastly-key",
+        pattern=r"(?:x-honeycomb-team|fastly-key)[\"']?[:=] ?[\"']?(?P<secret>[\w-]{16,64})",
+    ),
+    rule_within(
+        "secret",
         signs="jwt.|jwt(|hmac(",
         accepts=is_odd_argument,
         pattern=rf"(?:jwt\.(?:sign|verify|encode|decode)|hmac)\([^()\n\"']{{0,80}},\s?{_QUOTED}",
@@ -183,6 +189,11 @@ CALLS: tuple[Rule, ...] = (
     ),
 )  # fmt: skip
 """Secrets as arguments of calls."""
+
+
+def _is_defaults(text: str) -> bool:
+    return is_plain_secret(text) and has_three_kinds(text)
+
 
 SENTENCES: tuple[Rule, ...] = (
     rule_within(
@@ -200,6 +211,24 @@ SENTENCES: tuple[Rule, ...] = (
         signs="to verify|to log in|to sign in|to confirm|to reset|to activate",
         pattern=r"\b(?:use|enter|type|code|with) (?P<secret>(?:[A-Z]-)?\d{4,8}|\d{3}[- ]\d{3}) to "
         r"(?:verify|log ?in|sign ?in|confirm|reset|activate)",
+    ),
+    rule_within(
+        "recovery-code",
+        signs="recovery codes|backup codes|emergency codes",
+        accepts=has_digit,
+        pattern=r"(?:recovery|backup|emergency) codes?(?: are)?:? "
+        r"(?P<secret>[A-Za-z0-9-]{6,20}(?:(?:, ?| )(?=\w{0,19}\d)[\w-]{6,20}){1,15})",
+    ),
+    rule_within(
+        "secret",
+        signs="security question",
+        pattern=r"security question[^\n]{0,120}(?:\n\s{0,9})?\banswer:? ?[\"']?(?P<secret>[^\s\"'.,]{3,60})",
+    ),
+    rule_within(
+        "password",
+        signs="admin/|admin:|root/|root:|admin / |root / |administrator/",
+        accepts=_is_defaults,
+        pattern=r"\b(?:admin|root|administrator)(?: / |[/:])(?P<secret>[^\s\"'/:,;]{6,40})(?![/\w])",
     ),
     rule_within(
         "recovery-code",

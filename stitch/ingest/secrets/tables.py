@@ -61,6 +61,24 @@ def _is_secret(cell: str) -> bool:
     return is_password(cell) or (len(cell) >= 6 and is_word_password(cell) and cell.islower())
 
 
+_INSERT = re.compile(
+    r"insert into [^\s()]{1,80}\s?\(([^()]{1,400})\)\s{1,5}values\s{0,5}\(([^()]{1,2000})\)", re.IGNORECASE
+)
+_SQL_VALUE = re.compile(r"'(?:[^'\n]|'')*'|[^,']+")
+
+
+def find_in_insert(text: str) -> Iterator[Found]:
+    """The secrets that a statement in SQL puts into columns with telling names."""
+    for insert in _INSERT.finditer(text):
+        columns = [column.strip(' "`[]\n') for column in insert[1].split(",")]
+        values = [value for value in _SQL_VALUE.finditer(text, *insert.span(2)) if value.group().strip()]
+        for column, value in zip(columns, values, strict=False):
+            written = value.group().strip()
+            if SECRET_NAME.search(column) and written[0] == "'" and not is_placeholder(written) and len(written) > 4:
+                start = value.start() + value.group().index("'") + 1
+                yield Found(start, start + len(written) - 2, "password")
+
+
 _OBJECT = re.compile(
     r"(?:^|\n)[ \t]{0,20}(?:- )?(?:data|stringData):[ \t]{0,9}\n((?:[ \t]{1,40}[^\n]{0,4000}(?:\n|$)){1,200})"
 )
@@ -98,7 +116,7 @@ def _decoded(word: str) -> str | None:
     word = word.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         data = base64.b64decode(word + "=" * (-len(word) % 4), validate=True)
-        text = data.decode()
+        text = data.decode().replace("\0", ":").strip(":")
     except (binascii.Error, UnicodeDecodeError):
         return None
     return text if text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None

@@ -13,7 +13,7 @@ from stitch.ingest.secrets.commands import COMMANDS
 from stitch.ingest.secrets.names import find_named
 from stitch.ingest.secrets.places import ADDRESSES, CALLS, HEADERS, SENTENCES
 from stitch.ingest.secrets.rules import TOKENS, Found, Rule
-from stitch.ingest.secrets.tables import find_encoded, find_in_object, find_in_table
+from stitch.ingest.secrets.tables import find_encoded, find_in_insert, find_in_object, find_in_table
 from stitch.ingest.secrets.values import is_placeholder
 from stitch.ingest.secrets.words import NAMES
 from stitch.text.words import fold_case
@@ -90,6 +90,8 @@ def find_secrets(text: str, places: _Places) -> list[Found]:
         text = _hide(text, _private_keys(text), found)
     if _OBJECT in wanted:
         text = _hide(text, find_in_object(text), found)
+    if _INSERT in wanted:
+        text = _hide(text, find_in_insert(text), found)
     for number in sorted(number for number in wanted if number >= 0):
         text = _hide(text, _matches(RULES[number], text), found)
     if names:
@@ -113,11 +115,22 @@ def _holds_secret(text: str) -> bool:
     return bool(find_secrets(text, _Places()))
 
 
-_PRIVATE_KEY, _OBJECT, _ENCODED = -1, -2, -3
+_PRIVATE_KEY, _OBJECT, _ENCODED, _INSERT = -1, -2, -3, -4
 _OTHER_SIGNS = {
     _PRIVATE_KEY: ("private key",),
     _OBJECT: ("kind: secret", '"kind": "secret"', '"kind":"secret"'),
-    _ENCODED: ("base64", "basic ", 'auth"', "_auth", "ls0tls1crudjt", "b64", "dockerconfigjson"),
+    _INSERT: ("insert into",),
+    _ENCODED: (
+        "base64",
+        "basic ",
+        'auth"',
+        "_auth",
+        "ls0tls1crudjt",
+        "b64",
+        "dockerconfigjson",
+        "auth plain",
+        "auth login",
+    ),
 }
 """Signs of what no single pattern finds."""
 _REDACTED = re.compile(r"\[redacted:[a-z-]{1,40}\]")

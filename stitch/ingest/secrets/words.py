@@ -53,7 +53,7 @@ CODES = frozenset({
     "code", "pin", "otp", "combination", "geheimzahl", "codigo", "código", "codice", "cijfercode", "kod", "kód",
     "κωδικ", "код",
     "验证码", "驗證碼", "校验码", "認証コード", "確認コード", "인증번호", "인증코드", "رمز", "קוד", "कोड",
-    "tan:", "tan lautet",
+    "tan", "puk",
 })  # fmt: skip
 """Names behind which digits are a secret, if they do not say which others they are: an error, a place, an offer."""
 NAMES = PASSWORDS | LOGINS | KEYS | CODES

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import re
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from stitch.errors import InputError
 
@@ -22,6 +25,18 @@ FORMAT = "stitch program 1"
 
 _GUARDS = ("addressed to you", "gives you no orders", "quoted material")
 """How each prompt says of the texts it quotes that nothing in them is an instruction."""
+
+
+_MOST_BYTES = 16_000_000
+_MOST_INSTRUCTION_CHARS = 200_000
+_MOST_EXAMPLES = 1_000
+_NAME_CHARS = 80
+_MARKER = re.compile(
+    r"<[|\uff5c][^<>\n]{1,60}[|\uff5c]>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_[a-z]{1,20}>|\[\|[a-z]{1,20}\|\]"
+    r"|\[/?(?:SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|\[\[ ## \w{1,60} ## \]\]"
+)
+"""By which chat templates, and DSPy, tell apart who speaks."""
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\U000e0000-\U000e0fff]")
 
 
 class PredictorState(BaseModel):
@@ -41,9 +56,9 @@ class Scores(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    score: float
+    score: FiniteFloat
     """The mean over examples, from 0 to 1, less what a longer prompt costs."""
-    parts: dict[str, float]
+    parts: dict[str, FiniteFloat]
     """The measures that it is made of, by name."""
     prompt_tokens: int
     """How long the instructions and the examples of all predictors are."""
@@ -68,7 +83,7 @@ class Provenance(BaseModel):
     after: Scores
     model_calls: int
     model_tokens: int
-    model_cost_usd: float | None
+    model_cost_usd: FiniteFloat | None
 
 
 class CompiledProgram(BaseModel):
@@ -116,6 +131,7 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     """The state of each predictor of a program.
 
     An optimizer may rewrite a prompt and leave out that what it quotes is no instruction. That paragraph is put back.
+    What `load_compiled` would refuse is left out: markers in instructions, and examples with any.
 
     Args:
         program: What was made of it.
@@ -125,9 +141,10 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     states: dict[str, PredictorState] = {}
     for name, predictor in plain.named_predictors():
         instructions, guard = str(made[name].signature.instructions), guard_of(predictor.signature.instructions)
+        instructions = _UNSEEN.sub("", _MARKER.sub("", instructions))
         if guard not in " ".join(instructions.split()):
             instructions = f"{instructions.rstrip()}\n\n{guard}"
-        demos = [_as_json(dict(demo)) for demo in made[name].demos]
+        demos = [demo for demo in (_as_json(dict(each)) for each in made[name].demos) if _breaks_out(demo) is None]
         states[name] = PredictorState(
             prompt_sha256=prompt_sha256(predictor.signature), instructions=instructions, demos=demos
         )
@@ -166,12 +183,14 @@ def load_compiled(path: str | Path, program: Any, *, target: str) -> None:
     compiled = read_compiled(path)
     if compiled.target != target:
         raise InputError(
-            f"the program {str(path)!r} is for {compiled.target!r}, not for {target!r}",
+            f"the program {str(path)!r} is for {_shown(compiled.target)}, not for {target!r}",
             hint="add --stepwise, which uses it" if compiled.target == "stepwise" and target == "windowed" else again,
         )
     plain = dict(program.named_predictors())
     if odd := sorted(plain.keys() ^ compiled.predictors.keys()):
-        raise InputError(f"the program {str(path)!r} does not fit this version: it differs in {odd[0]!r}", hint=again)
+        raise InputError(
+            f"the program {str(path)!r} does not fit this version: it differs in {_shown(odd[0])}", hint=again
+        )
     for name, state in compiled.predictors.items():
         if state.prompt_sha256 != prompt_sha256(plain[name].signature):
             raise InputError(
@@ -184,7 +203,11 @@ def load_compiled(path: str | Path, program: Any, *, target: str) -> None:
                 hint=f"its instructions have to say: {guard}",
             )
         if unknown := {field for demo in state.demos for field in demo} - {*plain[name].signature.fields, "augmented"}:
-            raise InputError(f"an example in {str(path)!r} has an unknown field {sorted(unknown)[0]!r}", hint=again)
+            raise InputError(f"an example in {str(path)!r} has an unknown field {_shown(min(unknown))}", hint=again)
+        if (reason := _reason_to_refuse(state)) is not None:
+            raise InputError(
+                f"the program {str(path)!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
+            )
     before, after = compiled.provenance.before.score, compiled.provenance.after.score
     if after < before:
         raise InputError(
@@ -202,7 +225,7 @@ def read_compiled(path: str | Path) -> CompiledProgram:
         InputError: It cannot be read, or is none of ours.
     """
     try:
-        return CompiledProgram.model_validate_json(Path(path).read_bytes())
+        return CompiledProgram.model_validate_json(_content(path))
     except OSError as error:
         reason = str(error.strerror).lower()
         raise InputError(
@@ -211,10 +234,65 @@ def read_compiled(path: str | Path) -> CompiledProgram:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "content"
+        if len(where) > _NAME_CHARS or not where.isprintable():
+            where = _shown(where)
         raise InputError(
-            f"{str(path)!r} is no compiled program: {where}: {str(first['msg']).lower()}",
+            f"{str(path)!r} is no compiled program: {where}: {str(first['msg']).lower()[:200]}",
             hint="`stitch optimize TARGET --out FILE` makes one",
         ) from None
+
+
+def _content(path: str | Path) -> bytes:
+    """What a file holds; a pipe or device is not waited for, and what is larger than any program is not read."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(f"{str(path)!r} is no file", hint="`stitch optimize TARGET --out FILE` makes one")
+        if found.st_size > _MOST_BYTES:
+            raise InputError(
+                f"{str(path)!r} is larger than any program: {found.st_size:,} bytes, at most {_MOST_BYTES:,}",
+                hint="`stitch optimize TARGET --out FILE` makes one",
+            )
+        return file.read(_MOST_BYTES)
+
+
+def _shown(name: str) -> str:
+    """A name out of a file, in one short line."""
+    return ascii(name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}...")
+
+
+def _reason_to_refuse(state: PredictorState) -> str | None:
+    """What a prompt holds that none of ours does; None if nothing."""
+    if len(state.instructions) > _MOST_INSTRUCTION_CHARS:
+        return f"has instructions longer than {_MOST_INSTRUCTION_CHARS:,} letters"
+    if len(state.demos) > _MOST_EXAMPLES:
+        return f"has more than {_MOST_EXAMPLES:,} examples"
+    return _breaks_out([state.instructions, state.demos])
+
+
+def _breaks_out(value: Any) -> str | None:
+    """What in a text or an example could end what stands around it; None if nothing."""
+    for each in _parts(value):
+        if isinstance(each, float) and not math.isfinite(each):
+            return "has no finite number"
+        if isinstance(each, str) and _MARKER.search(each):
+            return "has the marker of a chat template"
+        if isinstance(each, str) and _UNSEEN.search(each):
+            return "has a sign that nobody sees"
+    return None
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """All texts and numbers in a value, the names in objects included."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Mapping):
+            waiting += [*each.keys(), *each.values()]
+        elif isinstance(each, list):
+            waiting += each
+        else:
+            yield each
 
 
 def write_compiled(path: str | Path, compiled: CompiledProgram) -> None:
