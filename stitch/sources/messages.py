@@ -29,6 +29,7 @@ from stitch.sources.parts import (
     CALL_IDS,
     CALL_NAMES,
     RESULT_IDS,
+    SEVERAL,
     answer_of,
     arguments_of,
     beyond_call,
@@ -48,6 +49,8 @@ from stitch.sources.tool_calls import LAST_CALLED, ToolCalls
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("text", str))
 """Where the words of a content stand that is an object."""
+_OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
+"""What of a message with several results none of them has, and under which name it is kept."""
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -124,9 +127,8 @@ class MessageReader:
         """A message whose `field` says who speaks."""
         row, said = _row_of(fields, field, speaker=speaker)
         metadata = row["metadata"]
-        for several in several_in(metadata, row["role"]):
-            yield from self.rows({**moment(row), **several})
-        if row["role"] == "tool" and metadata.pop("several", False):
+        if (several := several_in(metadata, row["role"])) is not None:
+            yield from self._several(several, row)
             return
         written, content = _calls_and_content(row, _content_of(row), said)
         if (origin := _told_origin(row, calls=bool(written))) is not None:
@@ -145,6 +147,15 @@ class MessageReader:
         yield from telling.rows(written)
         for result in results:
             yield {**moment(row), **self.tools.result(result)}
+
+    def _several(self, results: list[dict[str, Any]], message: Row) -> Iterator[Row]:
+        """The results that a message holds; what else it says stands beside the first of them."""
+        beside = {key: value for key, value in message["metadata"].items() if key not in (*SEVERAL, "role")}
+        beside |= {name: message[key] for key, name in _OF_MESSAGE if key in message}
+        for result in results:
+            for row in self.rows({**moment(message), **result}):
+                yield {**row, "metadata": {**beside, **row["metadata"]}}
+                beside = {}
 
     def _acted(self, fields: dict[str, Any]) -> Iterator[Row]:
         """An entry of thought, action and observation: what was done with which tool, and what came of it."""

@@ -29,7 +29,8 @@ _PART_MARKS = {
     "toolResult",
     "tool_call_result",
 }
-_SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
+SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
+"""Under which names a message of a tool holds several results."""
 _CALL_LISTS = ("tool_calls", "toolCalls", "toolInvocations")
 _ONE_CALL = ("function_call", "functionCall")
 _WORDS = ("refusal", "thinking", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
@@ -244,21 +245,18 @@ def arguments_of(arguments: Any) -> Mapping[str, Any]:
     return arguments if isinstance(arguments, Mapping) else {"input": arguments}
 
 
-def several_in(metadata: dict[str, Any], role: str) -> list[dict[str, Any]]:
-    """The results that a message of a tool holds under a name of their own, as messages."""
-    results = next((metadata[name] for name in _SEVERAL if metadata.get(name)), None)
+def several_in(metadata: Mapping[str, Any], role: str) -> list[dict[str, Any]] | None:
+    """The results that a message of a tool holds under a name of their own, as messages; None if it holds none."""
+    results = next((metadata[name] for name in SEVERAL if metadata.get(name)), None)
     if role != "tool" or not isinstance(results, list):
-        return []
-    said = [result for result in results if isinstance(result, Mapping)]
-    for name in _SEVERAL:
-        metadata.pop(name, None)
-    metadata["several"] = True
-    made = []
-    for result in said:
-        call = _object(result.get("call"))
-        rest = {key: value for key, value in result.items() if key != "call"}
-        made.append(rest if "role" in rest else {"type": "tool_result", "name": call.get("name"), **rest})
-    return made
+        return None
+    return [_one_of_several(result) if isinstance(result, Mapping) else {"type": "tool_result", "content": result}
+            for result in results]  # fmt: skip
+
+
+def _one_of_several(result: Mapping[str, Any]) -> dict[str, Any]:
+    rest = _without(result, "call")
+    return rest if "role" in rest else {"type": "tool_result", "name": _object(result.get("call")).get("name"), **rest}
 
 
 def calls_beside(metadata: dict[str, Any]) -> list[Any]:

@@ -89,3 +89,22 @@ def test_a_turn_of_came_bench_keeps_what_it_was_said_with(tmp_path):
     assert isinstance(item, SourcedStep)
     assert (item.trajectory, item.step.content, item.step.timestamp) == ("trip-1", "A hotel?", "2025-05-15T08:06")
     assert item.step.metadata == gold
+
+
+@pytest.mark.parametrize(
+    ("message", "steps"),
+    [
+        ({"role": "tool", "content": "sunny", "several": True}, [("sunny", {"several": True})]),
+        ({"role": "tool", "tool_results": ["sunny", "warm"]}, [("sunny", {}), ("warm", {})]),
+        (
+            {"role": "tool", "id": "m", "content": "two", "ok": 1, "tool_results": [{"outputs": "sunny"}, "warm"]},
+            [("sunny", {"content": "two", "ok": 1, "message_id": "m"}), ("warm", {})],
+        ),
+    ],
+    ids=["a field of this name", "texts", "texts and more beside them"],
+)
+def test_of_a_message_with_several_results_all_are_kept_and_what_stands_beside_them(tmp_path, message, steps):
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps({"role": "user", "content": "hi"}) + "\n" + json.dumps(message))
+    read = [item.step for item in FileSource(path) if isinstance(item, SourcedStep)][1:]
+    assert [(step.content, step.metadata) for step in read] == steps
