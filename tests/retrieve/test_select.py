@@ -377,3 +377,8 @@ def test_of_a_decision_that_may_have_been_revised_only_the_scope_is_licensed() -
     assert (settled.scopes, settled.event_types, settled.entity_types) == (("day 1 plan",), (), ())
     chosen = select("Which restaurant did we choose for dinner on day 1?", days).intent_filter
     assert (chosen.event_types, chosen.entity_types) == (("decide",), ("restaurant",))
+
+
+def test_of_many_classes_that_fit_what_is_asked_for_the_two_that_fit_best_are_chosen() -> None:
+    known = inventory(scope("a"), scope("b"), entity_types=("total price", "room price", "price", "ticket price"))
+    assert select("What was the price?", known).intent_filter.entity_types == ("price", "room price")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,3 +68,12 @@ def test_a_space_brought_up_to_date_is_the_one_made_anew(told: list[LabelInvento
         fresh = LabelSpace(counts=many)
         fresh.update(inventory)
         assert read(space) == read(fresh)
+
+
+def test_the_fewer_scopes_have_something_the_more_it_tells() -> None:
+    space = LabelSpace(counts=many)
+    scopes = [ScopeSummary(name=name, trajectory="t", spans=((0, 1),), steps=2) for name in ("a", "b", "c")]
+    space.update(LabelInventory(scopes=tuple(scopes)))
+    assert [space.telling(set(range(count))) for count in range(4)] == pytest.approx(
+        [0.0, math.log(4), math.log(2), math.log(4 / 3)]
+    )
