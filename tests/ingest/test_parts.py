@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from stitch.ingest.records import make_records
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal.entries import Entry, encode_labels
 from stitch.testing.journaling import DictJournal
+from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
 
 if TYPE_CHECKING:
@@ -265,3 +266,15 @@ def test_a_store_that_does_not_follow_all_is_not_said_to() -> None:
     world.accept()
     late.checkpoint()
     assert late.position() == world.journal.last_change()
+
+
+@pytest.mark.parametrize("name", ["scripted", "other"])
+def test_who_goes_on_without_a_checkpoint_knows_every_step_from_the_first(
+    worlds: Callable[..., Any], steps: Callable[..., list[Step]], name: str
+) -> None:
+    first = worlds(checkpoint_steps=100)
+    first.add(*steps(5))
+    later = worlds(journal=first.journal, store=first.store, labeler=ScriptedLabeler(name=name), checkpoint_steps=100)
+    later.add(Step(id="next", role="user", content="It opens at 9"))
+    *_, entry = first.journal.entries("a", "t")
+    assert (entry.labels.summary, entry.labels.intent.scope) == ("step 5", "scope 1")
