@@ -9,7 +9,8 @@ from stitch.ingest.secrets import redact_text
 TEXTS = [
     "password: «hunter2»",
     "password: «maple7»",
-    "password: 12345",
+    "password: «1234»",
+    "password: 123",
     "password: «123456»",
     "password: «ab1!»",
     "password: a1!",
