@@ -73,7 +73,7 @@ def test_what_is_added_when_another_has_erased_the_same_stays(tenants: Tenants, 
     def erase_and_add() -> None:
         ann.lifecycle.erase(chosen)
         bob.add(Step(id="b", role="user", content="Bob's hotel is the Astoria."), trajectory="u")
-        ann.add(STEPS[2], trajectory="t")
+        ann.add(STEPS[2], trajectory="t", again=True)
 
     meanwhile(erase_and_add)
     getattr(ann.lifecycle, verb)(chosen)
