@@ -162,18 +162,15 @@ def find_names(text: str) -> list[NameMention]:
 class _Run:
     """Words with capitals in a row: words at its ends that belong to no name are dropped."""
 
-    __slots__ = ("opens", "start", "text", "words")
+    __slots__ = ("before", "opens", "start", "text", "words")
 
     def __init__(self, text: str, start: int, words: list[str]) -> None:
-        before = text[max(0, start - _BEFORE_CHARS) : start].rstrip()
-        self.text = text
-        self.start = start
-        self.words = words
+        self.before = before = text[max(0, start - _BEFORE_CHARS) : start].rstrip()
+        self.text, self.start, self.words = text, start, words
         self.opens = not before or before[-1] in '.!?:;"*-' or text[start - 1] == "\n"
         """It opens a sentence, so that its first word has a capital whether it is a name or not."""
 
     def drop_first(self) -> None:
-        """Leave the first word out."""
         self.start += len(self.words[0]) + 1
         del self.words[0]
 
@@ -214,6 +211,9 @@ def _ends_no_name(word: str) -> bool:
 
 class _Candidate:
     """What is left of a run as a name, with what the text says before and after it."""
+
+    __slots__ = ("asked_of", "before", "end", "folded", "name", "next_word", "opens", "says_what", "start", "text",
+                 "words")  # fmt: skip
 
     def __init__(self, run: _Run, *, opens: bool) -> None:
         self.text, self.start, self.words, self.opens = run.text, run.start, run.words, opens
@@ -326,17 +326,18 @@ _NO_NAMES: tuple[Callable[[_Candidate], bool], ...] = (
 
 def _read_name(text: str, start: int, capitals: str) -> NameMention | None:
     """The name in words with capitals; None if there is none in them."""
-    if _LOCATED.search(text[max(0, start - _BEFORE_CHARS) : start].rstrip()):
-        return None
     run = _Run(text, start, capitals.split(" "))
     run.drop_no_names()
     if run.opens:
         run.drop_what_opens()
-    if not run.words:
+    if not run.words or _LOCATED.search(run.before):
         return None
     # What is left after the word that opened the sentence does not open it itself.
     found = _Candidate(run, opens=run.opens and capitals.startswith(run.words[0]))
-    return None if any(refuses(found) for refuses in _NO_NAMES) else found.mention()
+    for refuses in _NO_NAMES:
+        if refuses(found):
+            return None
+    return found.mention()
 
 
 def _acts(text: str, end: int) -> bool:
