@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.core import LabelMerge, Step, StepState, ToolCall
@@ -144,6 +144,7 @@ def test_an_interrupted_import_is_taken_up(world_type: Make, count: int, cut: in
     there.journal.close()
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(st.lists(st.tuples(NOT_WORDS, st.none() | st.floats(allow_nan=False, allow_infinity=False) | NOT_WORDS,
                           st.dictionaries(NOT_WORDS, st.recursive(st.none() | st.integers() | NOT_WORDS, st.lists))),
                 max_size=6))  # fmt: skip

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch import open_memory
@@ -56,6 +56,7 @@ def write(memory: Memory, writer: int, plan: list[Batch]) -> list[Receipt]:
     return receipts
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(plans)
 def test_every_step_with_a_receipt_is_found_at_once(plans: list[list[Batch]]) -> None:
     with tempfile.TemporaryDirectory() as folder, open_memory(folder) as memory:

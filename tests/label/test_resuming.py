@@ -107,7 +107,7 @@ def test_a_scope_that_was_renamed_is_known_by_its_new_name_after_a_replay() -> N
 
 @pytest.mark.parametrize("name", ["locomo", "sgd_interleaved", "agent_runs", "qmsum"])
 def test_local_labels_of_real_trajectories_are_the_same_after_interruptions(name: str) -> None:
-    steps = read_first(name)[:200]
+    steps = read_first(name)[:120]
     chance, labeler = random.Random(name), LocalLabeler()
     cuts = [(chance.randrange(len(steps)), chance.choice(INTERRUPTIONS)) for _ in range(6)]
     assert interrupted(labeler, steps, cuts) == whole(labeler, steps)

@@ -30,6 +30,12 @@ from stitch.testing.model import ScriptedCompletion, label_by_rules
 
 needs_optuna = pytest.mark.skipif(find_spec("optuna") is None, reason="optuna is not installed: reinstall the package")
 OPTIMIZERS = ["bootstrap", pytest.param("mipro", marks=needs_optuna), "gepa", "simba"]
+TWO_OFTEN = [
+    "bootstrap",
+    pytest.param("mipro", marks=[needs_optuna, pytest.mark.slow]),
+    "gepa",
+    pytest.param("simba", marks=pytest.mark.slow),
+]
 
 
 def model_of(script, **limits):
@@ -103,7 +109,7 @@ def test_gepa_finds_the_lesson_in_the_feedback(labeled):
     assert blind.after.score == blind.before.score
 
 
-@pytest.mark.parametrize("optimizer", ["gepa", "simba"])
+@pytest.mark.parametrize("optimizer", ["gepa", pytest.param("simba", marks=pytest.mark.slow)])
 def test_the_same_seed_compiles_the_same_program(optimizer, labeled):
     first, second = (
         compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), seed=3, limit=3)
@@ -170,13 +176,13 @@ def test_corrections_of_a_memory_are_lessons(tmp_path):
         assert task.trained == ("label_window",)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", TWO_OFTEN)
 def test_a_spent_budget_ends_it_with_nothing_made(optimizer, labeled):
     with pytest.raises(BudgetSpentError, match="the budget of 15000 tokens is spent"):
         compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), limit=3, budget_tokens=15_000)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", TWO_OFTEN)
 def test_a_provider_that_goes_down_ends_it(optimizer, labeled):
     from dspy import lm15
 
