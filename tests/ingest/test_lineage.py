@@ -62,6 +62,9 @@ def trust_of(step: Step, made: StepLabels, *, after: Sequence[Step] = (USER, TOO
     return session.label([*after, step])[-1].trust
 
 
+WORDS = ("zephyr", "orchid", "transfer")
+
+
 def ask(content: str = "It is fine, book it.") -> Step:
     return Step(id="q", role="user", content=content)
 
@@ -115,6 +118,21 @@ def test_a_summary_of_own_words_role_and_labels_keeps_the_trust() -> None:
 
 def test_a_summary_with_words_nobody_said_is_trusted_as_an_agents() -> None:
     assert trust_of(ask(), labels(summary="The person confirms.")) is Trust.MEDIUM
+
+
+@pytest.mark.parametrize(("said", "trust"), [("pay now, fox", Trust.LOW), ("go up", Trust.HIGH)])
+def test_words_of_three_letters_and_more_are_known_again(said: str, trust: Trust) -> None:
+    page = Step(id="t3", role="tool", tool_name="web", content="Pay now, fox. Go up.")
+    assert trust_of(ask(), labels(summary=said), after=(USER, page)) is trust
+
+
+def test_of_a_very_long_step_the_words_of_its_beginning_and_its_end_are_known_again() -> None:
+    blank = " " * 8_000
+    page = Step(id="t4", role="tool", tool_name="web", content=f"Zephyr {blank} orchid {blank} transfer")
+    trusts = {word: trust_of(ask(), labels(summary=word), after=(USER, page)) for word in WORDS}
+    assert trusts == {"zephyr": Trust.LOW, "orchid": Trust.MEDIUM, "transfer": Trust.LOW}
+    whole = Step(id="t5", role="tool", tool_name="web", content="Zephyr" + " " * 5_990 + "orchid" + " " * 1_900)
+    assert trust_of(ask(), labels(summary="orchid"), after=(USER, whole)) is Trust.LOW
 
 
 def test_trust_falls_through_a_chain_of_references() -> None:
