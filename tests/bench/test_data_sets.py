@@ -223,7 +223,7 @@ def test_a_step_cannot_hold_gold() -> None:
 def test_the_ingest_path_takes_steps_and_names_and_nothing_else() -> None:
     for method in (Memory.add, Memory.add_many, Memory.add_each):
         parameters = set(inspect.signature(method).parameters) - {"self"}
-        assert parameters <= {"step", "steps", "trajectory", "wait"}
+        assert parameters <= {"step", "steps", "trajectory", "wait", "again"}
     assert set(Trajectory.model_fields) == {"id", "steps"}
     gold = {"labels", "evidence", "answer", "rewrite", "type"}
     assert gold.isdisjoint(inspect.signature(Inquiry).parameters)
