@@ -14,7 +14,7 @@ from stitch import open_memory
 from stitch.cli.main import cli
 from stitch.core import Redaction, Step, ToolCall
 from stitch.errors import InputError
-from stitch.ingest.secrets import kinds, redact_step, redact_text
+from stitch.ingest.secrets import kinds, redact_step, redact_text, redact_value
 from stitch.lifecycle.selection import Selector
 
 _A = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"  # mixed, as providers make them
@@ -96,6 +96,35 @@ IN_PLACE = [
     ("url-password", "psql postgresql://app:{}@db.internal/prod", "p@ss4U"),
     ("secret", "os.environ['API_SECRET'] = '{}'", _A),
     ("secret", "vercel deploy --token {} --prod", _A),
+    ("password", "login with erik@acme.example / {} please", "N0rdpol*88"),
+    ("password", "use {} as the password", "c0ffeeB3an"),
+    ("password", "the password for the staging box is {}.", "purple elephant dances"),
+    ("password", "Password for user app: {}\npsql", "harvestmoon"),
+    ("password", "what is the pw for staging?\nbea: {}", "tangerine-Dream9"),
+    ("password", "my seed phrase is {}", "witch collapse practice feed shame open despair creek road again ice least"),
+    ("password", "name,email,password\njo,jo@x.example,{}\n", "csv-Leak-9"),
+    ("password", "| user | password |\n|---|---|\n| app | {} |", "tab1e-Top"),
+    ("password", "INSERT INTO users (name, password) VALUES ('jo', '{}');", "ins3rtMe!"),
+    ("password", "page.fill('#password', '{}')", "play-Wright4"),
+    ("password", '{{"element": "Password box", "ref": "e7", "text": "{}"}}', "pl4yBill"),
+    ("password", 'variable "db_password" {{\n  default = "{}"\n}}', "terra-Nova-1"),
+    ("password", "smbclient //nas/share -U bob%{}", "marble_7x"),
+    ("password", "radtest bob {} localhost 0 x", "radioBob9"),
+    ("password", "cypher-shell -u neo4j -p {}", "graphTheory2"),
+    ("password", "el usuario ana y la clave {} para entrar", "Playa2024"),
+    ("password", "パスワードは「{}」です", "sushi-2020"),
+    ("password", "payload=%7B%22password%22%3A%22{}%22%7D", "perCent88"),
+    ("password", "&lt;password&gt;{}&lt;/password&gt;", "amp-Ersand5"),
+    ("password", '{{"pass\\u0077ord": "{}"}}', "moonLight77!x"),
+    ("url-password", "postgres://app:{}@db.internal:5432/orders", "p@ss/w0rd"),
+    ("url-password", "root:{}@tcp(db:3306)/app", "gol4ng!"),
+    ("secret", "kind: Secret\ndata:\n  foo: {}\n", "Y29ybmZsb3dlci1CbHVlLTEy"),
+    ("secret", "aws secretsmanager put-secret-value --secret-id x --secret-string {}", "kv-Secr3t!"),
+    ("one-time-code", "{} is your login code", "90871"),
+    ("one-time-code", "ok the code is {}", "771-204"),
+    ("one-time-code", "Ihr Bestätigungscode lautet {}", "774411"),
+    ("one-time-code", "您的验证码是{}，5分钟内有效", "384756"),
+    ("pin", "The PIN for the door is {}, tell nobody", "90210"),
     ("card-number", "pay with card {}, please", "4111 1111 1111 1111"),
     ("recovery-code", "Recovery codes:\n{}", "8f2k-19dz\n77ab-x1c9\n"),
     ("wallet-key", "WIF {}", "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ"),
@@ -131,6 +160,20 @@ HARMLESS = [
     "def test_password_reset(user, password):",
     "[redacted:password]",
     "password: [redacted:password]",
+    "PWD=/home/ann/project",
+    "nextPageToken: EAAaBlBUOkNESQ",
+    "picoCTF{n0t_a_secret_1234}",
+    "Das Passwort ist abgelaufen",
+    "la contraseña es demasiado corta",
+    "sudo -u postgres mkdir -p data1",
+    "docker run -u node:node -p 8080:80 nginx",
+    '- textbox "Password" [ref=e21]',
+    "the error code is 500123",
+    "our discount code is SAVE20",
+    "order 4000-1234-5678-9017 shipped",
+    "ERC-20 token 0xdAC17F958D2ee523a2206206994597C13D831ec7",
+    "create_user('a', password='password',\n  email='a@x.example', is_staff=True,\n)",
+    "Press Ctrl+Alt+F1 to log in",
     "/usr/lib/python3.11/site-packages/key_manager/__init__.py",
 ]
 
@@ -206,6 +249,26 @@ def test_a_step_is_cleaned_everywhere_and_told_of_without_the_values() -> None:
     assert cleaned.id is not None
     assert cleaned.id == redact_step(step)[0].id
     assert cleaned.parent != cleaned.id
+
+
+@pytest.mark.parametrize(
+    ("given", "cleaned"),
+    [
+        (["mysql", "-u", "root", "-pHunter22"], ["mysql", "-u", "root", "-p[redacted:password]"]),
+        (["curl", "-u", "ci:abcDEF12", "x"], ["curl", "-u", "ci:[redacted:password]", "x"]),
+        (["--password", "hunter22", "-v"], ["--password", "[redacted:password]", "-v"]),
+        ({"name": "DB_PASSWORD", "value": "tulip"}, {"name": "DB_PASSWORD", "value": "[redacted:password]"}),
+        ({"name": "city", "value": "Berlin"}, {"name": "city", "value": "Berlin"}),
+        ({"element": "Password box", "text": "tulip"}, {"element": "Password box", "text": "[redacted:password]"}),
+        ({"passwords": ["tulip", "rose"]}, {"passwords": ["[redacted:password]", "[redacted:password]"]}),
+        ({"pin": 4711, "port": 8080}, {"pin": "[redacted:secret]", "port": 8080}),
+        ({"otp": "482913", "max_tokens": 4096}, {"otp": "[redacted:secret]", "max_tokens": 4096}),
+        ({"password": None, "token": ""}, {"password": None, "token": ""}),
+    ],
+)
+def test_json_is_cleaned_by_what_stands_around_a_value(given: object, cleaned: object) -> None:
+    assert redact_value(given) == cleaned
+    assert redact_value(cleaned) == cleaned
 
 
 def test_a_step_without_secrets_is_the_very_same() -> None:

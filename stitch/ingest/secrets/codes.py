@@ -13,8 +13,8 @@ _CODE_AFTER = re.compile(
     rf"""(?:s|e|es)?
     (?:\ (?:number|code|{OF})\b[^\n:=?.,;]{{0,40}}?|\ [^\W\d_]{{2,15}}(?=\s?:)|\ secret|\ segreto|\ secreto)?
     ["'*]{{0,3}}\s{{0,3}}
-    (?:(?:{IS}|are)\b|[:：=—\[-]|是|は、?|为|為|는|은
-      |(?<=passcode)|(?<=pin)|(?<=puk)|(?<=otp)|(?<=2fa\ code)|(?<=verification\ code)|(?<=security\ code)
+    (?:(?:{IS}|are)\b|['’]s\b|,?\ it(?:'s|\ is)|[:：=—\[-]|是|は、?|为|為|는|은
+      |(?<=tan:)|(?<=passcode)|(?<=pin)|(?<=puk)|(?<=otp)|(?<=2fa\ code)|(?<=verification\ code)|(?<=security\ code)
     )[\s:*"'`]{{0,4}}
     (?P<secret>(?:[A-Z]-)?\d{{4,8}}|\d{{2,4}}(?:[- ]\d{{2,4}}){{1,3}}
       |(?=[A-Z]{{0,8}}\d)(?=\d{{0,8}}[A-Z])[A-Z0-9]{{5,9}})
@@ -44,7 +44,7 @@ _OF_SECRET = re.compile(
 )
 
 
-_SURE_NAMES = frozenset({"pin", "otp", "combination", "geheimzahl", "tan", "puk"})
+_SURE_NAMES = frozenset({"pin", "otp", "combination", "geheimzahl", "tan:", "puk"})
 
 
 def find_code(name: Name) -> Found | None:

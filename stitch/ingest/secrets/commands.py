@@ -25,11 +25,8 @@ _OPTIONS = (
     ("openssl", r"openssl", r"-k "),
     ("snmp", r"snmp[a-z]{3,8}", r"-[AXc] "),
     ("snmp-server", r"snmp-server", r"community "),
-    ("radtest", r"radtest", r"\S{1,60} "),
-    ("htpasswd|mosquitto_passwd", r"htpasswd|mosquitto_passwd", r"\S{1,60} \w{1,40} "),
     ("xfreerdp|schtasks|psexec|cmdkey|wmic",
      r"xfreerdp|schtasks|psexec|cmdkey|wmic", r"/(?:p|rp|pass|password|pw)[: ]"),
-    ("wpa_passphrase", r"wpa_passphrase", r"\S{1,80} "),
     ("pdftotext|pdftk|qpdf", r"pdftotext|pdftk|qpdf", r"-(?:upw|opw|input_pw) "),
 )  # fmt: skip
 """Signs of a command, the command, and what stands before the password that it takes."""
@@ -58,6 +55,13 @@ COMMANDS: tuple[Rule, ...] = (
     *(
         rule_within("password", signs=signs, accepts=is_argument, pattern=rf"\b(?:{command})\b{_ON}{option}{_ARGUMENT}")
         for signs, command, option in _OPTIONS
+    ),
+    rule_within(
+        "password",
+        signs="radtest|wpa_passphrase|htpasswd|mosquitto_passwd",
+        accepts=is_argument,
+        pattern=r"\b(?:radtest \S{1,60}|wpa_passphrase \S{1,80}|(?:htpasswd|mosquitto_passwd) -\w{1,4} \S{1,80}"
+        rf" \w{{1,40}}) {_ARGUMENT}",
     ),
     rule_within(
         "password",

@@ -77,7 +77,7 @@ def _find_token(name: Name) -> Found | None:
     return Found(value.start, value.start + len(value.text), "secret") if _accepts_token(name, value) else None
 
 
-_UNSURE = frozenset({"said", "said_east", "asked", "to", "cell", "far"})
+_UNSURE = frozenset({"said", "said_east", "asked", "to", "cell", "far", "short"})
 
 
 def _accepts_token(name: Name, value: Value) -> bool:

@@ -142,7 +142,7 @@ _ACCEPTS: dict[str, Callable[[Name, Value], bool]] = {
     "element": _accepts_element,
     "said": _accepts_said,
     "far": _accepts_far,
-    **dict.fromkeys(("cell", "asked", "said_east", "to"), _accepts_unsure),
+    **dict.fromkeys(("cell", "asked", "said_east", "to", "short"), _accepts_unsure),
 }
 """By the way in which a value is given."""
 

@@ -113,7 +113,7 @@ ADDRESSES: tuple[Rule, ...] = (
     ),
     rule_within(
         "password",
-        signs=" / | - | – | — ",
+        signs="|".join(f".{end} {sign} " for end in ("com", "org", "net", "io", "de", "fr") for sign in "/-–—"),
         accepts=is_plain_secret,
         pattern=r"@[\w-]{1,40}(?:\.[\w-]{1,20}){1,3} [/|–—-] (?P<secret>[^\s\"'/<>|,;]{5,40})(?![/\w])",
     ),

@@ -108,11 +108,12 @@ TOKENS: tuple[Rule, ...] = (
     token_rule("tool-token", signs="figd_|lin_api_|lin_oauth_|PMAK-|sntrys_|sntryu_|AGE-SECRET-KEY-1|ops_ey",
            pattern=rf"figd_{_W}{{20,}}|lin_(?:api|oauth)_{_A}{{40,}}|PMAK-{_HEX}{{24}}-{_HEX}{{34}}"
                    rf"|sntry[su]_[A-Za-z0-9+/=_-]{{40,}}|AGE-SECRET-KEY-1[A-Z0-9]{{58}}|ops_ey{_W}{{40,}}"),
-    Rule("tool-token", ("pat",), re.compile(rf"pat(?<![A-Za-z0-9]pat){_A}{{14}}\.{_HEX}{{64}}")),
+    Rule("tool-token", ("airtable",), re.compile(rf"pat(?<![A-Za-z0-9]pat){_A}{{14}}\.{_HEX}{{64}}")),
     Rule("password-hash", ("$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$y$", "$apr1$", "$argon2"),
          pattern=re.compile(r"\$(?:[156y]|2[aby]|apr1|argon2\w{1,2})\$[A-Za-z0-9./$=,+]{20,200}")),
     token_rule("tool-token", signs="sqp_|sqa_|squ_", pattern=rf"sq[pau]_{_HEX}{{40}}"),
-    Rule("phone-key", ("sk",), re.compile(rf"SK(?<![A-Za-z0-9]SK){_HEX}{{32}}(?![A-Za-z0-9])")),
+    Rule("phone-key", tuple(f"sk{sign}" for sign in "0123456789abcdef"),
+         re.compile(rf"SK(?<![A-Za-z0-9]SK){_HEX}{{32}}(?![A-Za-z0-9])")),
     Rule("jwt", ("eyj",), re.compile(rf"(?<![A-Za-z0-9_-])eyJ{_W}{{8,}}\.{_W}{{8,}}(?:\.{_W}*){{0,3}}")),
 )  # fmt: skip
 """Tokens that are known by how they begin."""

@@ -11,9 +11,10 @@ from stitch.ingest.secrets.rules import Found
 from stitch.ingest.secrets.values import is_password, is_placeholder, is_word_password
 from stitch.ingest.secrets.words import SECRET_NAME
 
-_HEAD_CHARS, _ROW_CHARS, _CELL_CHARS = 400, 2_000, 40
+_HEAD_CHARS, _ROW_CHARS = 400, 2_000
 _MOST_ROWS = 200
 _DELIMITERS = "|\t,;"
+_HEAD_CELL = re.compile(r"[\w \r.\"'`*#%/-]{0,40}")
 _RULED = re.compile(r"[\s|:+-]*")
 
 
@@ -49,7 +50,7 @@ def _in_column(text: str, start: int, delimiter: str, column: int, columns: int)
 
 def _is_head(head: str, delimiter: str, at: int) -> bool:
     cells = head.split(delimiter)
-    if len(cells) < 2 or any(len(cell) > _CELL_CHARS for cell in cells):
+    if len(cells) < 2 or not all(_HEAD_CELL.fullmatch(cell) for cell in cells):
         return False
     name = cells[head.count(delimiter, 0, at)].strip(" \"'`*")
     return SECRET_NAME.search(name) is not None and len(name.split()) <= 3

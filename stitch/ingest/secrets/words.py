@@ -53,7 +53,7 @@ CODES = frozenset({
     "code", "pin", "otp", "combination", "geheimzahl", "codigo", "código", "codice", "cijfercode", "kod", "kód",
     "κωδικ", "код",
     "验证码", "驗證碼", "校验码", "認証コード", "確認コード", "인증번호", "인증코드", "رمز", "קוד", "कोड",
-    "tan", "puk",
+    "tan:", "puk",
 })  # fmt: skip
 """Names behind which digits are a secret, if they do not say which others they are: an error, a place, an offer."""
 NAMES = PASSWORDS | LOGINS | KEYS | CODES
@@ -82,7 +82,8 @@ SEED_PHRASES = frozenset({"seed phrase", "recovery phrase", "secret phrase", "mn
 PHRASES = SEED_PHRASES | {"passphrase", "pass-phrase", "phrase secrète", "phrase de passe", "wachtzin"}
 WORD_ALONE = frozenset({
     "pwd", "pw", "pass", "psk", "mdp", "heslo", "haslo", "senha", "sifre", "parola", "parole", "parool", "mnemonic",
-    "geslo", "šifra", "creds", "login", "log in", "sign in", "wifi", "clave", "chave", "clef", "zugang", "пин",
+    "geslo", "šifra", "creds", "login", "log in", "sign in", "wifi", "clave", "chave", "clef", "zugang", "пин", "tan:",
+    "puk",
 })  # fmt: skip
 """Names that are parts of other words."""
 PASS_BEFORE = re.compile(
