@@ -38,10 +38,10 @@ class ErasedWords:
     """
 
     def __init__(self, gone: str, left: Iterable[str]) -> None:
-        erased, remaining, sequences = set(_words(gone)), set[str](), set[tuple[str, ...]]()
+        erased, remaining, sequences = set(split_names(gone)), set[str](), set[tuple[str, ...]]()
         erased_sequences = set(_sequences(gone))
         for text in left:
-            remaining.update(_words(text))
+            remaining.update(split_names(text))
             sequences.update(erased_sequences.intersection(_sequences(text)))
         self._words = erased - remaining
         remaining_stems = set(map(stem, remaining))
@@ -50,7 +50,7 @@ class ErasedWords:
 
     def said_in(self, text: str) -> bool:
         """Whether a text has a word that only erased steps say."""
-        return any(map(self._is_erased, _words(text)))
+        return any(map(self._is_erased, split_names(text)))
 
     def quoted_in(self, text: str) -> bool:
         """Whether a text has such a word, or several words in a row that only erased steps say so."""
@@ -58,7 +58,7 @@ class ErasedWords:
 
     def named_in(self, value: str) -> bool:
         """Whether a label has such a word, other than a plain verb, by which labelers name what is done."""
-        return any(self._is_erased(word) and not is_verb(word) for word in _words(value))
+        return any(self._is_erased(word) and not is_verb(word) for word in split_names(value))
 
     def without(self, name: str) -> str:
         """A name without such words; empty if no word is left."""
@@ -144,7 +144,8 @@ def _without(labels: StepLabels, erased: ErasedWords, ids: set[str]) -> StepLabe
     )
 
 
-def _words(text: str) -> Iterator[str]:
+def split_names(text: str) -> Iterator[str]:
+    """The words of a text as labelers may cut them: names whole and in their parts."""
     for run in _RUN.findall(text):
         yield run.casefold()
         if len(parts := _HUMP.split(run)) > 1:

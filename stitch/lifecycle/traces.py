@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import unquote
@@ -17,10 +18,10 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, KeptStep
 from stitch.journal.entries import Entry
 from stitch.lifecycle.beside import strings
-from stitch.lifecycle.cleaning import NO_SCOPE, given_by_hand
+from stitch.lifecycle.cleaning import NO_SCOPE, given_by_hand, split_names
 from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
 from stitch.lifecycle.own_words import OWN_WORDS
-from stitch.text.words import is_verb, words
+from stitch.text.words import is_verb, stem, words
 
 BUILDING = "building-"
 """How a note beside the journal begins that names a collection of a server which does not hold all of a memory yet."""
@@ -104,7 +105,8 @@ def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> 
         # Most words are said by others: to decode all labels would take most of the time of an erasure.
         erased = words_of(entries)
         told = {word for kept in journal.kept(tenant, trajectory) for word in _raw_words(kept) if word in erased}
-        unsaid = not_said(told, journal.kept(tenant, trajectory))
+        steps = partial(journal.kept, tenant, trajectory)
+        unsaid = _not_said_in_any_form(told, steps)
         labeled, by_hand = set[str](), set[str]()
         for kept in journal.kept(tenant, trajectory) if unsaid else ():
             encoded = (*(revision[3] for revision in kept.revisions), kept.labels)
@@ -123,6 +125,17 @@ def not_said(these: set[str], steps: Iterable[KeptStep]) -> set[str]:
             break
         left.difference_update(words("\n".join(strings(orjson.loads(kept.step)))))
     return left
+
+
+def _not_said_in_any_form(these: set[str], steps: Callable[[], Iterable[KeptStep]]) -> set[str]:
+    """Which of some words steps do not say, neither in another form nor as parts of names."""
+    left = not_said(these, steps())
+    stems = {stem(word) for word in left}
+    for kept in steps() if left else ():
+        said = set(split_names("\n".join(strings(orjson.loads(kept.step)))))
+        left -= said
+        stems.difference_update(map(stem, said))
+    return {word for word in left if stem(word) in stems}
 
 
 def _raw_words(kept: KeptStep) -> Iterator[str]:

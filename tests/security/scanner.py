@@ -74,7 +74,9 @@ def _rows(path: Path, place: str) -> Iterator[Text]:
                 columns = [column[0] for column in found.description]
                 for row in found:
                     for column, value in zip(columns, row, strict=True):
-                        data = value if isinstance(value, bytes) else str(value).encode()
+                        if not isinstance(value, bytes):  # a number is no word
+                            continue
+                        data = value
                         for text in _readings(data):
                             yield Text(f"{place} {table}.{column}", text)
 
