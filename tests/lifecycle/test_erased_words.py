@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from stitch.errors import JournalError
 from stitch.journal.entries import Entry, encode_labels
 from stitch.lifecycle.cleaning import NO_SCOPE, ErasedWords, cleaner
 from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
-from stitch.lifecycle.traces import remove_lines, traces_of
+from stitch.lifecycle.traces import traces_of
 
 GONE = Step(
     id="gone", role="user", content="Zorblatt hums a lovely tune at johnKarwick 7pm",
@@ -118,41 +117,6 @@ def test_traces_are_the_id_the_names_and_three_fragments_of_each_line() -> None:
     }  # fmt: skip
     found = traces_of([gone(step)], tenant="a", names=["Trip to Rome", "short"])
     assert {trace.decode() for trace in found} == expected
-
-
-def test_lines_that_speak_of_erased_steps_are_removed_and_those_of_others_stay(tmp_path: Path) -> None:
-    lines: list[tuple[object, object]] = [
-        ({"trajectory": "t", "steps": ["x", "gone"]}, None),
-        ({"trajectory": "u", "steps": ["gone"]}, ...),
-        ({"trajectory": "t", "steps": ["gone"], "tenant": "b"}, ...),
-        ({"question": "Where does ZORBLATT HUMS play?"}, None),
-        ({"question": "Where does zorblatt hums play?", "tenant": "a"}, None),
-        ({"question": "Where does zorblatt hums play?", "tenant": "b"}, ...),
-        ({"question": "Where does it play?"}, ...),
-        ({"prompt_tokens": 7, "trajectory": "whole trip", "position": 3}, {"prompt_tokens": 7}),
-        ({"prompt_tokens": 7, "trajectory": "whole trip", "tenant": "b"}, ...),
-        ({"prompt_tokens": 7, "trajectory": "other"}, ...),
-        ({"trajectory": "whole trip"}, ...),
-        (["zorblatt hums"], ...),
-        ("no object", ...),
-    ]  # fmt: skip
-    given = [json.dumps(line, separators=(",", ":")) for line, _ in lines]
-    kept = [
-        text if left is ... else json.dumps(left, separators=(",", ":"))
-        for text, (_, left) in zip(given, lines, strict=True)
-        if left is not None
-    ]
-    broken = ['{"half": "zorblatt hums', "{half}"]
-    (tmp_path / "recalls.jsonl").write_text("\n".join([*given, *broken]) + "\n")
-    untouched = {"a.json": given[0], "b.jsonl": given[1] + "\n"}
-    for name, text in untouched.items():
-        (tmp_path / name).write_text(text)
-    removed = remove_lines(tmp_path, [gone()], {b"zorblatt hums"}, tenant="a", whole=["whole trip"])
-    assert (tmp_path / "recalls.jsonl").read_text() == "\n".join([*kept, broken[1]]) + "\n"
-    assert removed == len(given) - len(kept) + 1
-    assert {name: (tmp_path / name).read_text() for name in untouched} == untouched
-    assert remove_lines(tmp_path, [], {b"whole trip"}, tenant="a") == 0
-    assert len(list(tmp_path.iterdir())) == 3
 
 
 @pytest.mark.parametrize("finishing", [False, True])
