@@ -35,9 +35,10 @@ class ErasedWords:
     Args:
         gone: The text of the erased steps.
         left: The texts of those that remain.
+        quotes: Fragments of the text, in small letters, that count as quoted whatever their words are.
     """
 
-    def __init__(self, gone: str, left: Iterable[str]) -> None:
+    def __init__(self, gone: str, left: Iterable[str], *, quotes: Iterable[bytes] = ()) -> None:
         erased, remaining, sequences = set(split_names(gone)), set[str](), set[tuple[str, ...]]()
         erased_sequences = set(_sequences(gone))
         for text in left:
@@ -47,6 +48,7 @@ class ErasedWords:
         remaining_stems = set(map(stem, remaining))
         self._stems = {form for word in self._words if (form := stem(word)) not in remaining_stems}
         self._sequences = erased_sequences - sequences
+        self._quotes = tuple(quotes)
 
     def said_in(self, text: str) -> bool:
         """Whether a text has a word that only erased steps say."""
@@ -54,7 +56,9 @@ class ErasedWords:
 
     def quoted_in(self, text: str) -> bool:
         """Whether a text has such a word, or several words in a row that only erased steps say so."""
-        return self.said_in(text) or not self._sequences.isdisjoint(_sequences(text))
+        if self.said_in(text) or not self._sequences.isdisjoint(_sequences(text)):
+            return True
+        return bool(self._quotes) and any(map(text.encode().lower().__contains__, self._quotes))
 
     def named_in(self, value: str) -> bool:
         """Whether a label has such a word, other than a plain verb, by which labelers name what is done."""
@@ -80,7 +84,12 @@ def given_by_hand(past: Sequence[StepLabels | None]) -> set[str]:
 
 
 def cleaner(
-    left: Iterable[dict[str, Any]], gone: Sequence[Entry], *, by_hand: Iterable[str] = (), kept: Iterable[str] = ()
+    left: Iterable[dict[str, Any]],
+    gone: Sequence[Entry],
+    *,
+    by_hand: Iterable[str] = (),
+    kept: Iterable[str] = (),
+    quotes: Iterable[bytes] = (),
 ) -> Callable[[bytes], bytes | None]:
     """What takes out of the labels of a remaining step all that they have from the erased ones; None if nothing.
 
@@ -89,10 +98,11 @@ def cleaner(
         gone: Those that are erased, also as they were before corrections.
         by_hand: What labels that a person gave to erased steps say: others may have taken them over.
         kept: What labels that a person gave to steps that remain say.
+        quotes: Fragments of erased texts that no step which remains says.
     """
     ids = {entry.id for entry in gone}
     erased_text = "\n".join(_said(entry.step.model_dump(exclude_defaults=True)) for entry in gone)
-    erased = ErasedWords("\n".join((erased_text, *by_hand)), chain(map(_said, left), kept))
+    erased = ErasedWords("\n".join((erased_text, *by_hand)), chain(map(_said, left), kept), quotes=quotes)
 
     def has_nothing_of_them(encoded: bytes) -> bool:
         if b"\\" in encoded or erased.said_in(encoded.decode()):

@@ -14,9 +14,11 @@ from stitch.core import Moment
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Entry, Journal, Selected
+from stitch.journal.entries import Encoded
 from stitch.lifecycle.beside import Gone, remove_mentions, words_left
 from stitch.lifecycle.cleaning import cleaner, given_by_hand
 from stitch.lifecycle.folder import remove_abandoned
+from stitch.lifecycle.multi_search import Needles
 from stitch.lifecycle.repair import remove_next
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.traces import Proof, PurgeableStore, not_said, search_files, traces_of, words_in_labels, words_of
@@ -150,13 +152,25 @@ def take_out(
         _given_by_hand(journal, corrected.intersection(each))
         for each in ([entry.seq for entry in gone], [each.number for each in left])
     )
-    clean = cleaner([orjson.loads(each.step) for each in left], gone, by_hand=by_hand, kept=kept)
     before = journal.encoded_revisions(tenant, trajectory)
+    quotes = _quotes(traces_of(gone, tenant=tenant), [*left, *before], left)
+    steps = [orjson.loads(each.step) for each in left]
+    clean = cleaner(steps, gone, by_hand=by_hand, kept=kept, quotes=quotes)
     labels, revisions = (
         [(each.number, made) for each in found if each.labels is not None and (made := clean(each.labels))]
         for found in (left, before)
     )
     journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=labels, revisions=revisions)
+
+
+def _quotes(traces: set[bytes], labeled: Iterable[Encoded], left: Iterable[Encoded]) -> set[bytes]:
+    """Fragments of erased texts that labels quote and no step that remains says, whatever is said of their words."""
+    quoted = Needles(traces).found_in(_joined(each.labels for each in labeled))
+    return quoted - Needles(quoted).found_in(_joined(each.step for each in left)) if quoted else quoted
+
+
+def _joined(texts: Iterable[bytes | None]) -> bytes:
+    return b"\n".join(text for text in texts if text is not None)
 
 
 def _given_by_hand(journal: Journal, seqs: Iterable[int]) -> set[str]:

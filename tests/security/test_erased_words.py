@@ -143,6 +143,22 @@ def test_a_word_that_others_say_in_another_form_is_no_trace(tmp_path: Path) -> N
         assert memory.lifecycle.erase(Selector(trajectory="t", step="b")).proof.found == ()
 
 
+def test_a_sentence_that_others_say_in_pieces_is_not_left_in_a_context(tmp_path: Path) -> None:
+    others = [
+        "I want to transfer $1,200.",
+        "Do you want to transfer $1,580 from it?",
+        "To transfer $1,580 is what I want.",
+    ]
+    steps = [Step(id=str(n), role="user", content=text) for n, text in enumerate(others)]
+    erased = Step(id="e", role="user", content="I want to transfer $1,580.")
+    answer = Step(id="f", role="system", content="You would like to do that from which account?")
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many([*steps, erased, answer], trajectory="t")
+        assert "I want to transfer $1,580." in str([entry.labels for entry in memory.steps("t")][-1])
+        assert memory.lifecycle.erase(Selector(trajectory="t", step="e")).proof.found == ()
+        assert "I want to transfer $1,580." not in str([entry.labels for entry in memory.steps("t")])
+
+
 def beside(folder: Path) -> None:
     """Files as `stitch ingest` leaves them, of two tenants."""
     lines: dict[str, list[dict[str, Any]]] = {
