@@ -21,7 +21,7 @@ _QUOTED_WORDS = 3
 """So many words in a row, which an erased step says and no other, are quoted from it."""
 
 _RUN = re.compile(r"[^\W_]+")
-_COMPOUND = re.compile(r"[^\W_]+(?:[.'’_-][^\W_]+)+")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+(?:[.'’_-][^\W_]+)+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
