@@ -34,7 +34,7 @@ test-long: $(STAMP)
 	STITCH_TEST_PROFILE=long $(BIN)/pytest -n 2 -m 'slow or not slow'
 	$(BIN)/python tests/faults/kills.py --runs 220
 	$(BIN)/python tests/faults/erasures.py --runs 100
-	$(BIN)/python tests/security/erased_words.py --erasures 200
+	$(BIN)/python tests/security/erased_words.py --erasures 198 --steps 18
 	STITCH_TEST_PROJECTION_KILLS=50 $(BIN)/pytest -q tests/faults/test_projection_kills.py
 	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50
 	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50 --labels model --steps 120
