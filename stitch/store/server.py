@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
-from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
+from stitch.errors import StoreError, StoreMismatchError
 from stitch.store.checks import check_records
+from stitch.store.connection import Connection
 from stitch.store.payload import LABEL_FIELDS, from_payload, intent_labels, origin_and_trust, to_payload
 from stitch.store.server_rank import (
     DENSE,
     LABELS,
     TERMS,
     WORDS,
+    Place,
     ServerRanking,
     equals,
     keys,
@@ -46,13 +45,13 @@ class ServerStore:
     payload, and more are fetched until none that was not fetched can belong to the result.
 
     Args:
-        url: Where the server is.
+        url: Where the server is, or the URLs of several of a cluster, with commas between them.
         api_key: Its key, if it asks for one.
         collection: The collection; made when it is not there.
         embedder_name: The embedder whose vectors are stored; compared with what is there.
         dimension: The length of its vectors.
         timeout_s: How long one request may take.
-        prefer_grpc: Whether gRPC (port 6334) is tried before REST; it is faster.
+        prefer_grpc: Whether gRPC (port 6334) is spoken instead of REST.
         client: A client to use instead of making one; it is not closed.
 
     Raises:
@@ -70,30 +69,20 @@ class ServerStore:
         api_key: str | None = None,
         collection: str = "stitch",
         timeout_s: float = 30.0,
-        prefer_grpc: bool = True,
+        prefer_grpc: bool = False,
         client: QdrantClient | None = None,
     ) -> None:
-        self.url = url
         self._collection = collection
         self._embedder_name = embedder_name
         self._dimension = dimension
-        self._lent = client is not None
-        self._closed = False
-        # On a port of the user's own, whoever listens at 6334 may be another server.
-        may_grpc = prefer_grpc and client is None and _port(url) in (None, 6333)
-        for grpc in (True, False) if may_grpc else (False,):
-            self._client = client or _connect(url, api_key=api_key, timeout_s=timeout_s, prefer_grpc=grpc)
-            try:
-                with self._server("open"):
-                    self._prepare()
-                return
-            except StoreUnavailableError:
-                self._let_go()
-                if not grpc:  # behind many a proxy only the REST port answers
-                    raise
-            except BaseException:
-                self._let_go()
-                raise
+        self._connection = Connection(
+            url, collection=collection, api_key=api_key, timeout_s=timeout_s, prefer_grpc=prefer_grpc, client=client
+        )
+        try:
+            self._connection.ask_first("open", self._prepare)
+        except BaseException:
+            self._connection.close()
+            raise
 
     # Reading and writing
 
@@ -114,93 +103,102 @@ class ServerStore:
             if record.words:
                 payload[TERMS] = list(record.words)
             points.append(models.PointStruct(id=record.snippet.id, vector=named, payload=payload))
-        with self._server("write to"):
+
+        def write(client: QdrantClient) -> None:
             for start in range(0, len(points), _BATCH):
-                self._client.upsert(self._collection, points[start : start + _BATCH], wait=True)
+                client.upsert(self._collection, points[start : start + _BATCH], wait=True)
+
+        self._connection.ask("write to", write)
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
         similarity = Similarity.of(query, dimension=self._dimension)
         if query.k < 1:
             return []
-        with self._server("search"):
-            similarity = weighed(similarity, self._client, self._collection, tenant=query.tenant)
-            ranked = ServerRanking(self._client, self._collection, query, similarity=similarity).best()
-            snippets = {snippet.id: snippet for snippet in self._read(query.tenant, [place.id for place in ranked])}
+
+        def ask(client: QdrantClient) -> tuple[list[Place], dict[str, MemorySnippet]]:
+            by_tenant = weighed(similarity, client, self._collection, tenant=query.tenant)
+            ranked = ServerRanking(client, self._collection, query, similarity=by_tenant).best()
+            found = self._read(client, query.tenant, [place.id for place in ranked])
+            return ranked, {snippet.id: snippet for snippet in found}
+
+        ranked, snippets = self._connection.ask("search", ask)
         # A snippet that another process deleted in between is left out.
         return [StoreHit(snippets[at.id], at.density, at.similarity) for at in ranked if at.id in snippets]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id; see `SnippetStore.get`."""
-        with self._server("read"):
-            return self._read(tenant, ids)
+        return self._connection.ask("read", lambda client: self._read(client, tenant, ids))
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""
-        with self._server("read"):
-            found = keys(self._client, self._collection, scope(tenant, trajectory))
-            ids = [snippet for snippet, _ in sorted(found, key=lambda key: order(key[1]))]
+        found = self._connection.ask(
+            "read", lambda client: list(keys(client, self._collection, scope(tenant, trajectory)))
+        )
+        ids = [snippet for snippet, _ in sorted(found, key=lambda key: order(key[1]))]
         for start in range(0, len(ids), _BATCH):
-            with self._server("read"):
-                snippets = self._read(tenant, ids[start : start + _BATCH])
-            yield from snippets
+            yield from self.get(tenant, ids[start : start + _BATCH])
 
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
         """Delete a tenant's snippets; see `SnippetStore.delete`."""
         from qdrant_client import models
 
-        with self._server("delete from"):
-            if not (known := _possible(ids)):
+        known = _possible(ids)
+
+        def ask(client: QdrantClient) -> int:
+            if not known:
                 return 0
             condition = scope(tenant, among=known)
-            there = self._client.count(self._collection, count_filter=condition, exact=True).count
-            self._client.delete(self._collection, models.FilterSelector(filter=condition), wait=True)
+            there = client.count(self._collection, count_filter=condition, exact=True).count
+            client.delete(self._collection, models.FilterSelector(filter=condition), wait=True)
             return there
+
+        return self._connection.ask("delete from", ask)
 
     def count(self, tenant: str | None = None) -> int:
         """The number of snippets of a tenant, or of all."""
-        with self._server("read"):
-            condition = None if tenant is None else scope(tenant)
-            return self._client.count(self._collection, count_filter=condition, exact=True).count
+        condition = None if tenant is None else scope(tenant)
+        return self._connection.ask(
+            "read", lambda client: client.count(self._collection, count_filter=condition, exact=True).count
+        )
 
     def flush(self) -> None:
         """Do nothing: what `put` wrote is in the server's log already."""
-        with self._server("flush"):
-            pass
+        self._connection.ask("flush", lambda _: None)
 
     def close(self) -> None:
         """Let go of the connection; closing twice is harmless."""
-        if not self._closed:
-            self._let_go()
-        self._closed = True
+        self._connection.close()
 
     # Opening
 
-    def _prepare(self) -> None:
-        if not self._client.collection_exists(self._collection):
-            self._create()
-        found = self._client.get_collection(self._collection)
+    def _prepare(self, client: QdrantClient) -> None:
+        if not client.collection_exists(self._collection):
+            self._create(client)
+        found = client.get_collection(self._collection)
         self._check_vectors(found.config.params)
         for name, schema in _indexes().items():
             if name not in found.payload_schema:
-                self._client.create_payload_index(self._collection, name, schema, wait=True)
-        self._check_payload("schema_version", SCHEMA_VERSION)
-        self._check_payload("embedder", self._embedder_name)
-        self._note_trust()
+                client.create_payload_index(self._collection, name, schema, wait=True)
+        self._check_payload(client, "schema_version", SCHEMA_VERSION)
+        self._check_payload(client, "embedder", self._embedder_name)
+        self._note_trust(client)
 
-    def _create(self) -> None:
+    def _create(self, client: QdrantClient) -> None:
         from qdrant_client import models
 
         dense = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
         try:
-            with _own_errors(f"cannot make {self._what}", url=self.url):
-                self._client.create_collection(
+            self._connection.ask(
+                "make",
+                lambda client: client.create_collection(
                     self._collection,
                     vectors_config={DENSE: dense},
                     sparse_vectors_config={name: models.SparseVectorParams() for name in (WORDS, LABELS)},
-                )
+                ),
+            )
         except StoreError:
-            if not self._client.collection_exists(self._collection):
+            if not client.collection_exists(self._collection):
                 raise
             # Another process was quicker.
 
@@ -222,33 +220,33 @@ class ServerStore:
                 hint=self._reindex,
             )
 
-    def _check_payload(self, field: str, own: str | int) -> None:
+    def _check_payload(self, client: QdrantClient, field: str, own: str | int) -> None:
         """Refuse a collection in which a point has another value in a field."""
         from qdrant_client import models
 
         foreign = models.Filter(must_not=[equals(field, own)])
-        points, _ = self._client.scroll(self._collection, foreign, limit=1, with_payload=[field])
+        points, _ = client.scroll(self._collection, foreign, limit=1, with_payload=[field])
         for point in points:
             there = (point.payload or {}).get(field)
             raise StoreMismatchError(
                 f"{self._what} was written with {field.replace('_', ' ')} {there!r}, not {own!r}", hint=self._reindex
             )
 
-    def _note_trust(self) -> None:
+    def _note_trust(self, client: QdrantClient) -> None:
         """Give snippets that were written before there was trust the one they read as, so that it can be asked for."""
         from qdrant_client import models
 
         without = models.Filter(must=[models.IsEmptyCondition(is_empty=models.PayloadField(key="trust"))])
         offset = None
         while True:
-            points, offset = self._client.scroll(self._collection, without, limit=_BATCH, offset=offset)
+            points, offset = client.scroll(self._collection, without, limit=_BATCH, offset=offset)
             by_value: dict[tuple[str, str], list[Any]] = {}
             for point in points:
                 origin, trust = origin_and_trust(point.payload or {})
                 by_value.setdefault((origin.value, trust.value), []).append(point.id)
             for (origin_name, trust_name), ids in by_value.items():
                 noted = {"origin": origin_name, "trust": trust_name}
-                self._client.set_payload(self._collection, noted, points=ids, wait=True)
+                client.set_payload(self._collection, noted, points=ids, wait=True)
             if offset is None:
                 return
 
@@ -256,61 +254,22 @@ class ServerStore:
 
     @property
     def _what(self) -> str:
-        return f"the collection {self._collection!r} of {self.url!r}"
+        return self._connection.what
 
     @property
     def _reindex(self) -> str:
-        return f"stitch reindex --memory {self.url}"
+        return f"stitch reindex --memory {self._connection.location}"
 
-    def _let_go(self) -> None:
-        if not self._lent:
-            self._client.close()
-
-    @contextmanager
-    def _server(self, doing: str) -> Iterator[None]:
-        if self._closed:
-            raise StoreError(f"{self._what} is closed")
-        with _own_errors(f"cannot {doing} {self._what}", url=self.url):
-            yield
-
-    def _read(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
+    def _read(self, client: QdrantClient, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         if not (known := _possible(ids)):
             return []
-        points = self._client.retrieve(self._collection, known, with_payload=True)
+        points = client.retrieve(self._collection, known, with_payload=True)
         payloads = {str(point.id): point.payload or {} for point in points}
         return [
             from_payload(payload)
             for snippet in ids
             if (payload := payloads.get(snippet)) is not None and payload.get("tenant") == tenant
         ]
-
-
-def _port(url: str) -> int | None:
-    try:
-        return urlsplit(url).port
-    except ValueError as error:
-        raise _no_address(url, error) from error
-
-
-def _connect(url: str, *, api_key: str | None, timeout_s: float, prefer_grpc: bool) -> QdrantClient:
-    from qdrant_client import QdrantClient
-
-    try:
-        # The check of versions would ask the server from a thread of its own, and warn instead of failing.
-        return QdrantClient(
-            url=url,
-            api_key=api_key,
-            timeout=max(1, round(timeout_s)),
-            prefer_grpc=prefer_grpc,
-            check_compatibility=False,
-        )
-    except ValueError as error:
-        raise _no_address(url, error) from error
-
-
-def _no_address(url: str, error: ValueError) -> StoreError:
-    hint = "write it like http://localhost:6333"
-    return StoreError(f"{url!r} is not the address of a qdrant server: {str(error).lower()}", hint=hint)
 
 
 def _indexes() -> dict[str, Any]:
@@ -340,46 +299,3 @@ def _possible(ids: Sequence[str]) -> list[str]:
             return False
 
     return list(filter(is_id, ids))
-
-
-@contextmanager
-def _own_errors(what: str, *, url: str) -> Iterator[None]:
-    import grpc
-    from qdrant_client.common.client_exceptions import QdrantException
-    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
-
-    try:
-        yield
-    except ResponseHandlingException as error:
-        raise _unavailable(what, str(error.source), url=url) from error
-    except QdrantException as error:
-        raise _unavailable(what, str(error), url=url) from error
-    except json.JSONDecodeError as error:
-        raise _unavailable(what, "what answers is no qdrant server", url=url) from error
-    except UnexpectedResponse as error:
-        if error.status_code in (401, 403):
-            raise _refused(what) from error
-        if (error.status_code or 500) >= 500:
-            raise _unavailable(what, str(error), url=url) from error
-        raise StoreError(f"{what}: {_line(str(error))}") from error
-    except grpc.RpcError as error:
-        code = error.code() if isinstance(error, grpc.Call) else None
-        reason = error.details() if isinstance(error, grpc.Call) else str(error)
-        if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
-            raise _refused(what) from error
-        if code in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.ALREADY_EXISTS):
-            raise StoreError(f"{what}: {_line(reason or '')}") from error
-        raise _unavailable(what, reason or "", url=url) from error
-
-
-def _unavailable(what: str, reason: str, *, url: str) -> StoreUnavailableError:
-    hint = f"see that a qdrant server runs at {url}, then run the command again"
-    return StoreUnavailableError(f"{what}: {_line(reason) or 'no answer'}", hint=hint)
-
-
-def _refused(what: str) -> StoreError:
-    return StoreError(f"{what}: the server refuses the key", hint="set STITCH_QDRANT_KEY to a key that may write")
-
-
-def _line(reason: str) -> str:
-    return " ".join(reason.split())
