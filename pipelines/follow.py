@@ -11,6 +11,7 @@ import click
 
 from stitch.core import Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
+from stitch.ingest.secrets import redact_path
 from stitch.ingest.streaming import batches
 from stitch.sources import (
     FILES_FILE,
@@ -117,12 +118,12 @@ def read_input(
     Raises:
         InputError: One of them cannot be read, and it is the only one; or it cannot be followed.
     """
-    names = FileNames(memory.folder / FILES_FILE, tenant=memory.tenant)
+    names = FileNames(memory.folder / FILES_FILE, tenant=memory.tenant, clean=redact_path)
     if follow:
-        positions = Positions(memory.folder / FOLLOWED_FILE, tenant=memory.tenant)
+        positions = Positions(memory.folder / FOLLOWED_FILE, tenant=memory.tenant, clean=redact_path)
         yield from follow_sources(followed_sources(paths, positions=positions, names=names, trajectory=trajectory))
         return
-    positions = Positions(memory.folder / UNFINISHED_FILE, tenant=memory.tenant)
+    positions = Positions(memory.folder / UNFINISHED_FILE, tenant=memory.tenant, clean=redact_path)
 
     def open_file(path: str) -> FileSource:
         return FileSource(path, trajectory=trajectory or names.of(path), positions=positions)

@@ -18,7 +18,7 @@ from stitch.console.printing import print_json
 from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
 from stitch.errors import InputError
-from stitch.ingest.secrets import redact_text
+from stitch.ingest.secrets import redact_path, redact_text
 from stitch.pipelines.estimating import estimate, print_estimate
 from stitch.pipelines.follow import read_input
 from stitch.pipelines.intake import IngestReport, Intake
@@ -223,7 +223,11 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
 
     def reject(rejection: Rejection) -> None:
         nonlocal file, printed
-        said = {"reason": redact_text(rejection.reason)[0], "text": redact_text(rejection.text)[0]}
+        said = {
+            "source": redact_path(rejection.source),
+            "reason": redact_text(rejection.reason)[0],
+            "text": redact_text(rejection.text)[0],
+        }
         rejection = rejection.model_copy(update=said)  # what is rejected may hold secrets too
         where = f"{rejection.source}, line {rejection.line}" if rejection.line else rejection.source
         printed += 1

@@ -35,6 +35,7 @@ def _selecting(command: Command) -> Command:
         click.option("--older-than", metavar="AGE", help="Steps accepted longer ago than 90d (or w, h, m)."),
         click.option("--all", "everything", is_flag=True, help="All steps of the tenant."),
         click.option("--dry-run", is_flag=True, help="Only say how many steps these are."),
+        click.option("--trust-clock", is_flag=True, help="Go by --older-than though the clock may have jumped ahead."),
     )
     for option in reversed(options):
         command = option(command)
@@ -62,8 +63,11 @@ group.add_command(correct, "correct")
 @_selecting
 @click.option("--reason", metavar="TEXT", default="", help="Why; goes into the receipts.")
 @json_option
-def retire(*, as_json: bool, dry_run: bool, reason: str, **arguments: Any) -> None:
+def retire(*, as_json: bool, dry_run: bool, trust_clock: bool, reason: str, **arguments: Any) -> None:
     """Take steps out of retrieval for good, and keep them in the journal for audit.
+
+    If no step was accepted for more than a year and fewer would be old enough without it, the clock may have jumped
+    ahead: nothing is done by --older-than, until --trust-clock says that it is right.
 
     \b
     Example:
@@ -72,7 +76,10 @@ def retire(*, as_json: bool, dry_run: bool, reason: str, **arguments: Any) -> No
     selector, settings = _selector(arguments)
     with opened_memory(**settings) as memory:
         _check(selector, memory)
-        steps = memory.lifecycle.count(selector) if dry_run else memory.lifecycle.retire(selector, reason=reason)
+        if dry_run:
+            steps = memory.lifecycle.count(selector)
+        else:
+            steps = memory.lifecycle.retire(selector, reason=reason, trust_clock=trust_clock)
     if as_json:
         print_json({"steps": steps, "dry_run": dry_run})
     else:
@@ -86,10 +93,12 @@ def retire(*, as_json: bool, dry_run: bool, reason: str, **arguments: Any) -> No
 @_selecting
 @json_option
 @click.pass_context
-def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **arguments: Any) -> None:
+def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, trust_clock: bool, **arguments: Any) -> None:
     """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
 
-    The exit status is 5 if a trace of them is left. Copies made earlier, such as backups, are not touched.
+    The exit status is 5 if a trace of them is left. Copies made earlier, such as backups, are not touched. If no step
+    was accepted for more than a year and fewer would be old enough without it, the clock may have jumped ahead: nothing
+    is done by --older-than, until --trust-clock says that it is right.
 
     \b
     Example:
@@ -108,7 +117,7 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, **argument
             if not steps:
                 click.echo(f"stitch: {_NONE}", err=True)
             return
-        erased = memory.lifecycle.erase(selector)
+        erased = memory.lifecycle.erase(selector, trust_clock=trust_clock)
     proof = erased.proof
     if as_json:
         print_json({"steps": erased.steps, "trajectories": erased.trajectories, "dry_run": False,

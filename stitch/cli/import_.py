@@ -10,7 +10,7 @@ import orjson
 
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
-from stitch.errors import InputError, StepRejectedError
+from stitch.errors import InputError, StepRejectedError, StitchError
 
 
 @click.command()
@@ -24,8 +24,9 @@ def command(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
 
     Steps keep their labels, references, corrections, clocks and states. What is there already is left alone: an import
     that was interrupted is taken up by the same command. Lines that cannot be read are named with their number, all
-    others are taken in, and the exit status is 3. What a later version wrote is not taken in at all. What was erased
-    here stays so and is counted, unless --again is given.
+    others are taken in, and the exit status is 3. It is 1 if steps could not be stored
+    here. What a later version wrote is not taken in at all. What was erased here stays so and is counted, unless
+    --again is given.
 
     \b
     Example:
@@ -46,12 +47,15 @@ def command(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
         print_json({**result._asdict(), "rejections": rejections})
     else:
         click.echo(
-            f"{result.steps} steps of {result.trajectories} trajectories taken in, {result.known} were there already,"
-            f" {len(result.rejections)} lines rejected"
+            f"{result.steps} steps of {result.trajectories} trajectories taken in ({result.failed} failed),"
+            f" {result.known} were there already, {len(result.rejections)} lines rejected"
         )
     if result.erased and not as_json:
         erased = f"{result.erased} steps were erased here and are not taken in"
         click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)
+    if result.failed:
+        click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
+        context.exit(StitchError.exit_code)
     if result.rejections:
         context.exit(StepRejectedError.exit_code)
 

@@ -63,6 +63,7 @@ def command(
 def _ranked(place: WhyNot) -> dict[str, Any]:
     return {
         "rank": place.rank,
+        "of": place.ranked,
         "k": place.k,
         "parts": place.hit.parts,
         "density": place.hit.density,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stitch.core.process import OwnProcess
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
-    from stitch.journal import Revision
+    from stitch.journal import Revision, Selected
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lifecycle.backup import BackedUp
     from stitch.lifecycle.corrections import Correction
@@ -117,29 +117,58 @@ class Lifecycle:
 
         return corrections(self._ingestor.journal, tenant=self._tenant)
 
-    def retire(self, selector: Selector, *, reason: str = "") -> int:
-        """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before."""
-        from stitch.lifecycle.retire import retire
-        from stitch.lifecycle.selection import select
+    def retire(self, selector: Selector, *, reason: str = "", trust_clock: bool = False) -> int:
+        """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before.
 
-        selected = select(self._ingestor, selector, tenant=self._tenant)
+        Args:
+            selector: Which steps.
+            reason: Why; goes into the receipts.
+            trust_clock: As for `erase`.
+
+        Raises:
+            InputError: As for `erase`.
+        """
+        from stitch.lifecycle.retire import retire
+
+        selected = self._old_enough(selector, trust_clock=trust_clock)
         return retire(self._writer, selected, tenant=self._tenant, at=time.time(), reason=reason)
 
-    def erase(self, selector: Selector) -> Erased:
+    def erase(self, selector: Selector, *, trust_clock: bool = False) -> Erased:
         """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
 
         A step that was erased is known by a digest of its name when it is given again, and not taken in. With
         `everything`, this is forgotten too: nothing is left of the tenant, and what is added later is new.
 
+        Args:
+            selector: Which steps.
+            trust_clock: Go by age (`accepted_before`) also where the clock may have jumped ahead by years.
+
         Returns:
             How many, with the proof. What traces are left is in `proof.found`; copies made earlier are not touched.
+
+        Raises:
+            InputError: The selector goes by age, and the clock may have jumped ahead: no step was accepted for more
+                than a year, without which fewer steps would be old enough.
         """
         from stitch.lifecycle.erase import erase
-        from stitch.lifecycle.selection import Selector, select
+        from stitch.lifecycle.selection import Selector
 
-        selected = select(self._ingestor, selector, tenant=self._tenant)
+        selected = self._old_enough(selector, trust_clock=trust_clock)
         whole = selector == Selector(everything=True)
         return erase(self._writer, selected, tenant=self._tenant, folder=self._folder, tenant_too=whole)
+
+    def _old_enough(self, selector: Selector, *, trust_clock: bool) -> list[Selected]:
+        """The steps that a selector means, if the clock is to be believed where it goes by age."""
+        from stitch.lifecycle.retention import check_clock
+        from stitch.lifecycle.selection import select
+
+        selected = select(self._ingestor, selector, tenant=self._tenant)
+        if selector.accepted_before is not None:
+            check_clock(
+                self._writer, selected, tenant=self._tenant, accepted_before=selector.accepted_before, now=time.time(),
+                trust_clock=trust_clock,
+            )  # fmt: skip
+        return selected
 
     def expire(
         self,

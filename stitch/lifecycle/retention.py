@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -77,16 +77,10 @@ def expire(
     found = _found(ingestor, rules, tenant=tenant, now=now)
     proof = None
     times = ingestor.journal.accepted_at(tenant)
-    silent_days = _silent_days(times, found, now=now, trusted=_trusted(ingestor.journal, tenant))
-    if silent_days and not dry_run:
-        if not trust_clock:
-            raise InputError(
-                f"the clock may have jumped ahead: no step was accepted in {silent_days} days, without which less would"
-                " expire",
-                hint="look with --dry-run and at the clock; if it is right, --trust-clock applies the rules",
-            )
-        ingestor.journal.append_record(tenant, kind=TRUSTED_CLOCK, key="", payload=str(now).encode())
+    aged = [(taken.steps, taken.rule.accepted_before(now)) for taken in found]
+    silent_days = _silent_days(times, aged, now=now, trusted=_trusted(ingestor.journal, tenant))
     if not dry_run:
+        _ask(ingestor.journal, tenant, silent_days, now=now, trust_clock=trust_clock)
         gone = [each for taken in found if taken.rule.action == "erase" for each in taken.steps]
         if gone:
             proof = erase(ingestor, gone, tenant=tenant, folder=folder).proof
@@ -96,6 +90,51 @@ def expire(
     expired = tuple(Expired(rule, len(steps), waiting) for rule, steps, waiting in found)
     to_come = sum(at > now + SECONDS_PER_DAY for at in times.values())
     return Expiry(expired, proof, silent_days, to_come)
+
+
+def check_clock(
+    ingestor: Ingestor,
+    selected: Sequence[Selected],
+    *,
+    tenant: str,
+    accepted_before: float,
+    now: float,
+    trust_clock: bool = False,
+) -> None:
+    """See that steps are as old as a selector by age takes them to be.
+
+    Args:
+        ingestor: Of the memory.
+        selected: What the selector means.
+        tenant: Whose steps.
+        accepted_before: The moment of the selector, in Unix seconds.
+        now: Unix seconds.
+        trust_clock: The clock is right, though it may have jumped ahead.
+
+    Raises:
+        InputError: The clock may have jumped ahead (`MOST_SILENT_DAYS`).
+    """
+    journal = ingestor.journal
+    times, trusted = journal.accepted_at(tenant), _trusted(journal, tenant)
+    silent_days = _silent_days(times, [(selected, accepted_before)], now=now, trusted=trusted)
+    _ask(journal, tenant, silent_days, now=now, trust_clock=trust_clock)
+
+
+def _ask(journal: Journal, tenant: str, silent_days: int, *, now: float, trust_clock: bool) -> None:
+    """Go on only if the clock is trusted; then note that it is.
+
+    Raises:
+        InputError: It may have jumped ahead, and nobody says that it is right.
+    """
+    if not silent_days:
+        return
+    if not trust_clock:
+        raise InputError(
+            f"the clock may have jumped ahead: no step was accepted in {silent_days} days, without which fewer steps"
+            " would be old enough",
+            hint="look with --dry-run and at the clock; if it is right, repeat it with --trust-clock",
+        )
+    journal.append_record(tenant, kind=TRUSTED_CLOCK, key="", payload=str(now).encode())
 
 
 class _Taken(NamedTuple):
@@ -124,8 +163,17 @@ def _found(ingestor: Ingestor, rules: Sequence[RetentionRule], *, tenant: str, n
     return [found[number] for number in range(len(rules))]
 
 
-def _silent_days(times: Mapping[int, float], found: Sequence[_Taken], *, now: float, trusted: float) -> int:
-    """The longest silence without which rules would take less, in days; 0 if there is none that is too long."""
+def _silent_days(
+    times: Mapping[int, float], aged: Iterable[tuple[Sequence[Selected], float]], *, now: float, trusted: float
+) -> int:
+    """The longest silence without which fewer steps would be old enough, in days; 0 if none is too long.
+
+    Args:
+        times: When each step was accepted.
+        aged: Steps, and the moment before which they must have been accepted.
+        now: Unix seconds.
+        trusted: Up to when the clock is right.
+    """
     moments = sorted({min(at, now) for at in times.values()} | {now})
     silences = [
         (before, after - before)
@@ -133,10 +181,10 @@ def _silent_days(times: Mapping[int, float], found: Sequence[_Taken], *, now: fl
         if after - before > MOST_SILENT_DAYS * SECONDS_PER_DAY and after > trusted
     ]
     longest = 0.0
-    for rule, steps, _ in found:
+    for steps, accepted_before in aged:
         newest = max((times[each.seq] for each in steps), default=now)
         after = [length for before, length in silences if before >= newest]
-        if steps and newest + sum(after) >= rule.accepted_before(now):
+        if steps and newest + sum(after) >= accepted_before:
             longest = max(longest, *after)
     return math.floor(longest / SECONDS_PER_DAY)
 

@@ -56,6 +56,8 @@ class Imported(NamedTuple):
     """The lines that could not be used, each with its number; all others were."""
     erased: int = 0
     """How many steps were erased here, and are not taken in."""
+    failed: int = 0
+    """How many of those taken in could not be labeled or stored here: they are kept, and `retry` tries them again."""
 
 
 class _Found(NamedTuple):
@@ -123,7 +125,7 @@ def import_lines(
     for batch in chunks(run.read(lines), BATCH_STEPS):
         run.store(batch)
     run.finish()
-    return Imported(run.steps, run.known, len(run.trajectories), tuple(run.rejections), run.erased)
+    return Imported(run.steps, run.known, len(run.trajectories), tuple(run.rejections), run.erased, run.failed())
 
 
 class _Places:
@@ -163,6 +165,7 @@ class _Import:
         self._places: dict[str, _Places] = {}
         self._trusts: dict[tuple[str, str | None], Trust] = {}
         self._failed = False
+        self._to_store = set[tuple[str, str]]()
         self._incomplete: set[str] = set()
         self._gone: dict[str, list[Entry]] = {}
 
@@ -250,6 +253,11 @@ class _Import:
             self._ingestor.snippets.put_missing(journal.every_entry(self._tenant))
         journal.drop_empty(self._tenant)
 
+    def failed(self) -> int:
+        """How many steps that had not failed where they come from have failed here."""
+        failed = self._ingestor.receipts(self._tenant, state=StepState.FAILED) if self._to_store else ()
+        return sum((each.trajectory, each.step) in self._to_store for each in failed)
+
     def _clean(self, name: str, gone: list[Entry]) -> None:
         """Take out of what came in with steps that were erased here what it has from them."""
         take_out(self._ingestor.journal, [], gone, tenant=self._tenant, trajectory=name)
@@ -307,6 +315,8 @@ class _Import:
                 self.known += 1
             else:
                 self.steps += 1
+                if found.step.state is not StepState.FAILED:
+                    self._to_store.add((each.trajectory, result.id))
 
     def _kept(self, found: _Found) -> KeptStep:
         """A line as the journal keeps it."""

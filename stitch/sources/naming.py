@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import orjson
@@ -25,11 +25,13 @@ class FileNames:
     Args:
         path: The file in which they are kept; a line is added for each new file.
         tenant: Whose trajectories they are.
+        clean: Gives a path as it may be written down, without secrets; trajectories are named after that.
     """
 
-    def __init__(self, path: Path, *, tenant: str) -> None:
+    def __init__(self, path: Path, *, tenant: str, clean: Callable[[str], str] = str) -> None:
         self._path = path
         self._tenant = tenant
+        self._clean = clean
         self._names: dict[str, str] = {}
         self._files: dict[str, tuple[str, list[int]]] = {}
         """The file that bears a name, with its size and time when it was given."""
@@ -47,22 +49,23 @@ class FileNames:
         Raises:
             InputError: A new name cannot be written down.
         """
-        where = os.path.abspath(file)
+        path = os.path.abspath(file)
+        where = self._clean(path)
         if where not in self._names:
-            state = state_of(where)
-            name = next(name for name in _candidates(where) if self._is_free(name, where, state, grows=grows))
+            state = state_of(path)
+            name = next(name for name in _candidates(where) if self._is_free(name, path, state, grows=grows))
             self._write(where, name, state)
             self._names[where] = name
             self._files[name] = where, state
         return self._names[where]
 
-    def _is_free(self, name: str, where: str, state: list[int], *, grows: bool) -> bool:
+    def _is_free(self, name: str, path: str, state: list[int], *, grows: bool) -> bool:
         if name not in self._files:
             return True
         other, known = self._files[name]
         if not os.path.exists(other):
             return state == known and bool(state)
-        return not grows and _is_copy(other, where)
+        return not grows and _is_copy(other, path)
 
     def _write(self, where: str, name: str, state: list[int]) -> None:
         line = {"tenant": self._tenant, "file": where, "trajectory": name, "state": state}

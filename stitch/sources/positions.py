@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +24,23 @@ class Positions:
     Args:
         path: The file; it is made when there is something to keep. None keeps them as long as this object lives.
         tenant: Whose memory the steps go to.
+        clean: Gives the name of a source as it may be written down, without secrets.
 
     Raises:
         InputError: The file cannot be read.
     """
 
-    def __init__(self, path: Path | None = None, *, tenant: str = "default") -> None:
+    def __init__(self, path: Path | None = None, *, tenant: str = "default", clean: Callable[[str], str] = str) -> None:
         self._path = path
         self._tenant = tenant
+        self._clean = clean
         self._all: dict[str, dict[str, Position]] = {}
         if path is not None and path.is_file():
             self._all = _read(path)
 
     def of(self, source: str) -> Position | None:
         """The position that was committed of a source; None if there is none."""
-        return self._all.get(self._tenant, {}).get(_key(source))
+        return self._all.get(self._tenant, {}).get(self._key(source))
 
     def keep(self, positions: Mapping[str, Position]) -> None:
         """Write down positions by source, whole or not at all; nothing if they are what stands there.
@@ -47,7 +49,8 @@ class Positions:
             InputError: They cannot be written.
         """
         known = self._all.setdefault(self._tenant, {})
-        changed = {_key(name): at for name, at in positions.items() if known.get(_key(name)) != at}
+        found = {self._key(name): at for name, at in positions.items()}
+        changed = {name: at for name, at in found.items() if known.get(name) != at}
         if changed:
             known.update(orjson.loads(orjson.dumps(changed)))
             self._write()
@@ -61,6 +64,10 @@ class Positions:
         if self._all.pop(self._tenant, None):
             self._write()
 
+    def _key(self, source: str) -> str:
+        """Files are known by their whole path: the next process may be started in another folder."""
+        return self._clean(os.path.abspath(source))
+
     def _write(self) -> None:
         if self._path is None:
             return
@@ -73,11 +80,6 @@ class Positions:
                 f"cannot write {str(self._path)!r}: {str(error.strerror).lower()}",
                 hint="free some space or make the folder writable; the same command goes on",
             ) from error
-
-
-def _key(source: str) -> str:
-    """Files are known by their whole path: the next process may be started in another folder."""
-    return os.path.abspath(source)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

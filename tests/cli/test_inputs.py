@@ -106,6 +106,22 @@ def test_a_file_of_the_name_of_one_that_is_gone_is_another_trajectory(run):
     assert stored() == {"log": ["said in a"], "b/log": ["said in b"]}
 
 
+def test_a_secret_in_the_name_of_a_file_or_folder_is_written_nowhere(run):
+    one, other = ("ghp_" + sign * 18 for sign in ("aB", "Cd"))
+    Path(one).mkdir()
+    for path, text in ((f"{one}.jsonl", "one"), (f"{other}.jsonl", "two"), (f"{one}/log.jsonl", "three")):
+        Path(path).write_text(lines(text) + "nonsense\n")
+    given = (f"{one}.jsonl", f"{other}.jsonl", one)
+    assert run("ingest", *given, "--memory", "m")[0] == 3
+    names = list(stored())
+    assert len(names) == 3
+    assert all("[redacted" in name for name in names[:2])
+    before = stored()
+    assert run("ingest", *given, "--memory", "m")[0] == 3
+    assert stored() == before, "known by their names"
+    assert one not in "".join(path.read_bytes().decode("latin-1") for path in Path("m").rglob("*") if path.is_file())
+
+
 def test_files_that_grow_and_begin_alike_are_two_trajectories(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

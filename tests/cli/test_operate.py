@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -129,6 +130,15 @@ def test_retiring_and_correcting_by_command(run, memory):
     )
     assert run("receipts", "--retired", "--memory", memory)[1].endswith(": old\n")
     assert json.loads(run("forget", "retire", "--older-than", "90d", "--memory", memory, "--json")[1])["steps"] == 0
+
+
+def test_steps_of_before_the_clock_jumped_ahead_are_not_taken_for_old(run, memory, monkeypatch):
+    later = time.time() + 3 * 366 * 86_400
+    monkeypatch.setattr(time, "time", lambda: later)
+    code, _, err = run("forget", "erase", "--older-than", "90d", "--memory", memory)
+    assert (code, "clock may have jumped ahead" in err, "--trust-clock" in err) == (2, True, True)
+    code, out, _ = run("forget", "erase", "--older-than", "90d", "--trust-clock", "--memory", memory)
+    assert (code, out.splitlines()[0]) == (0, "3 steps of 1 trajectories are erased")
 
 
 def test_wrong_selections_are_wrong_calls(run, memory):

@@ -17,6 +17,7 @@ from stitch.core import StepState
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
 from stitch.errors import InputError, ReplyError, SettingsError
 from stitch.lifecycle.retention import expire
+from stitch.lifecycle.selection import Selector
 
 Make = Callable[..., Any]
 
@@ -148,6 +149,28 @@ def test_a_rule_that_spares_what_others_say_sees_the_jump_behind_them(worlds: Ma
     assert run(world, rule, now=3 * YEAR, folder=tmp_path, dry_run=True).rules[0].steps == 2
     with pytest.raises(InputError, match="may have jumped ahead"):
         run(world, rule, now=3 * YEAR, folder=tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["erase", "retire"])
+def test_what_is_named_by_age_stays_after_a_jump_of_the_clock_until_somebody_says_that_it_is_right(
+    tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("time.time", lambda: clock[0])
+    with open_memory(tmp_path / "m") as memory:
+        memory.lifecycle._ingestor._clock = lambda: clock[0]
+        for day in (1, 2, 3 * 366):
+            clock[0] = day * DAY
+            memory.add(Step(role="user", content=f"It is day {day}.", id=str(day)), trajectory="t")
+        change, aged = getattr(memory.lifecycle, verb), Selector(accepted_before=clock[0] - 90 * DAY)
+        with pytest.raises(InputError, match="no step was accepted in 1096 days") as refused:
+            change(aged)
+        assert "--trust-clock" in str(refused.value.hint)
+        assert memory.lifecycle.count(aged) == 2
+        assert len(memory.search("Which day is it?").hits) == 3
+        change(aged, trust_clock=True)
+        assert [hit.snippet.step for hit in memory.search("Which day is it?").hits] == [str(3 * 366)]
+        change(aged)
 
 
 def test_steps_of_a_time_to_come_are_counted(worlds: Make, tmp_path: Path) -> None:

@@ -200,7 +200,8 @@ def test_why_not_names_the_lacking_label_and_the_change_that_admits_the_step() -
 def test_why_not_of_a_hit_says_that_it_is_one() -> None:
     why = intent_retriever().why_not(ASKED, step="2")
     assert (why.rank, why.lost_by, why.change) == (1, "", None)
-    assert "is among the hits" in str(why)
+    assert why.ranked < why.k
+    assert f"is among the hits: rank 1 of {why.ranked}." in str(why)
 
 
 def test_why_not_of_a_step_that_lost_by_similarity_says_by_how_much() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stitch.ingest.secrets.steps import redact_labels, redact_step, redact_steps, redact_value
+from stitch.ingest.secrets.steps import redact_labels, redact_path, redact_step, redact_steps, redact_value
 from stitch.ingest.secrets.texts import REDACTED, kinds, redact_text
 
-__all__ = ["REDACTED", "kinds", "redact_labels", "redact_step", "redact_steps", "redact_text", "redact_value"]
+__all__ = [
+    "REDACTED", "kinds", "redact_labels", "redact_path", "redact_step", "redact_steps", "redact_text", "redact_value",
+]  # fmt: skip

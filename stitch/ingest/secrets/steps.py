@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -72,6 +73,16 @@ def redact_value(value: Any) -> Any:
     return _Cleaner("", {}).value(value)
 
 
+def redact_path(path: str) -> str:
+    """Return a path without secrets in the names of its files and folders; each still tells itself from others."""
+    return os.sep.join(map(_clean_name, path.split(os.sep)))
+
+
+def _clean_name(name: str) -> str:
+    cleaned = redact_text(name)[0]
+    return cleaned if cleaned == name else f"{_digest(name)}-{cleaned}"
+
+
 def redact_labels(labels: StepLabels) -> StepLabels:
     """Return labels that came from outside without secrets; the very same if they hold none."""
     given = labels.model_dump(mode="json")
@@ -87,7 +98,11 @@ def _is_clean(name: str) -> bool:
 
 def _clean_id(text: str, cleaner: _Cleaner) -> str:
     cleaned = cleaner.text(text)
-    return cleaned if cleaned == text else f"{cleaned}-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
+    return cleaned if cleaned == text else f"{cleaned}-{_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
 def _clean_call(call: ToolCall, cleaner: _Cleaner) -> ToolCall:

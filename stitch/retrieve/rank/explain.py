@@ -37,7 +37,10 @@ class WhyNot(NamedTuple):
     hit: ScoredSnippet
     rank: int
     """From 1."""
+    ranked: int
+    """How many were ranked."""
     k: int
+    """How many of them count as hits at most."""
     lacking: tuple[Label, ...]
     """Labels of the filter that the step does not carry."""
     last: ScoredSnippet
@@ -56,11 +59,11 @@ class WhyNot(NamedTuple):
         if self.lost_by:
             own, theirs = (hit.parts.get(self.lost_by, 0.0) for hit in (self.hit, last))
             yield (
-                f"Step {step} has rank {self.rank}, below {self.k}: "
+                f"Step {step} has rank {self.rank} of {self.ranked}, below {self.k}: "
                 f"{phrase(self.lost_by)} {own:.3g} against {theirs:.3g}."
             )
         else:
-            yield f"Step {step} is among the hits: rank {self.rank} of {self.k}."
+            yield f"Step {step} is among the hits: rank {self.rank} of {self.ranked}."
         yield f"Its score: {in_words(self.hit.parts)}."
         if self.lacking:
             yield f"It lacks {_names(self.lacking)}."
@@ -118,7 +121,7 @@ def explain_rank(
     own = frozenset(map(vocabulary.canonical_label, hit.snippet.intent.labels()))
     lacking = tuple(sorted(labels - own))
     if place < k:
-        return WhyNot(hit, place + 1, k, lacking, last, "", None)
+        return WhyNot(hit, place + 1, len(ranking), k, lacking, last, "", None)
     rivals = _rivals(hit, ranking, labels | own, vocabulary, rule)
     above, beside, _ = _around_density(hit, rule)
 
@@ -131,7 +134,7 @@ def explain_rank(
         return better
 
     change = next((c for c in _changes(labels, own) if beaten_by(labels - {*c.drop} | {*c.add}) < k), None)
-    return WhyNot(hit, place + 1, k, lacking, last, rule.lead(last, hit) or "order", change)
+    return WhyNot(hit, place + 1, len(ranking), k, lacking, last, rule.lead(last, hit) or "order", change)
 
 
 class _Rival(NamedTuple):
