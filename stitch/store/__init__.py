@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stitch.store.edge import EdgeStore
+    from stitch.store.embedded import EdgeStore
     from stitch.store.server import ServerStore
 
 __all__ = ["EdgeStore", "ServerStore"]
 
-_HOME = {"EdgeStore": "stitch.store.edge", "ServerStore": "stitch.store.server"}
+_HOME = {"EdgeStore": "stitch.store.embedded", "ServerStore": "stitch.store.server"}
 
 
 def __getattr__(name: str) -> object:

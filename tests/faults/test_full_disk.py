@@ -136,11 +136,11 @@ import os, subprocess, sys
 from pathlib import Path
 import numpy as np
 from stitch.errors import StoreError
-from stitch.store.engine import Engine
+from stitch.store.edge_engine import EdgeEngine
 
 disk = Path(sys.argv[1])
 (disk / "shard").mkdir()
-engine = Engine(disk / "shard", dimension=64, create=True, what="the store", hint="")
+engine = EdgeEngine(disk / "shard", dimension=64, create=True, what="the store", hint="")
 ones = np.full((2000, 64), 0.125, dtype=np.float32)
 engine.put(range(2000), ones)
 engine.flush()

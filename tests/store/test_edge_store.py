@@ -449,7 +449,7 @@ def test_a_disk_too_full_for_the_index_does_not_keep_a_store_from_closing(
 
     with closing(open_store(tmp_path)) as store:
         store.put([make_record("1")])
-        monkeypatch.setattr("stitch.store.edge.save_index", full)
+        monkeypatch.setattr("stitch.store.indexed.save_index", full)
     with closing(open_store(tmp_path)) as store:
         assert store.count() == 1
 

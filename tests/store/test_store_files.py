@@ -22,7 +22,7 @@ from stitch.store import EdgeStore
 from stitch.store.bounds import VectorBounds
 from stitch.store.checks import check_records, check_vector, check_words
 from stitch.store.checksums import changed_files, write_checksums
-from stitch.store.engine import Engine, engine_error
+from stitch.store.edge_engine import EdgeEngine, engine_error
 from stitch.store.index import Held, IndexEntry, LabelIndex
 from stitch.store.made_with import compare_facts, write_facts
 from stitch.store.pending import PendingVectors
@@ -175,7 +175,7 @@ def test_a_store_takes_back_what_is_freed_in_its_file_when_that_is_more_than_it_
 
 
 def test_the_engine_is_flushed_when_enough_is_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stitch.store.edge._PENDING_BYTES", 2 * 48)
+    monkeypatch.setattr("stitch.store.indexed._PENDING_BYTES", 2 * 48)
     with closing(EdgeStore(tmp_path, embedder_name=EMBEDDER, dimension=DIMENSION)) as store:
         sizes = []
         for number in range(5):
@@ -284,7 +284,7 @@ def test_the_engine_has_the_vectors_it_was_given_and_no_other(tmp_path: Path) ->
     vectors, (asked,) = units(1100, 2), units(1, 2)
     rows = list(range(5, 1105))
     about: dict[str, Any] = {"dimension": 2, "what": "the memory", "hint": "mend it"}
-    with closing(Engine(tmp_path, create=True, **about)) as engine:
+    with closing(EdgeEngine(tmp_path, create=True, **about)) as engine:
         engine.put(rows, vectors)
         gone = rows[::2]
         engine.delete(gone)
@@ -301,7 +301,7 @@ def test_the_engine_has_the_vectors_it_was_given_and_no_other(tmp_path: Path) ->
         assert caught.value.hint == "mend it"
         engine.shrink()
         engine.flush()
-    with closing(Engine(tmp_path, create=False, **about)) as engine:
+    with closing(EdgeEngine(tmp_path, create=False, **about)) as engine:
         assert engine.rows() == left
         engine.put([7, 8], vectors[:2])
         assert engine.vectors([7, 8])[7].tobytes() == vectors[:1].tobytes()
@@ -310,7 +310,7 @@ def test_the_engine_has_the_vectors_it_was_given_and_no_other(tmp_path: Path) ->
 def test_the_engine_is_not_written_anew_where_there_is_no_room_for_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(Engine(tmp_path, dimension=2, create=True, what="the memory", hint="mend it")) as engine:
+    with closing(EdgeEngine(tmp_path, dimension=2, create=True, what="the memory", hint="mend it")) as engine:
         engine.put([1], units(1, 2))
         needed = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
         usage = shutil.disk_usage(tmp_path)
@@ -338,7 +338,7 @@ def test_only_what_the_engine_itself_raises_is_its_error(tmp_path: Path, monkeyp
         close = flush
 
     about: dict[str, Any] = {"dimension": 2, "what": "the memory", "hint": "mend it"}
-    with closing(Engine(tmp_path, create=True, **about)) as engine, monkeypatch.context() as patched:
+    with closing(EdgeEngine(tmp_path, create=True, **about)) as engine, monkeypatch.context() as patched:
         broken = Broken()
         patched.setattr(engine, "_shard", broken)
         for error in (Exception("Service runtime error: lost"), PanicException("lost")):

@@ -1,8 +1,8 @@
-"""The files of an embedded store as one: written together, and made to agree again when that was interrupted."""
+"""The files of a store and its vectors as one: written together, and made to agree again when that was interrupted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,11 @@ import numpy as np
 from stitch.core.snippets import snippet_id
 from stitch.errors import StoreError
 from stitch.store.bounds import VectorBounds
-from stitch.store.engine import Engine
 from stitch.store.index import Held, IndexEntry, LabelIndex
 from stitch.store.payload import Payload, from_payload, labels_of, origin_and_trust
 from stitch.store.pending import PendingVectors
 from stitch.store.snippet_file import Place, Record, SnippetFile, VectorMark
+from stitch.store.vectors import VectorEngine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ _BATCH = 2000
 """How many snippets are read at a time."""
 
 
-class EdgeFiles:
+class StoreFiles:
     """Snippets, their vectors, and what is derived from these.
 
     A snippet is there when its record is, and the engine has the vector that the record names.
@@ -35,19 +35,23 @@ class EdgeFiles:
         folder: Where they are.
         layout: The version of their format.
         dimension: The length of a vector.
-        what: The store, for messages.
         hint: How a damaged one is mended.
+        open_engine: Makes the engine of their vectors, or opens it if it is told that it is there.
     """
 
-    def __init__(self, folder: Path, *, layout: int, dimension: int, what: str, hint: str) -> None:
+    def __init__(
+        self, folder: Path, *, layout: int, dimension: int, hint: str, open_engine: Callable[[bool], VectorEngine]
+    ) -> None:
         self._folder = folder
         self._layout, self._dimension = layout, dimension
-        self._what, self._hint = what, hint
+        self._hint, self._open_engine = hint, open_engine
         self._opened = ExitStack()
         self.snippets: SnippetFile
         self.pending: PendingVectors
         self.bounds: VectorBounds
-        self.engine: Engine
+        self.engine: VectorEngine
+        self.lacking = 0
+        """How many snippets a durable engine had no vector of when these files were made to agree."""
 
     def open(self, *, create: bool) -> None:
         """Open them.
@@ -67,7 +71,7 @@ class EdgeFiles:
             opened.callback(self.pending.close)
             self.bounds = VectorBounds(folder, dimension=dimension)
             opened.callback(self.bounds.close)
-            self.engine = Engine(folder / "shard", dimension=dimension, create=create, what=self._what, hint=self._hint)
+            self.engine = self._open_engine(create)
             opened.callback(self.engine.close)
             self._opened = opened.pop_all()
 
@@ -76,10 +80,11 @@ class EdgeFiles:
         self._opened.close()
 
     def put(self, records: Sequence[bytes], rows: Sequence[int], units: NDArray[np.float32]) -> list[Place]:
-        """Write records and their vectors; return where the records are."""
+        """Write records and their vectors, unless the engine is durable and has these; return where the records are."""
         self.pending.append(rows, units)
         places = self.snippets.append(records)
-        self.engine.put(rows, units)
+        if not self.engine.durable:
+            self.engine.put(rows, units)
         self.bounds.put(rows, units)
         return places
 
@@ -92,9 +97,9 @@ class EdgeFiles:
         self.engine.delete(rows)
         self.bounds.clear([row for row in rows if row < len(self.bounds)])
 
-    def words(self, found: Mapping[str, Held]) -> dict[str, bytes]:
-        """The packed words of snippets, by id."""
-        return {name: self.snippets.read(Place(held.start, held.size)).words for name, held in found.items()}
+    def records(self, found: Mapping[str, Held]) -> dict[str, Record]:
+        """The records of snippets, by id."""
+        return {name: self.snippets.read(Place(held.start, held.size)) for name, held in found.items()}
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
@@ -104,18 +109,30 @@ class EdgeFiles:
         self.pending.clear()
 
     def are_of(self, index: LabelIndex) -> bool:
-        """Whether nothing was interrupted since this index was saved."""
-        return not self.pending.size and len(self.bounds) >= index.next_row
+        """Whether nothing was interrupted since this index was saved, and nobody else has changed the engine."""
+        whole = not self.pending.size and len(self.bounds) >= index.next_row
+        return whole and (not self.engine.durable or len(self.engine) == len(index))
 
-    def recover(self) -> LabelIndex:
-        """Make the index from the file of snippets, and the rest agree with it; finish what was interrupted."""
+    def recover(self, *, bounds: bool) -> LabelIndex:
+        """Make the index from the file of snippets, and the rest agree with it; finish what was interrupted.
+
+        A snippet whose vector is not in the engine as it was written is forgotten; where the engine is durable, that
+        was no interruption, and such snippets stay, as `lacking`.
+
+        Args:
+            bounds: Whether what bounds vectors may be wrong: it is made again from all of them.
+        """
         index, marks = self._read_index()
+        put = self.bounds.put if self.engine.durable else self.engine.put
         for rows, units in self.pending.read():
             keep = [at for at, row in enumerate(rows) if _is_of(units[at], marks.get(row))]
-            self.engine.put([rows[at] for at in keep], units[keep])
-        if strays := [row for row in self.engine.rows() if row not in marks]:
+            put([rows[at] for at in keep], units[keep])
+        there = self.engine.rows()
+        if strays := [row for row in there if row not in marks]:
             self.delete_vectors(strays)
-        self._match_vectors(index, marks)
+        self.lacking = len(marks.keys() - set(there)) if self.engine.durable else 0
+        if bounds or not self.engine.durable or len(self.bounds) < index.next_row:
+            self._match_vectors(index, marks)
         return index
 
     def rewrite(self, index: LabelIndex) -> None:
@@ -134,7 +151,9 @@ class EdgeFiles:
             return "its record is damaged"
         if from_payload(record.payload).id != name:
             return "its record is that of another step"
-        if vector is None or record.vectors != (VectorMark(held.row, crc32(vector.tobytes())),):
+        if vector is None:
+            return "its vector is missing"
+        if record.vectors != (VectorMark(held.row, crc32(vector.tobytes())),):
             return "its vector is damaged"
         if not self.bounds.agree([held.row], vector[None])[0]:
             return "what bounds its similarity is damaged"
@@ -147,10 +166,12 @@ class EdgeFiles:
         """
         index, marks = LabelIndex(), dict[int, VectorMark]()
         batch: list[tuple[Held, IndexEntry, bytes]] = []
+        waiting = set[str]()
 
         def add() -> None:
             index.add([(held, entry) for held, entry, _ in batch], [words for _, _, words in batch])
             batch.clear()
+            waiting.clear()
 
         unclear: list[Place] = []
         for place, found in self.snippets.scan():
@@ -160,13 +181,15 @@ class EdgeFiles:
                 continue
             mark = found.vectors[0]
             entry = _stored_entry(found.payload)
-            if mark.row in marks:  # replacing it was interrupted
+            if entry.id in waiting:
                 add()
-                if (held := index.find(entry.tenant, entry.id)) is not None:
-                    index.remove(entry.tenant, self.words({entry.id: held}))
-                    self.free([held])
+            if (earlier := index.find(entry.tenant, entry.id)) is not None:  # replacing it was interrupted
+                index.remove(entry.tenant, {entry.id: self.records({entry.id: earlier})[entry.id].words})
+                self.free([earlier])
+                del marks[earlier.row]
             marks[mark.row] = mark
             batch.append((Held(mark.row, *place), entry, found.words))
+            waiting.add(entry.id)
             if len(batch) == _BATCH:
                 add()
         add()
@@ -181,7 +204,8 @@ class EdgeFiles:
         for start in range(0, len(rows), _BATCH):
             part = rows[start : start + _BATCH]
             there = {row: vector for row, vector in self.engine.vectors(part).items() if _is_of(vector, marks[row])}
-            lost.update(set(part) - there.keys())
+            if not self.engine.durable:
+                lost.update(set(part) - there.keys())
             if there:
                 self.bounds.put(list(there), np.stack(list(there.values())))
         for tenant in index.tenants() if lost else ():
@@ -191,7 +215,7 @@ class EdgeFiles:
                 name: held for name, held in zip(labels.ids(slots), labels.held(slots), strict=True) if held.row in lost
             }
             if gone:
-                index.remove(tenant, self.words(gone))
+                index.remove(tenant, {name: record.words for name, record in self.records(gone).items()})
                 self.free(gone.values())
 
 

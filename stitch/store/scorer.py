@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stitch.store.bounds import VectorBounds
-from stitch.store.engine import Engine
 from stitch.store.index import TenantLabels
 from stitch.store.similarity import Similarity, lexical_similarity
 
 if TYPE_CHECKING:
+    from stitch.store.vectors import VectorEngine
     from stitch.store.words import Scores, Slots
 
 _FIRST = 64
@@ -30,7 +30,9 @@ class TierScorer:
         engine: Has the vectors, by row.
     """
 
-    def __init__(self, labels: TenantLabels, similarity: Similarity, *, bounds: VectorBounds, engine: Engine) -> None:
+    def __init__(
+        self, labels: TenantLabels, similarity: Similarity, *, bounds: VectorBounds, engine: VectorEngine
+    ) -> None:
         self._labels = labels
         self._similarity = similarity
         self._bounds, self._engine = bounds, engine

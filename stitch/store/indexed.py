@@ -1,4 +1,4 @@
-"""Qdrant in process: the default store. One folder, one owner, no server.
+"""What all stores on Qdrant have in common: snippets, labels and words in files of our own, vectors in an engine.
 
 More than 400 lines because opening, writing, searching and purging share one lock and the same files.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,25 +18,27 @@ from stitch.core.files import make_private, make_private_folder
 from stitch.core.process import ProcessLock, in_each_fork
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
-from stitch.errors import StoreError
+from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.bounds import bound_files
 from stitch.store.checks import Damage, check_records
 from stitch.store.checksums import changed_files, write_checksums
-from stitch.store.edge_files import EdgeFiles
-from stitch.store.edge_scorer import TierScorer
-from stitch.store.engine import engine_error
+from stitch.store.edge_engine import engine_error
+from stitch.store.files import StoreFiles
 from stitch.store.index import Held, IndexEntry, LabelIndex
 from stitch.store.made_with import Facts, compare_facts, write_facts
 from stitch.store.owner import Ownership
 from stitch.store.payload import from_payload, intent_labels, to_payload
 from stitch.store.saved_index import load_index, remove_for_good, save_index
+from stitch.store.scorer import TierScorer
 from stitch.store.similarity import Similarity
 from stitch.store.snippet_file import Record, SnippetFile, VectorMark, encode_record
+from stitch.store.vectors import VectorEngine
 from stitch.store.words import pack
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
 _BATCH = 2000
 """How many snippets are read at a time."""
@@ -56,26 +59,25 @@ _FREED_BYTES = 8 * 2**20
 """When more than this is freed, and more than half of it, the file of snippets is written anew."""
 
 
-class EdgeStore:
-    """Snippets in a folder, searched by Qdrant's engine in this process.
+class IndexedStore(ABC):
+    """Snippets in a folder, their vectors in an engine that a subclass opens: in this process, or on a server.
 
-    The engine holds the vectors and scores them exactly. What must leave no trace when it is erased lies in a file of
-    our own, where it is overwritten: texts and labels. Labels and words are kept in an in-process index, and of each
-    vector a bound in a mapped file, so that the engine is asked for those snippets alone that can be among the first.
-    The index is saved when the store is closed; when a store is opened that was not closed, it is made from the file
-    of snippets. It cannot be stale, because a store has one owner. Calls from several threads are served one after
-    the other.
+    What must leave no trace when it is erased lies in a file of our own, where it is overwritten: texts and labels.
+    Labels and words are kept in an in-process index, and of each vector a bound in a mapped file, so that the engine is
+    asked for the cosines of those snippets alone that can be among the first. The index is saved when the store is
+    closed; when a store is opened that was not closed, it is made from the file of snippets. It cannot be stale,
+    because a store has one owner. Calls from several threads are served one after the other.
 
     What `put` wrote survives the death of the process; `flush` makes it survive a loss of power.
 
     Args:
-        path: The folder of the memory. Everything of the store lies in its subfolder `store`.
+        path: The folder of the store. Everything of it lies in its subfolder `store`.
         embedder_name: The embedder whose vectors are stored; compared with what the store was made with.
         dimension: The length of its vectors.
         create: Whether a store may be made where there is none.
 
     Raises:
-        StoreLockedError: Another process, or another `EdgeStore` of this one, has it open.
+        StoreLockedError: Another process, or another store of this one, has it open.
         StoreMismatchError: It was written with another embedder or schema, or by another version.
         StoreError: There is no store, the folder cannot be used, or a file is damaged.
     """
@@ -94,12 +96,32 @@ class EdgeStore:
         self._writes = ProcessLock(self._what)
         """Held by whoever writes, and taken before `_calls`: while it is held, searches go on."""
         self._labels: LabelIndex | None = None
+        self._owed: list[int] = []
+        """Rows of a durable engine that no snippet has any more, to be deleted there."""
+        self._fresh = 0
+        """No row from here on was ever given to a durable engine; one that refuses may still have taken it."""
         self._saved = self._folder / "index.bin"
         self._checksums = self._folder / "checksums.json"
         self._closed = False
-        self._files = EdgeFiles(self._folder, layout=LAYOUT, dimension=dimension, what=self._what, hint=self._reindex)
+        self._files = StoreFiles(
+            self._folder, layout=LAYOUT, dimension=dimension, hint=self._reindex, open_engine=self._open_engine
+        )
         self._open(create=create)
         in_each_fork(self._leave_to_parent)
+
+    @abstractmethod
+    def _open_engine(self, create: bool) -> VectorEngine:
+        """The engine of the vectors; made anew, whatever was begun there, if `create`."""
+
+    @property
+    @abstractmethod
+    def _what(self) -> str:
+        """The store, for messages."""
+
+    @property
+    @abstractmethod
+    def _location(self) -> str:
+        """The memory, as a command names it."""
 
     # Reading and writing
 
@@ -107,35 +129,66 @@ class EdgeStore:
         """Write snippets; see `SnippetStore.put`."""
         unique = {record.snippet.id: record for record in records}
         with self._writes:
-            with self._calls:
-                index = self._index
             units = _units(check_records(list(unique.values()), dimension=self._dimension))
+            checksums = [crc32(unit.tobytes()) for unit in units]
+            tenants = [(record.snippet.tenant, name) for name, record in unique.items()]
+            with self._calls:
+                index, durable = self._index, self._files.engine.durable
+                before = self._records(_held(index, tenants))
             if not unique:
                 return
-            encoded, entries, packed, fresh = [], [], [], index.next_row
-            replaced: dict[str, Held] = {}
-            for (name, record), unit in zip(unique.items(), units, strict=True):
-                snippet = record.snippet
-                if (held := index.find(snippet.tenant, name)) is None:
-                    row, fresh = fresh, fresh + 1
-                else:
-                    replaced[name], row = held, held.row
+            rows = self._rows_for(list(unique), checksums, before=before)
+            encoded, entries, packed = [], [], []
+            for (name, record), row, checksum in zip(unique.items(), rows, checksums, strict=True):
                 packed.append(pack(record.words))
-                payload = to_payload(snippet, embedder_name=self._embedder_name)
-                mark = VectorMark(row, crc32(unit.tobytes()))
-                encoded.append(encode_record(payload, words=packed[-1], vectors=[mark]))
-                entries.append((row, _entry(snippet, name)))
+                payload = to_payload(record.snippet, embedder_name=self._embedder_name)
+                encoded.append(encode_record(payload, words=packed[-1], vectors=[VectorMark(row, checksum)]))
+                entries.append(_entry(record.snippet, name))
             self._check_disk()
-            rows = [row for row, _ in entries]
+            if durable:
+                self._put_first(list(unique.values()), rows, units, before=before)
             with self._calls, self._changing("write to"):
-                words_before = self._words(replaced)
+                replaced = _held(index, tenants)  # a flush may have moved them meanwhile
                 places = self._files.put(encoded, rows, units)
                 self._files.free(replaced.values())
-                held_now = [Held(row, *place) for row, place in zip(rows, places, strict=True)]
-                named = [(held, entry) for held, (_, entry) in zip(held_now, entries, strict=True)]
-                index.add(named, packed, replaced=words_before)
+                now = [Held(row, *place) for row, place in zip(rows, places, strict=True)]
+                index.add(
+                    list(zip(now, entries, strict=True)),
+                    packed,
+                    replaced={name: record.words for name, record in before.items()},
+                )
+                if durable:
+                    self._owed += {held.row for held in replaced.values()}.difference(rows)
                 if self._files.pending.size > _PENDING_BYTES:
                     self._flush()
+
+    def _rows_for(self, names: Sequence[str], checksums: Sequence[int], *, before: Mapping[str, Record]) -> list[int]:
+        """The row of each snippet: that which it has, unless a durable engine would have to overwrite it there."""
+        rows, durable = [], self._files.engine.durable
+        self._fresh = max(self._fresh, self._index.next_row)
+        for name, checksum in zip(names, checksums, strict=True):
+            mark = before[name].vectors[0] if name in before else None
+            if mark is not None and (not durable or mark.checksum == checksum):
+                rows.append(mark.row)
+            else:
+                rows.append(self._fresh)
+                self._fresh += 1
+        return rows
+
+    def _put_first(
+        self,
+        records: Sequence[SnippetRecord],
+        rows: Sequence[int],
+        units: NDArray[np.float32],
+        *,
+        before: Mapping[str, Record],
+    ) -> None:
+        """Put vectors into a durable engine, before a record names them: if it refuses, nothing here has changed."""
+        engine = self._files.engine
+        kept = set() if engine.tells_snippets else {record.vectors[0].row for record in before.values()}
+        new = [at for at, row in enumerate(rows) if row not in kept]
+        if new:
+            engine.put([rows[at] for at in new], units[new], snippets=[records[at].snippet for at in new])
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
@@ -183,9 +236,14 @@ class EdgeStore:
             if found:
                 self._check_disk()
                 with self._changing("delete from"):
-                    words = self._words(found)
+                    words = {name: record.words for name, record in self._records(found).items()}
                     self._files.free(found.values())
-                    self._files.delete_vectors([held.row for held in found.values()])
+                    rows = [held.row for held in found.values()]
+                    if self._files.engine.durable:
+                        self._files.bounds.clear(rows)
+                        self._owed += rows
+                    else:
+                        self._files.delete_vectors(rows)
                     index.remove(tenant, words)
             return len(found)
 
@@ -198,10 +256,14 @@ class EdgeStore:
         """See to it that no byte of what was deleted or replaced is left in the files, and that the disk has it so.
 
         If it is interrupted, no snippet is lost and it has to be called again.
+
+        Raises:
+            StoreUnavailableError: The engine does not answer, and may still have vectors of what was deleted.
         """
         with self._writes, self._calls:
             index = self._index
             self._check_disk()
+            self._settle()
             with self._changing("purge"):
                 self._flush()
                 freed = index.next_row - index.reclaimed - len(index)
@@ -216,6 +278,7 @@ class EdgeStore:
             self._reopen()
             with self._system("flush"):
                 self._flush()
+            self._settle_if_possible()
 
     def close(self) -> None:
         """Flush and let go of the folder; closing twice is harmless."""
@@ -244,7 +307,7 @@ class EdgeStore:
             if damaged:
                 with self._changing("write to"):
                     self._files.free(held for _, held in damaged)
-                self._recover()
+                self._recover(bounds=True)
             return len(damaged)
 
     def _damaged(self, tenant: str) -> list[tuple[Damage, Held]]:
@@ -265,9 +328,9 @@ class EdgeStore:
 
     # A store built anew, while this one serves
 
-    def sibling(self, path: Path) -> EdgeStore:
+    @abstractmethod
+    def sibling(self, path: Path) -> Self:
         """A store like this one in another folder, made if it is not there."""
-        return EdgeStore(path, embedder_name=self._embedder_name, dimension=self._dimension)
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -275,7 +338,7 @@ class EdgeStore:
         with self._writes:
             yield
 
-    def replace_by(self, built: EdgeStore, *, move: Callable[[], None]) -> None:
+    def replace_by(self, built: Self, *, move: Callable[[], None]) -> None:
         """Go on with what another store holds, from one search to the next.
 
         Args:
@@ -299,7 +362,7 @@ class EdgeStore:
             compare_facts(made_with, self._facts, what=self._what, hint=self._reindex)
         elif not create:
             raise StoreError(
-                f"there is no memory at {str(self.path)!r}", hint=f"stitch ingest FILE --memory {self.path}"
+                f"there is no memory at {self._location!r}", hint=f"stitch ingest FILE --memory {self._location}"
             )
         try:
             make_private_folder(self._folder, parents=True)
@@ -334,7 +397,7 @@ class EdgeStore:
                 write_facts(made_with, self._facts)
             self._labels = None if changed else load_index(self._saved)
             if self._labels is None or not self._files.are_of(self._labels):
-                self._recover()
+                self._recover(bounds=bool(changed))
         except BaseException:
             self._files.close()
             raise
@@ -354,17 +417,17 @@ class EdgeStore:
         self._check_disk()
         for path in (self._checksums, self._saved, self._folder / "pending.bin"):
             path.unlink(missing_ok=True)
-        shutil.rmtree(self._folder / "shard", ignore_errors=True)
-        make_private_folder(self._folder / "shard")
 
     def _finish(self) -> None:
         """Flush, and save what makes opening quick."""
         if self._labels is not None:  # or a write failed, and the files are made to agree when they are opened
             with self._system("flush"):
                 self._flush()
+            self._settle_if_possible()
         self._files.close()
         with suppress(OSError):  # without these, opening takes longer
-            if self._labels is not None and not self._saved.exists():
+            # Without an index, the next opening looks for rows that no snippet has.
+            if self._labels is not None and not self._owed and not self._saved.exists():
                 save_index(self._saved, self._labels)
             files = sorted((self._folder / "shard").rglob("*"))
             write_checksums(self._checksums, [*files, *bound_files(self._folder)])
@@ -394,39 +457,47 @@ class EdgeStore:
             with self._system("recover"):
                 self._files.close()
                 self._files.open(create=False)
-            self._recover()
+            self._recover(bounds=False)
 
-    def _recover(self) -> None:
+    def _recover(self, *, bounds: bool) -> None:
         with self._system("recover"):
             if self._saved.exists():
                 remove_for_good(self._saved)
-            self._labels = self._files.recover()
+            self._labels = self._files.recover(bounds=bounds)
+            self._owed.clear()
             self._flush()
+
+    def _settle(self) -> None:
+        """Delete in a durable engine what no snippet has any more."""
+        if self._owed:
+            self._files.engine.delete(self._owed)
+            self._owed.clear()
+
+    def _settle_if_possible(self) -> None:
+        # Nobody finds these rows any more. Whoever erases calls `purge`, and is told.
+        with suppress(StoreUnavailableError):
+            self._settle()
 
     # What the rest stands on
 
     @property
-    def _what(self) -> str:
-        return f"the memory {str(self.path)!r}"
-
-    @property
     def _reindex(self) -> str:
-        return f"stitch reindex --memory {self.path}"
+        return f"stitch reindex --memory {self._location}"
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError(f"{self._what} is closed")
 
-    def _words(self, found: Mapping[str, Held]) -> dict[str, bytes]:
+    def _records(self, found: Mapping[str, Held]) -> dict[str, Record]:
         with self._reading():
-            return self._files.words(found)
+            return self._files.records(found)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
         try:
             yield
         except StoreError as error:
-            hint = error.hint or f"stitch verify --repair --memory {self.path}"
+            hint = error.hint or f"stitch verify --repair --memory {self._location}"
             raise StoreError(f"{self._what} is damaged: {error.message}", hint=hint) from error
 
     def _leave_to_parent(self) -> None:
@@ -477,6 +548,11 @@ class EdgeStore:
             yield
         except OSError as error:
             raise engine_error(f"cannot {doing} {self._what}", error.strerror or str(error), hint="") from error
+
+
+def _held(index: LabelIndex, names: Sequence[tuple[str, str]]) -> dict[str, Held]:
+    """Where the snippets of these tenants and ids are, by id; those that are not there are left out."""
+    return {name: held for tenant, name in names if (held := index.find(tenant, name)) is not None}
 
 
 def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -22,6 +22,8 @@ from stitch.store.reserve import reserve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stitch.core.snippets import MemorySnippet
+
     Vectors = NDArray[np.float32]
 
 _VECTOR = "text"
@@ -43,7 +45,7 @@ _HINTS = (
 )
 
 
-class Engine:
+class EdgeEngine:
     """Unit vectors by row.
 
     It writes no log of its own: what was put or deleted since `flush` may be lost with the process.
@@ -59,6 +61,9 @@ class Engine:
         StoreError: It cannot be made or opened.
     """
 
+    durable = False
+    tells_snippets = False
+
     def __init__(self, folder: Path, *, dimension: int, create: bool, what: str, hint: str) -> None:
         from qdrant_edge import EdgeShard
 
@@ -73,8 +78,8 @@ class Engine:
         # The engine drops its files from the cache when it opens them, and then reads a page for every vector.
         read_ahead(self._files())
 
-    def put(self, rows: Sequence[int], vectors: Vectors) -> None:
-        """Write vectors; those of rows that are there are overwritten.
+    def put(self, rows: Sequence[int], vectors: Vectors, *, snippets: Sequence[MemorySnippet] = ()) -> None:
+        """Write vectors; those of rows that are there are overwritten. Of their snippets it keeps nothing.
 
         Raises:
             StoreError: The disk is full, or the engine cannot write; some may be written.
@@ -130,6 +135,13 @@ class Engine:
                     found[int(point.id)] = np.array(named[_VECTOR], dtype=np.float32)
         return found
 
+    def __len__(self) -> int:
+        """How many rows are there."""
+        from qdrant_edge import CountRequest
+
+        with self._errors("read"):
+            return int(self._shard.count(CountRequest(exact=True)))
+
     def rows(self) -> list[int]:
         """Every row that is there."""
         from qdrant_edge import ScrollRequest
@@ -163,7 +175,7 @@ class Engine:
         self._reserved_rows = 0  # the files are others now
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Let go of the files; closing twice is harmless."""
         with self._errors("close"):
             self._shard.close()
 

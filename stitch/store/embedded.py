@@ -1,0 +1,33 @@
+"""The default store: Qdrant in this process. One folder, one owner, no server."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from stitch.core.files import make_private_folder
+from stitch.store.edge_engine import EdgeEngine
+from stitch.store.indexed import IndexedStore
+
+
+class EdgeStore(IndexedStore):
+    """Snippets in a folder, searched by Qdrant's engine in this process; see `IndexedStore`."""
+
+    def sibling(self, path: Path) -> EdgeStore:
+        """A store like this one in another folder, made if it is not there."""
+        return EdgeStore(path, embedder_name=self._embedder_name, dimension=self._dimension)
+
+    def _open_engine(self, create: bool) -> EdgeEngine:
+        folder = self._folder / "shard"
+        if create:
+            shutil.rmtree(folder, ignore_errors=True)
+            make_private_folder(folder)
+        return EdgeEngine(folder, dimension=self._dimension, create=create, what=self._what, hint=self._reindex)
+
+    @property
+    def _what(self) -> str:
+        return f"the memory {str(self.path)!r}"
+
+    @property
+    def _location(self) -> str:
+        return str(self.path)
