@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,7 +83,10 @@ class _Judge:
 
     def __init__(self, gone: Gone, only: frozenset[str], files: frozenset[str]) -> None:
         self.gone, self._only, self._files = gone, only, files
-        self._needles = Needles(gone.traces)
+
+    @cached_property
+    def _needles(self) -> Needles:
+        return Needles(self.gone.traces)  # of many steps that takes .1 s, and often no file says anything
 
     def tells(self, value: Any, *, raw: bytes, texts: Iterable[str]) -> bool:
         """Whether a value speaks of it; `raw` is how it stands in the file, `texts` is what of it may quote steps."""

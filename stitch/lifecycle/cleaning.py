@@ -12,6 +12,8 @@ import orjson
 
 from stitch.core import ContextualIntent, StepLabels
 from stitch.journal.entries import Entry, encode_labels
+from stitch.lifecycle.beside import strings
+from stitch.lifecycle.unsaid import Unsaid, fold
 from stitch.text.words import is_verb, stem
 
 NO_SCOPE = "unnamed scope"
@@ -19,6 +21,9 @@ NO_SCOPE = "unnamed scope"
 
 _QUOTED_WORDS = 3
 """So many words in a row, which an erased step says and no other, are quoted from it."""
+
+_FEW_SEQUENCES = 256
+"""For more than so many it takes less time to cut a text into words than to look for each."""
 
 _RUN = re.compile(r"[^\W_]+")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+(?:[.'’_-][^\W_]+)+")
@@ -39,26 +44,29 @@ class ErasedWords:
     """
 
     def __init__(self, gone: str, left: Iterable[str], *, quotes: Iterable[bytes] = ()) -> None:
-        erased, remaining, sequences = set(split_names(gone)), set[str](), set[tuple[str, ...]]()
-        erased_sequences = set(_sequences(gone))
-        for text in left:
-            remaining.update(split_names(text))
-            sequences.update(erased_sequences.intersection(_sequences(text)))
-        self._words = erased - remaining
-        remaining_stems = set(map(stem, remaining))
-        self._stems = {form for word in self._words if (form := stem(word)) not in remaining_stems}
-        self._sequences = erased_sequences - sequences
+        texts = list(left)
+        self._unsaid = Unsaid(split_names(gone), cut=split_names)
+        self._sequences = set(_sequences(gone))
+        for text in texts:
+            self._unsaid.read(text)
+            if self._sequences and self._has_sequence(fold(text)):
+                self._sequences.difference_update(_sequences(text))
         self._quotes = tuple(quotes)
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a text may have or quote anything of the erased steps; False is certain, and costs little."""
+        folded = fold(text)
+        return self._unsaid.may_be_in(folded) or self._has_sequence(folded) or self._has_quote(text)
 
     def said_in(self, text: str) -> bool:
         """Whether a text has a word that only erased steps say."""
-        return any(map(self._is_erased, split_names(text)))
+        return self._unsaid.may_be_in(fold(text)) and any(map(self._is_erased, split_names(text)))
 
     def quoted_in(self, text: str) -> bool:
         """Whether a text has such a word, or several words in a row that only erased steps say so."""
         if self.said_in(text) or not self._sequences.isdisjoint(_sequences(text)):
             return True
-        return bool(self._quotes) and any(map(text.encode().lower().__contains__, self._quotes))
+        return self._has_quote(text)
 
     def named_in(self, value: str) -> bool:
         """Whether a label has such a word, other than a plain verb, by which labelers name what is done."""
@@ -70,7 +78,16 @@ class ErasedWords:
         return kept if _RUN.search(kept) else ""
 
     def _is_erased(self, word: str) -> bool:
-        return word in self._words or stem(word) in self._stems
+        return word in self._unsaid.words or stem(word) in self._unsaid.stems
+
+    def _has_sequence(self, folded: str) -> bool:
+        """Whether a text has all words of a sequence, in any order."""
+        if len(self._sequences) > _FEW_SEQUENCES:
+            return True
+        return any(one in folded and two in folded and three in folded for one, two, three in self._sequences)
+
+    def _has_quote(self, text: str) -> bool:
+        return bool(self._quotes) and any(map(text.encode().lower().__contains__, self._quotes))
 
 
 def given_by_hand(past: Sequence[StepLabels | None]) -> set[str]:
@@ -104,26 +121,36 @@ def cleaner(
     erased_text = "\n".join(_said(entry.step.model_dump(exclude_defaults=True)) for entry in gone)
     erased = ErasedWords("\n".join((erased_text, *by_hand)), chain(map(_said, left), kept), quotes=quotes)
 
-    def has_nothing_of_them(encoded: bytes) -> bool:
-        if b"\\" in encoded or erased.said_in(encoded.decode()):
-            return False
-        fields = orjson.loads(encoded)
-        references = fields.get("references", ())
-        return not (
-            any(reference.get("antecedent") in ids for reference in references)
-            or any(map(erased.quoted_in, (reference.get("replacement", "") for reference in references)))
-            or erased.quoted_in(fields.get("context", ""))
-            or erased.quoted_in(fields.get("summary", ""))
-        )
-
     def clean(encoded: bytes) -> bytes | None:
-        if has_nothing_of_them(encoded):
+        if _has_nothing_of(encoded, erased, ids):
             return None
         labels = StepLabels.model_validate_json(encoded)
         made = _without(labels, erased, ids)
         return None if made == labels else encode_labels(made, step="")
 
     return clean
+
+
+def _has_nothing_of(encoded: bytes, erased: ErasedWords, ids: set[str]) -> bool:
+    """Whether labels have nothing from erased steps; False if that is not plain."""
+    escaped = b"\\" in encoded
+    text = "\n".join(strings(orjson.loads(encoded))) if escaped else encoded.decode()
+    maybe = erased.may_be_in(text)
+    if maybe and (escaped or erased.said_in(text)):
+        return False
+    if not maybe and b"antecedent" not in encoded:
+        return True
+    fields = orjson.loads(encoded)
+    references = fields.get("references", ())
+    quoting = (
+        fields.get("context", ""),
+        fields.get("summary", ""),
+        *(each.get("replacement", "") for each in references),
+    )
+    return not (
+        any(reference.get("antecedent") in ids for reference in references)
+        or (maybe and any(map(erased.quoted_in, quoting)))
+    )
 
 
 def _without(labels: StepLabels, erased: ErasedWords, ids: set[str]) -> StepLabels:

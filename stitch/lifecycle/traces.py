@@ -6,7 +6,6 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import unquote
@@ -21,6 +20,7 @@ from stitch.lifecycle.beside import strings
 from stitch.lifecycle.cleaning import NO_SCOPE, given_by_hand, split_names
 from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
 from stitch.lifecycle.own_words import OWN_WORDS
+from stitch.lifecycle.unsaid import Unsaid, fold
 from stitch.text.words import is_verb, stem, words
 
 BUILDING = "building-"
@@ -102,14 +102,13 @@ def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> 
         groups.setdefault(entry.trajectory, []).append(entry)
     found = set[str]()
     for trajectory, entries in groups.items():
-        # Most words are said by others: to decode all labels would take most of the time of an erasure.
-        erased = words_of(entries)
-        told = {word for kept in journal.kept(tenant, trajectory) for word in _raw_words(kept) if word in erased}
-        steps = partial(journal.kept, tenant, trajectory)
-        unsaid = _not_said_in_any_form(told, steps)
+        left = _unsaid(words_of(entries), journal.kept(tenant, trajectory), cut=_words_in_any_form)
+        unsaid = {word for word in left.words if stem(word) in left.stems}
         labeled, by_hand = set[str](), set[str]()
         for kept in journal.kept(tenant, trajectory) if unsaid else ():
             encoded = (*(revision[3] for revision in kept.revisions), kept.labels)
+            if not any(left.may_be_in(fold(each.decode())) for each in encoded if each is not None):
+                continue  # to decode all labels would take most of the time of an erasure
             made = [None if each is None else StepLabels.model_validate_json(each) for each in encoded]
             by_hand.update(words("\n".join(given_by_hand(made))))
             labeled.update(*(_label_words(each) for each in made if each is not None))
@@ -119,29 +118,27 @@ def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> 
 
 def not_said(these: set[str], steps: Iterable[KeptStep]) -> set[str]:
     """Which of some words steps do not say."""
-    left = set(these)
+    return _unsaid(these, steps, cut=_words_in).words
+
+
+def _unsaid(these: set[str], steps: Iterable[KeptStep], *, cut: Callable[[str], Iterable[str]]) -> Unsaid:
+    unsaid = Unsaid(these, cut=cut)
     for kept in steps:
-        if not left:
+        if not unsaid.words:
             break
-        left.difference_update(words("\n".join(strings(orjson.loads(kept.step)))))
-    return left
+        unsaid.read(kept.step.decode())
+    return unsaid
 
 
-def _not_said_in_any_form(these: set[str], steps: Callable[[], Iterable[KeptStep]]) -> set[str]:
-    """Which of some words steps do not say, neither in another form nor as parts of names."""
-    left = not_said(these, steps())
-    stems = {stem(word) for word in left}
-    for kept in steps() if left else ():
-        said = set(split_names("\n".join(strings(orjson.loads(kept.step)))))
-        left -= said
-        stems.difference_update(map(stem, said))
-    return {word for word in left if stem(word) in stems}
+def _words_in(step: str) -> list[str]:
+    """The words of a step, given as JSON."""
+    return words("\n".join(strings(orjson.loads(step))))
 
 
-def _raw_words(kept: KeptStep) -> Iterator[str]:
-    """The words of the labels of a step, with those of their fields."""
-    for encoded in (kept.labels, *(revision[3] for revision in kept.revisions)):
-        yield from words((encoded or b"").replace(b"\\n", b" ").decode())
+def _words_in_any_form(step: str) -> Iterator[str]:
+    """The words of a step, given as JSON, with the parts of names."""
+    yield from _words_in(step)
+    yield from split_names("\n".join(strings(orjson.loads(step))))
 
 
 def _label_words(labels: StepLabels) -> set[str]:
@@ -158,16 +155,13 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
 
     What other tenants say is not searched for either, and not told: not even how much it is.
     """
-    innocent = _among(ingestor.journal.said(tenant), traces)
+    sought = Needles(traces)
+    innocent = _among(ingestor.journal.said(tenant), sought)
     inventory = ingestor.inventory(tenant)
     # Labels were cleaned: what they are called is made of words that others say, and of those that name what is done.
-    named = [
-        label.encode()
-        for label in (*(scope.name for scope in inventory.scopes), *inventory.event_types, *inventory.entity_types)
-    ]
-    needles = Needles(
-        traces - innocent - _among(named, traces) - _among(ingestor.journal.said_by_others(tenant), traces)
-    )
+    labels = "\n".join((*(scope.name for scope in inventory.scopes), *inventory.event_types, *inventory.entity_types))
+    by_others = _among(ingestor.journal.said_by_others(tenant), sought)
+    needles = Needles(traces - innocent - sought.found_in(labels.encode()) - by_others)
     found: list[str] = []
     files, size = 0, 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -211,11 +205,8 @@ def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:
     return found, length
 
 
-def _among(texts: Iterable[bytes], traces: set[bytes]) -> set[bytes]:
-    needles, said = Needles(traces), set[bytes]()
-    for text in texts:
-        said |= needles.found_in(text.lower())
-    return said
+def _among(texts: Iterable[bytes], needles: Needles) -> set[bytes]:
+    return set[bytes]().union(*map(needles.found_in, texts))
 
 
 def _texts(entry: Entry) -> Iterator[str]:

@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall, snippet_id
 from stitch.errors import JournalError
 from stitch.journal.entries import Entry, encode_labels
-from stitch.lifecycle.cleaning import NO_SCOPE, ErasedWords, cleaner
+from stitch.lifecycle.cleaning import NO_SCOPE, ErasedWords, cleaner, split_names
 from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
 from stitch.lifecycle.traces import traces_of
+from stitch.lifecycle.unsaid import Unsaid, fold
+from stitch.text.words import stem
 
 GONE = Step(
     id="gone", role="user", content="Zorblatt hums a lovely tune at johnKarwick 7pm",
@@ -54,6 +58,26 @@ def test_words_are_erased_that_no_remaining_step_says_in_any_form() -> None:
     }
     assert ErasedWords("x y", []).without("x - z") == "- z"
     assert ErasedWords("x y", []).without("x -") == ""
+
+
+FORMS = (
+    "dying dies die lying lie skies sky hoping hope hop 7pm 12 12's straße strasse caf\u00e9 O\u2019Hara o'hara a new "
+    "zorblatts Zorblatt john_karwick johnKarwick karwick responsibly responsibility news \u0130x ab-cd.ef"
+)
+SAID = st.lists(st.sampled_from(FORMS.split())).map(" ".join)
+
+
+@given(SAID, st.lists(SAID))
+def test_what_no_text_says_is_what_is_left_when_all_are_cut_into_words(gone: str, texts: list[str]) -> None:
+    unsaid = Unsaid(split_names(gone), cut=split_names)
+    for text in texts:
+        unsaid.read(text)
+    said = set(split_names(" ".join(texts)))
+    assert unsaid.words == set(split_names(gone)) - said
+    assert unsaid.stems == set(map(stem, split_names(gone))) - set(map(stem, said))
+    for word in split_names(gone):
+        if word in unsaid.words or stem(word) in unsaid.stems:
+            assert unsaid.may_be_in(fold(f"the {word}"))
 
 
 def refer(replacement: str, antecedent: str | None = None) -> ReferenceRewrite:

@@ -18,9 +18,12 @@ PAGE = 512
 _KEPT = """
 SELECT s.seq, t.name, s.position, s.recorded, s.digest, s.payload, labels.labels, states.state, states.reason,
        states.retired_at
-FROM steps s JOIN trajectories t ON t.number = s.trajectory JOIN states USING (seq) LEFT JOIN labels USING (seq)
+FROM steps s {join} trajectories t ON t.number = s.trajectory JOIN states USING (seq) LEFT JOIN labels USING (seq)
 WHERE s.seq > ? AND t.tenant = ? AND (? IS NULL OR t.name = ?) ORDER BY s.seq LIMIT ?
 """
+_ORDERED = "CROSS JOIN"
+"""SQLite reads the table on the left first: pages of a whole tenant follow each other in the order of the file. Left to
+itself it would gather and sort all of the tenant's steps for each page."""
 
 _SELECTED = """
 SELECT s.seq, t.name, s.step, labels.seq IS NOT NULL
@@ -39,7 +42,8 @@ def kept(
     """See `Journal.kept`."""
     last = 0
     query = f"SELECT seq, at, made_by, payload, labels FROM history WHERE seq IN {GIVEN} ORDER BY number"
-    while rows := file.rows(_KEPT, last, tenant, trajectory, trajectory, PAGE):
+    steps = _KEPT.format(join=_ORDERED if trajectory is None else "JOIN")
+    while rows := file.rows(steps, last, tenant, trajectory, trajectory, PAGE):
         last = rows[-1][0]
         revisions: dict[int, tuple[Any, ...]] = {}
         for seq, *revision in file.rows(query, json.dumps([row[0] for row in rows])):
@@ -57,16 +61,16 @@ def said(file: Connection, tenant: str, *, others: bool = False) -> Iterator[byt
     whose = "t.tenant <> ?" if others else "t.tenant = ?"
     steps = (
         "SELECT s.seq, CAST(s.payload AS TEXT) || char(10) || t.name || char(10) || t.tenant FROM steps s"
-        f" JOIN trajectories t ON t.number = s.trajectory WHERE s.seq > ? AND {whose} ORDER BY s.seq LIMIT ?"
+        f" {_ORDERED} trajectories t ON t.number = s.trajectory WHERE s.seq > ? AND {whose} ORDER BY s.seq LIMIT ?"
     )
-    of_history = "FROM history h JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
+    of_history = f"FROM history h {_ORDERED} steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
     revisions = (
         f"SELECT h.number, CAST(h.payload AS TEXT) {of_history} WHERE h.number > ? AND {whose}"
         " ORDER BY h.number LIMIT ?"
     )
     labels = (
-        "SELECT s.seq, CAST(labels.labels AS TEXT) FROM steps s JOIN labels USING (seq)"
-        f" JOIN trajectories t ON t.number = s.trajectory WHERE s.seq > ? AND {whose} ORDER BY s.seq LIMIT ?"
+        f"SELECT s.seq, CAST(labels.labels AS TEXT) FROM steps s {_ORDERED} labels USING (seq)"
+        f" {_ORDERED} trajectories t ON t.number = s.trajectory WHERE s.seq > ? AND {whose} ORDER BY s.seq LIMIT ?"
     )
     labels_before = (
         f"SELECT h.number, CAST(h.labels AS TEXT) {of_history} WHERE h.number > ? AND {whose} AND h.labels IS NOT NULL"
@@ -107,7 +111,7 @@ def damaged(file: Connection, tenant: str) -> dict[int, str]:
     """See `Journal.damaged`."""
     query = (
         "SELECT s.seq, s.step, s.payload, s.checksum, labels.labels, labels.checksum FROM steps s"
-        " JOIN trajectories t ON t.number = s.trajectory LEFT JOIN labels USING (seq)"
+        f" {_ORDERED} trajectories t ON t.number = s.trajectory LEFT JOIN labels USING (seq)"
         " WHERE s.seq > ? AND t.tenant = ? ORDER BY s.seq LIMIT ?"
     )
     found: dict[int, str] = {}
@@ -120,7 +124,8 @@ def damaged(file: Connection, tenant: str) -> dict[int, str]:
             elif labels is not None and (not isinstance(labels, bytes) or checksum(labels) != labels_check):
                 found[seq] = "labels"
     query = (
-        "SELECT h.number, h.seq, h.made_by, h.payload, h.labels, h.checksum FROM history h JOIN steps s USING (seq)"
+        f"SELECT h.number, h.seq, h.made_by, h.payload, h.labels, h.checksum FROM history h {_ORDERED} steps s"
+        " USING (seq)"
         " JOIN trajectories t ON t.number = s.trajectory WHERE h.number > ? AND t.tenant = ? ORDER BY h.number LIMIT ?"
     )
     last = 0
