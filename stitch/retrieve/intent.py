@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -212,7 +212,7 @@ class IntentRetriever:
             if named_speakers(asked.hints.text, roles):  # which is known only when the roles are
                 candidates = self._candidates(asked, replace(query, k=widest))
         if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
-            candidates += self._repeating(asked, query, known={one.snippet.id for one in candidates})
+            candidates += self._repeating(asked, query, known=candidates)
         pool = Pool(
             request=asked.request,
             question=asked.question,
@@ -263,7 +263,7 @@ class IntentRetriever:
             for snippet, counted, similarity in self._store.rank(query)
         ]
 
-    def _repeating(self, asked: _Asked, query: DensityQuery, *, known: Collection[str]) -> list[Candidate]:
+    def _repeating(self, asked: _Asked, query: DensityQuery, *, known: Sequence[Candidate]) -> list[Candidate]:
         """Steps that say the question's own words and that carry too few of its labels to be candidates."""
         words = asked.question.words
         if len(words) < self._constants.verbatim_words:
@@ -271,11 +271,9 @@ class IntentRetriever:
         says = repeater(words, constants=self._constants)
         required = frozenset(self._lexical.query(" ".join(words)))
         having_all = self._candidates(asked, replace(query, labels={}, required_words=required, k=_REPEATING))
-        return [
-            one._replace(density=asked.density_of(one.matched))
-            for one in having_all
-            if one.snippet.id not in known and says(one.snippet.text)
-        ]
+        repeating = [one for one in having_all if says(one.snippet.text)]
+        ids = {one.snippet.id for one in known} if repeating else set()
+        return [one._replace(density=asked.density_of(one.matched)) for one in repeating if one.snippet.id not in ids]
 
     def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
         return {label: informativeness(label, inventory) for label in labels} if self._informative else None

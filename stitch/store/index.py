@@ -263,10 +263,12 @@ class TenantLabels:
         """Return which snippets label density puts first, and between which it cannot decide."""
         slots = self.slots(query.trajectory, min_trust=query.min_trust, as_of=query.as_of, having=query.required_words)
         level, densities = self._density(query)
+        if len(slots) <= query.k:
+            return Cut(slots, slots[:0], level, densities)
+        if len(densities) == 1:
+            return Cut(slots[:0], slots, level, densities)
         own = level if len(slots) == len(level) else level[slots]
         at_least = np.cumsum(np.bincount(own, minlength=len(densities))[::-1])[::-1]
-        if at_least[0] <= query.k:
-            return Cut(slots, slots[:0], level, densities)
         lowest = int(np.flatnonzero(at_least >= query.k)[-1])
         return Cut(slots[own > lowest], slots[own == lowest], level, densities)
 

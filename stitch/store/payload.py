@@ -31,6 +31,8 @@ _TRUSTS = {trust.value: trust for trust in Trust}
 
 _ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text", "recorded")
 _IF_ANY = {"summary": "", "context": "", "session": None, "happened": None, "labeled_by": None}
+_AS_THEY_ARE = (*_ALWAYS, *_IF_ANY, "references", "tools")
+"""What stands in a payload as a snippet has it."""
 
 
 def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
@@ -77,12 +79,10 @@ def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
     """
     if payload.get("schema_version") != SCHEMA_VERSION:
         raise StoreError(f"a stored snippet has schema version {payload.get('schema_version')!r}, not {SCHEMA_VERSION}")
-    fields = {name: payload[name] for name in (*_ALWAYS, *_IF_ANY, "references", "tools") if name in payload}
+    fields = {name: payload[name] for name in _AS_THEY_ARE if name in payload}
     fields["origin"], fields["trust"] = origin_and_trust(payload)
     fields["resolved"] = payload.get("resolved", payload.get("text"))
-    fields["intent"] = _intent(
-        *(tuple(payload[name]) if name in payload else () for name in LABEL_FIELDS.values()),
-    )
+    fields["intent"] = _intent(*[tuple(payload[name]) if name in payload else () for name in LABEL_FIELDS.values()])
     if metadata := payload.get("metadata"):
         fields["metadata"] = json.loads(metadata)
     try:

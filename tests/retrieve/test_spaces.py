@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -77,3 +78,22 @@ def test_the_fewer_scopes_have_something_the_more_it_tells() -> None:
     assert [space.telling(set(range(count))) for count in range(4)] == pytest.approx(
         [0.0, math.log(4), math.log(2), math.log(4 / 3)]
     )
+
+
+def test_an_inventory_is_walked_once_for_the_order_of_its_scopes() -> None:
+    walked = 0
+
+    class Told(tuple[ScopeSummary, ...]):
+        def __iter__(self) -> Iterator[ScopeSummary]:
+            nonlocal walked
+            walked += 1
+            return super().__iter__()
+
+    names = ["day 2", "day 1", "day 3"]
+    scopes = Told(ScopeSummary(name=name, trajectory="trip", spans=((0, 1),), steps=2) for name in names)
+    space = LabelSpace(counts=many)
+    space.update(LabelInventory.model_construct(scopes=scopes))
+    space.in_order(space.names)
+    before = walked
+    assert [space.names[number] for number in space.in_order(reversed(list(space.names)))] == names
+    assert walked == before

@@ -76,6 +76,7 @@ def quote(text: str) -> str:
     return _defuse(_seen(text))
 
 
+@text_cache(maxsize=4096)
 def quote_attribute(value: str) -> str:
     """Return a value for an attribute in double quotes, on one line."""
     line = " ".join(_seen(value).split())

@@ -81,6 +81,8 @@ class LabelSpace:
         self._inventory = LabelInventory()
         self._into: dict[str, str] = {}
         """How scopes read that were merged into others."""
+        self._places: dict[str, int] | None = None
+        """Where the inventory names each scope first; made when it is asked for, until another inventory comes."""
         self._next = 0
         self._numbers: dict[str, int] = {}
         self._summaries = Counter[int]()
@@ -111,7 +113,7 @@ class LabelSpace:
         before = self._inventory
         if inventory is before:
             return
-        self._inventory = inventory
+        self._inventory, self._places = inventory, None
         self._update_scopes(before, inventory)
         self._update_types(before, inventory)
 
@@ -123,7 +125,7 @@ class LabelSpace:
 
     def _update_scopes(self, before: LabelInventory, inventory: LabelInventory) -> None:
         read, moved = self._into, set[str]()
-        if inventory.merges != before.merges:
+        if inventory.merges is not before.merges and inventory.merges != before.merges:
             self.vocabulary = inventory.vocabulary()
             aliases = [merge.alias for merge in inventory.merges if merge.kind is LabelKind.SCOPE]
             self._into = {alias: self.vocabulary.canonical(LabelKind.SCOPE, alias) for alias in aliases}
@@ -209,14 +211,14 @@ class LabelSpace:
 
     def in_order(self, numbers: Iterable[int]) -> list[int]:
         """Scopes in the order in which the inventory names them first."""
-        wanted, found = {self.names[number]: number for number in numbers}, list[int]()
-        for scope in self._inventory.scopes if wanted else ():
-            number = wanted.pop(self._into.get(scope.name, scope.name), None)
-            if number is not None:
-                found.append(number)
-                if not wanted:
-                    break
-        return found
+        wanted = list(numbers)
+        if len(wanted) < 2:
+            return wanted
+        if self._places is None:
+            named = [self._into.get(scope.name, scope.name) for scope in self._inventory.scopes]
+            self._places = {name: place for place, name in reversed(list(enumerate(named)))}
+        places = self._places
+        return sorted(wanted, key=lambda number: places[self.names[number]])
 
 
 def _differences(

@@ -18,15 +18,16 @@ from stitch.retrieve.rank.pool import Pool
 from stitch.text.dates import find_moments
 from stitch.text.words import stem, words
 
-_NO_SCOPE = "\0"
-"""Stands for the scope of a candidate that has none."""
+_NO_SCOPE = -1
 
 
 class _Place(NamedTuple):
     """Where a candidate stands."""
 
-    trajectory: str
-    scope: str
+    trajectory: int
+    """Its number."""
+    scope: int
+    """The number of the scope of that trajectory; `_NO_SCOPE` if it has none."""
     position: int
     of_all: int
     """How many candidates of the trajectory stand before it."""
@@ -102,15 +103,17 @@ def _nearness(clues: Sequence[tuple[float, list[int]]], pool: Pool) -> list[floa
 
 
 def _places(pool: Pool, in_order: Sequence[int]) -> list[_Place]:
-    before: Counter[tuple[str, str]] = Counter()
+    numbers: dict[tuple[str, str], int] = {}
+    before: Counter[int] = Counter()
     places: dict[int, _Place] = {}
     for number in in_order:
         snippet = pool.candidates[number].snippet
-        scope = pool.vocabulary.canonical(LabelKind.SCOPE, snippet.intent.scope or "") or _NO_SCOPE
-        of = snippet.trajectory
-        places[number] = _Place(of, scope, snippet.position, before[of, ""], before[of, scope])
-        before[of, ""] += 1
-        before[of, scope] += 1
+        name = pool.vocabulary.canonical(LabelKind.SCOPE, snippet.intent.scope or "")
+        trajectory = numbers.setdefault((snippet.trajectory, ""), len(numbers))
+        scope = numbers.setdefault((snippet.trajectory, name), len(numbers)) if name else _NO_SCOPE
+        places[number] = _Place(trajectory, scope, snippet.position, before[trajectory], before[scope])
+        before[trajectory] += 1
+        before[scope] += 1
     return [places[number] for number in range(len(places))]
 
 
@@ -120,15 +123,18 @@ def _steps_to(
     """How many steps away from the nearest of the clue each candidate is; infinitely many in a trajectory without."""
     away = [math.inf] * len(places)
     for numbers in (in_order, in_order[::-1]):
-        said: dict[tuple[str, str], _Place] = {}
+        said: dict[int, _Place] = {}
         for number in numbers:
             place = places[number]
             if number in clue:
-                said[place.trajectory, ""] = said[place.trajectory, place.scope] = place
-            if (nearest := said.get((place.trajectory, ""))) is not None:
-                away[number] = min(away[number], abs(place.position - nearest.position) + constants.other_scope_steps)
-            if (nearest := said.get((place.trajectory, place.scope))) is not None and place.scope != _NO_SCOPE:
-                away[number] = min(away[number], constants.own_step * _steps_within(nearest, place))
+                said[place.trajectory] = said[place.scope] = place
+            if (nearest := said.get(place.trajectory)) is None:
+                continue
+            steps: float = abs(place.position - nearest.position) + constants.other_scope_steps
+            if (nearest := said.get(place.scope)) is not None and place.scope != _NO_SCOPE:
+                steps = min(steps, constants.own_step * _steps_within(nearest, place))
+            if steps < away[number]:
+                away[number] = steps
     return away
 
 
