@@ -194,8 +194,14 @@ def assert_stored_once(memory: Memory, number: int) -> None:
         assert not set("<>{}`") & set("".join(label.value for label in hit.snippet.intent.labels()))
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("lasting", [False, True], ids=["once", "for ever"])
+@pytest.mark.parametrize(
+    ("fault", "lasting"),
+    [
+        pytest.param(fault, lasting, marks=pytest.mark.slow if lasting == bool(number % 2) else [])
+        for number, fault in enumerate(FAULTS)
+        for lasting in (False, True)
+    ],
+)
 def test_every_step_is_stored_once_whatever_the_provider_does(tmp_path: Path, fault: str, lasting: bool) -> None:
     faults = (FAULTS[fault]() for _ in range(10_000 if lasting else 1))
     told = steps_with_orders(24)

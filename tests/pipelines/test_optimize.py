@@ -29,13 +29,14 @@ from stitch.testing.lessons import (
 from stitch.testing.model import ScriptedCompletion, label_by_rules
 
 needs_optuna = pytest.mark.skipif(find_spec("optuna") is None, reason="optuna is not installed: reinstall the package")
-OPTIMIZERS = ["bootstrap", pytest.param("mipro", marks=needs_optuna), "gepa", "simba"]
 TWO_OFTEN = [
     "bootstrap",
     pytest.param("mipro", marks=[needs_optuna, pytest.mark.slow]),
     "gepa",
     pytest.param("simba", marks=pytest.mark.slow),
 ]
+
+ONE_OFTEN = ["bootstrap", *TWO_OFTEN[1:2], pytest.param("gepa", marks=pytest.mark.slow), *TWO_OFTEN[3:]]
 
 
 def model_of(script, **limits):
@@ -56,7 +57,7 @@ def compiled_by(optimizer, *, target, data, script, seed=0, limit=6, **limits):
         return compile_program(task, lessons, held_back=held_back, optimizer=optimizer, model=model, seed=seed)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", TWO_OFTEN)
 def test_each_optimizer_teaches_the_windowed_labeler_for_about_what_was_estimated(optimizer, labeled):
     model, completion = model_of(labeling_pupil())
     with opened("windowed", labeled) as (task, parts):
@@ -83,13 +84,13 @@ def test_the_cues_of_the_stepwise_labeler_are_taught_each(labeled):
     assert taught == {"induce_scope", "select_events", "summarize"}
 
 
-@pytest.mark.parametrize("optimizer", ["bootstrap", "gepa"])
+@pytest.mark.parametrize("optimizer", ["bootstrap", pytest.param("gepa", marks=pytest.mark.slow)])
 def test_the_filter_is_taught_by_the_recall_of_evidence(optimizer, tmp_path):
     made = compiled_by(optimizer, target="filter", data=write_asked_days(tmp_path / "asked"), script=choosing_pupil())
     assert made.after.parts["recall@10"] > made.before.parts["recall@10"] + 0.3
 
 
-@pytest.mark.parametrize("optimizer", ["bootstrap", "gepa"])
+@pytest.mark.parametrize("optimizer", ["bootstrap", pytest.param("gepa", marks=pytest.mark.slow)])
 def test_the_answerer_is_taught_without_a_judge(optimizer, tmp_path):
     made = compiled_by(
         optimizer, target="answerer", data=write_asked_days(tmp_path / "asked"), script=answering_pupil()
@@ -103,13 +104,19 @@ def test_gepa_finds_the_lesson_in_the_feedback(labeled):
         "gepa", target="windowed", data=labeled, script=labeling_pupil(needs="was split off as"), limit=3
     )
     assert LESSON in made.compiled.predictors["label_window"].instructions
+
+
+@pytest.mark.slow
+def test_gepa_finds_no_lesson_where_the_feedback_has_none(labeled):
     blind = compiled_by(
         "gepa", target="windowed", data=labeled, script=labeling_pupil(needs="what nobody says"), limit=3
     )
     assert blind.after.score == blind.before.score
 
 
-@pytest.mark.parametrize("optimizer", ["gepa", pytest.param("simba", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "optimizer", ["bootstrap", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gepa", "simba"))]
+)
 def test_the_same_seed_compiles_the_same_program(optimizer, labeled):
     first, second = (
         compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), seed=3, limit=3)
@@ -176,13 +183,13 @@ def test_corrections_of_a_memory_are_lessons(tmp_path):
         assert task.trained == ("label_window",)
 
 
-@pytest.mark.parametrize("optimizer", TWO_OFTEN)
+@pytest.mark.parametrize("optimizer", ONE_OFTEN)
 def test_a_spent_budget_ends_it_with_nothing_made(optimizer, labeled):
     with pytest.raises(BudgetSpentError, match="the budget of 15000 tokens is spent"):
         compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), limit=3, budget_tokens=15_000)
 
 
-@pytest.mark.parametrize("optimizer", TWO_OFTEN)
+@pytest.mark.parametrize("optimizer", ONE_OFTEN)
 def test_a_provider_that_goes_down_ends_it(optimizer, labeled):
     from dspy import lm15
 
@@ -200,7 +207,7 @@ def test_a_provider_that_goes_down_ends_it(optimizer, labeled):
     assert len(calls) < 16
 
 
-@pytest.mark.parametrize("optimizer", ["bootstrap", "simba"])
+@pytest.mark.parametrize("optimizer", ["bootstrap", pytest.param("simba", marks=pytest.mark.slow)])
 def test_a_bug_is_not_taken_for_a_bad_answer(optimizer, labeled):
     model, _ = model_of(labeling_pupil())
     with opened("windowed", labeled) as (task, parts):

@@ -85,7 +85,9 @@ def test_what_is_worse_is_not_kept(run, tmp_path, labeled):
         assert not Path("p.json").exists()
 
 
-@pytest.mark.parametrize("target", ["windowed", "stepwise", "filter", "answerer"])
+@pytest.mark.parametrize(
+    "target", ["windowed", "answerer", *(pytest.param(name, marks=pytest.mark.slow) for name in ("stepwise", "filter"))]
+)
 def test_a_dry_run_calls_nothing(run, provider, target, tmp_path):
     folder = write_asked_days(tmp_path / "asked")
     call = ("optimize", target, "--train", folder, "--model", "m", "--base-url", provider.base_url, "--dry-run")

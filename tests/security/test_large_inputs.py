@@ -37,7 +37,16 @@ def read_apart(path: Path) -> tuple[list[str], int]:
     return said, int(peak.split()[1])
 
 
-@pytest.mark.parametrize("filling", [b" ", b"a\n", b"[", b"Ann: a\n", b'{"a":1}\n', b"\n", b"x"], ids=repr)
+@pytest.mark.parametrize(
+    "filling",
+    [
+        b" ",
+        b"a\n",
+        b"[",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (b"Ann: a\n", b'{"a":1}\n', b"\n", b"x")),
+    ],
+    ids=repr,
+)
 def test_a_small_packed_file_that_expands_beyond_measure_is_named_with_the_place(tmp_path, monkeypatch, filling):
     monkeypatch.setattr(limits, "FREE_BYTES", 100_000)
     monkeypatch.setattr(limits, "FREE_LINES", 1_000)

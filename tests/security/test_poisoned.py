@@ -187,7 +187,9 @@ def ingest_cost(unit: str, *, chars: int) -> float:
             gc.enable()
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    "unit", UNITS[::3] + [pytest.param(unit, marks=pytest.mark.slow) for unit in UNITS if unit not in UNITS[::3]]
+)
 def test_a_step_of_any_unit_costs_in_proportion_to_its_length(unit: str) -> None:
     compared = []
     for _ in range(6):  # a busy machine can make one look slow once, and not each time
