@@ -30,11 +30,19 @@ trades and phrasings than those before it, and measured once before anything was
 | C: offices, browsers, protocols, clouds | 122 | 93 (.76) | 121 (.99) | 130 | 1 | 0 |
 | D: what traces commonly hold | 83 | 76 (.92) | 82 (.99) | 80 | 1 | 0 |
 | E: the same, shorter | 50 | 48 (.96) | 48 (.96) | 50 | 0 | 0 |
+| F: CI, clouds, clusters, package tools | 124 | 109 (.88) | 121 (.98) | 119 | 0 | 0 |
+| G: data bases, headers, addresses, settings | 123 | 113 (.92) | 121 (.98) | 122 | 1 | 0 |
+| H: sentences, languages, code, networks | 127 | 104 (.82) | 127 (1.00) | 129 | 2 | 0 |
+| I: other tools of all these | 132 | 120 (.91) | 125 (.95) | 132 | 3 | 3 |
+| K: results of tools, dialogues, clients, mail | 114 | 99 (.87) | 112 (.98) | 116 | 0 | 0 |
 
-So of what traces commonly hold, 93 of 100 secrets are found unseen (one false alarm in 130), and of odd tools three of four. Known to be missed:
+F to K were written by one hand before the rules were read; I and K were measured again when F to H (and I) had been worked
+on: the rules of before find 117 of I and 99 of K. So 87 of 100 secrets of tools of all kinds are found unseen (545 of 620;
+6 false alarms in 618), and of what traces commonly hold 93. Known to be missed:
 arguments of clients that no rule names, words alone beside `auth.txt` and the like, values that look like code
 (`Yukon(2005)`, `jd8C.Server`), what is typed in one call for a field that another call chose. Redaction takes 1.0 to
-1.2 times the time that it took before these lists, by set (1.16 over all).
+1.2 times the time that it took before the lists A to E, by set (1.16 over all), and what F to K added takes none: 1.03 and
+1.05 times on agent runs, paired. Of 55,000 texts of the data sets none is redacted now that was not before them.
 """
 """Measured by hand: lists that the tests hold are no measure of what they miss."""
 

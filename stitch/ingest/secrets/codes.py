@@ -13,7 +13,7 @@ _CODE_AFTER = re.compile(
     rf"""(?:s|e|es)?
     (?:\ (?:number|code|{OF})\b[^\n:=?.,;]{{0,40}}?|\ [^\W\d_]{{2,15}}(?=\s?:)|\ secret|\ segreto|\ secreto)?
     ["'*]{{0,3}}\s{{0,3}}
-    (?:(?:{IS}|are)\b|['’]s\b|,?\ it(?:'s|\ is)|[:：=—\[-]|是|は、?|为|為|는|은
+    (?:(?:{IS}|are|to)\b|['’]s\b|,?\ it(?:'s|\ is)|[:：=—\[-]|是|は、?|为|為|는|은
       |(?<=tan:)|(?<=passcode)|(?<=pin)|(?<=puk)|(?<=otp)|(?<=2fa\ code)|(?<=verification\ code)|(?<=security\ code)
     )[\s:*"'`]{{0,4}}
     (?P<secret>(?:[A-Z]-)?\d{{4,8}}|\d{{2,4}}(?:[- ]\d{{2,4}}){{1,3}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from stitch.ingest.secrets.rules import Rule, rule_within
 from stitch.ingest.secrets.values import is_argument, is_dense, is_mixed, is_odd_argument, is_plain_secret, looks_random
 
@@ -16,7 +18,7 @@ _OPTIONS = (
     ("mysql|mariadb", r"(?:mysql|mariadb)[\w-]{0,12}", r"-p"),
     ("sshpass|zip -|7z x|7z a|7z e|7za |rar x|rar a", r"sshpass|unzip|zip|7za?|rar|unrar", r"-(?:p|P|hp) ?"),
     ("pscp|plink|knife|sshfs|winrm|winexe|nxc |crackmapexec",
-     r"pscp|plink|knife|sshfs|evil-winrm|winexe|nxc|crackmapexec", r"-(?:p|P|pw) "),
+     r"pscp|plink|knife|sshfs|evil-winrm|winexe|nxc|crackmapexec", r"-(?:p|P|pw|H) "),
     ("login -|cqlsh|sqlcmd|bcp |mosquitto_|keychain|clickhouse",
      r"login|cqlsh|sqlcmd|bcp|mosquitto_(?:pub|sub)|unlock-keychain|clickhouse-client", r"-[pP] "),
     ("ipmitool|rpcclient|isql|tsql ", r"ipmitool|rpcclient|isql|tsql", r"-P "),
@@ -31,19 +33,32 @@ _OPTIONS = (
 )  # fmt: skip
 """Signs of a command, the command, and what stands before the password that it takes."""
 
-_PAIR = r"[ =]?[\"']?[^\s:,%\"'$/]{1,64}[:,%](?P<secret>[^\s\"'|;&]{3,100})"
+_PAIR = r"[ =]?[\"']?(?:[\w.-]{1,40}[/\\]{1,2})?[^\s:,%\"'$/]{1,64}[:,%](?P<secret>[^\s\"'|;&]{3,100})"
+
+
+def _is_token(text: str) -> bool:
+    """Whether an argument is a token: no path, image or address."""
+    return is_dense(text) or (
+        looks_random(text) and not re.search(r"/.*[/.:]|\.\w{2,5}\Z", text) and ":" not in text[:6]
+    )
 
 
 def _is_printed(text: str) -> bool:
     return is_plain_secret(text) or looks_random(text)
 
 
+def _is_word_or_odd(text: str) -> bool:
+    """Whether what follows a user's name and `-p` is a password: no port, range or object."""
+    is_word = is_argument(text) and "/" not in text and text[0].isalpha() and not text.isidentifier()
+    return is_word or is_odd_argument(text)
+
+
 COMMANDS: tuple[Rule, ...] = (
     rule_within(
         "password",
-        signs="curl|wget|http -|https -|xh -|ab -|wrk -|siege|hey -|aria2c|lftp|smbclient|rpcclient|jenkins-cli",
+        signs="curl|wget|http -|https -|xh -|ab -|wrk -|siege|hey -|aria2c|lftp|smbclient|rpcclient|jenkins-cli|winexe",
         accepts=is_argument,
-        pattern=r"\b(?:curl|wget|https?|xh|ab|wrk|siege|hey|aria2c|lftp|smbclient|rpcclient|jenkins-cli)\b"
+        pattern=r"\b(?:curl|wget|https?|xh|ab|wrk|siege|hey|aria2c|lftp|smbclient|rpcclient|jenkins-cli|winexe)\b"
         rf"{_ON}(?:-u|-a|-A|-U|--user|--auth|-auth|--proxy-user){_PAIR}",
     ),
     rule_within(
@@ -91,6 +106,33 @@ COMMANDS: tuple[Rule, ...] = (
         accepts=is_argument,
         pattern=rf"\b(?:secret|password) [057] {_ARGUMENT}",
     ),
+    rule_within(
+        "password",
+        signs="enable secret|isakmp key|tacacs|radius|key-string|wpa-psk|auth-user-pass|masterauth|auth-pass|wpa2 "
+        "|wpa3 ",
+        accepts=is_odd_argument,
+        pattern=r"\b(?:enable secret|isakmp key|(?:tacacs|radius)[\w-]{0,12}(?: host \S{1,40})? key|key-string"
+        rf"|wpa-psk ascii|wpa[23]|masterauth|auth-pass \S{{1,40}}|auth-user-pass:? \S{{1,40}}) (?:\d )?{_ARGUMENT}",
+    ),
+    rule_within(
+        "password",
+        signs="add_user|adduser|add-user|user add|useradd|net user|change_password|authenticate_user",
+        accepts=is_odd_argument,
+        pattern=r"\b(?:add[_-]?user|user add|useradd|net user|change_password|authenticate_user) (?:-\S{1,20} ){0,3}"
+        rf"(?![-/])\S{{1,64}} {_ARGUMENT}",
+    ),
+    rule_within(
+        "password",
+        signs=" -p |--pass ",
+        accepts=_is_word_or_odd,
+        pattern=rf"(?<!sudo)\s(?:-u|-U|--user|--username)[ =][\w.@-]{{1,60}} (?:-p|-P|--pass) {_ARGUMENT}",
+    ),
+    rule_within(
+        "password",
+        signs="alias set|config host add",
+        accepts=is_odd_argument,
+        pattern=rf"\b(?:alias set|config host add) \S{{1,60}} \w{{1,10}}://\S{{1,120}} \S{{1,60}} {_ARGUMENT}",
+    ),
     rule_within("password", signs="pass:", accepts=is_argument, pattern=rf"-pass(?:in|out|wd)? pass:{_ARGUMENT}"),
     rule_within(
         "password",
@@ -101,24 +143,26 @@ COMMANDS: tuple[Rule, ...] = (
     ),
     rule_within(
         "secret",
-        signs="secret set|secrets set|secret create|put-secret|put-parameter|add-secret",
+        signs="secret set|secrets set|secret create|secret:create|put-secret|put-parameter|add-secret",
         accepts=is_argument,
-        pattern=r"(?:secrets? (?:set|create|add)|put-secret-value|put-parameter)[^\n|;&]{0,160}?"
+        pattern=r"(?:secrets?[ :](?:set|create|add)|put-secret-value|put-parameter)[^\n|;&]{0,160}?"
         rf"(?:--value|--secret-string|--body|--string)[ =]{_ARGUMENT}",
     ),
     rule_within(
         "secret",
-        signs="base64 -d|base64 --decode|print-access-token|get-secret-value|pass show|op read|find-generic-password",
+        signs="base64 -d|base64 --decode|print-access-token|get-secret-value|pass show|op read|find-generic-password"
+        "|reset-password|reset_password",
         accepts=_is_printed,
         pattern=r"(?:base64 (?:-d|--decode)|print-access-token|get-secret-value|pass show|op read"
-        r"|find-generic-password)[^\n]{0,120}\n(?P<secret>[^\s\"'`]{6,300})(?=\s|$)",
+        r"|find-generic-password|reset[-_]password)[^\n]{0,120}\n(?:new value: |new password: )?"
+        r"(?P<secret>[^\s\"'`]{6,300})(?=\s|$)",
     ),
     rule_within(
         "password",
-        signs="331 |+ok|auth |setuser",
+        signs="331 |+ok|auth |setuser|default on >",
         accepts=is_odd_argument,
         pattern=r"(?:(?:331|\+ok)[^\n]{0,80}\n(?:-*> ?)?pass|(?:(?<=> )|(?<=\n)|^)auth(?: \w{1,40}(?= \S))?"
-        r"|acl setuser[^\n]{0,80}?(?= >))"
+        r"|acl setuser[^\n]{0,80}?(?= >)|user \w{1,40} on(?= >))"
         r" >?(?P<secret>\S{4,80})(?=\s|$)",
     ),
     rule_within(
@@ -129,9 +173,9 @@ COMMANDS: tuple[Rule, ...] = (
     ),
     rule_within(
         "secret",
-        signs=" -t | -k | --token| --key",
-        accepts=is_dense,
-        pattern=r"\s-{1,2}(?:t|k|token|key)[ =][\"']?(?P<secret>[\w+=.-]{20,200})",
+        signs=" -t | -k | --token| --key| --auth| --apikey| --api-key",
+        accepts=_is_token,
+        pattern=r"\s-{1,2}(?:t|k|token|key|auth|api-?key)[ =][\"']?(?P<secret>[\w+/=.:~-]{20,2000})",
     ),
 )
 """Commands that take a password or a token."""

@@ -10,12 +10,14 @@ OF = (
     r"|к|від|od|za"
 )
 IS = (
-    r"is\ now|(?:is|was)?\ ?set\ to|has\ been\ set\ to|is|was|will\ be|should\ be|as|ist\ jetzt|lautet|ist|war"
+    r"is\ now|(?:(?:is|was|has\ been)\ )?(?:set|reset|changed|rotated|updated)\ to"
+    r"|is|was|will\ be|should\ be|as|ist\ jetzt|lautet|ist|war"
     r"|c'est|est\ le|est|es|era|foi|sono|è|é|är|er|on|jest|je|e|este|luidt|là|adalah|ialah|είναι|это|е|היא|הוא|هي|هو|है"
 )
 _AFTER = re.compile(
-    rf"""(?:s|en|et|ta|та|ni|[mnt])?(?:[-_ ]?(?:base|prod|production|dev|staging|test|live|key|value|[a-z]?\d{{1,2}}))?
-    (?:(?:\ (?:{OF})\b[^\n:=?.,;|"`]{{1,60}}?(?:'[^\n']{{1,60}}')?)?
+    rf"""(?:s|en|et|ta|та|ni|[mnt])?(?:[-_ ]?(?:base|prod|production|dev|staging|test|live|key|value|data
+      |id(?:(?<=secret_id)|(?<=secretid))      |[a-z]?\d{{1,2}}))?
+    (?:(?:\ (?:(?:{OF})\b|(?:that\ )?(?:you|we|i|they)\ )[^\n:=?.,;|"`]{{1,60}}?(?:'[^\n']{{1,60}}')?)?
       (?:[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ (?:\([^()\n]{{1,20}}\)|\[[\w=]{{1,20}}\]))?[*_]{{0,2}})
       (?: \s{{0,3}}:\s?[|>][+-]?\s{{0,2}}\n\s{{1,20}}(?P<block>)
         | ["'`]?,?\s{{1,20}}-?\s?["'`]?value["'`]?\s{{0,2}}[:=]\s{{0,2}}(?P<pair>)
@@ -38,7 +40,7 @@ _AFTER = re.compile(
         | ['’]s\s(?P<short>)
         | \?\s{{1,2}}(?:\w{{1,20}}:\s)?(?:(?:it's|its|it\ is|that's|try|use|sure)\b[,:]?\s)?(?P<asked>)
       )
-      |(?:\ [\w'’-]{{1,15}}){{1,5}}\s?[:：]\s{{0,3}}(?P<far>)
+      |(?:\ [\w'’-]{{1,15}}){{1,5}}\s?[:：](?!//)\s{{0,3}}(?P<far>)
       |[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ \([^()\n]{{1,20}}\))?[*_]{{0,2}}\s{{1,9}}(?P<space>)
         (?![\s:=|>?{{\[→—–]|(?:{OF}|{IS}|value)\b|[\w:]{{1,12}}=["'])
     )
@@ -68,19 +70,28 @@ class Value(NamedTuple):
     """Whether the name is given as several: "passwords: 1200"."""
 
 
+def read_argument(text: str, end: int) -> Value | None:
+    """The argument behind an option, whatever is said behind it: `--password x y: z`; None if none is given."""
+    start = end + 1
+    return None if text[end:start] != " " else _read(text, end, start, "space")
+
+
 def read_value(text: str, end: int) -> Value | None:
     """The value that is given behind a name, without what encloses or follows it; None if nothing is given."""
     after = _AFTER.match(text, end)
-    if after is None:
-        return None
-    way, start = after.lastgroup or "", after.end()
+    return None if after is None else _read(text, end, after.end(), after.lastgroup or "")
+
+
+def _read(text: str, end: int, start: int, way: str) -> Value | None:
     if way == "block":
         end = _end_of_block(text, start)
         return Value(start, end, text[start:end], way, False)
     if (closing := _CLOSING.get(text[start : start + 1])) is not None:
         close = text.find(closing, start + 1, start + 302)
-        if close == start + 1:
+        if close == start + 1 and not text[close + 1 : close + 2].isalnum():
             return None
+        if close == start + 1:  # as in "\"x\"", read without the backslashes
+            start, close = close, text.find(closing, close + 1, close + 302)
         if close > 0 and "\n" not in text[start:close]:
             return Value(start + 1, close, text[start + 1 : close], way, True)
         start += 1

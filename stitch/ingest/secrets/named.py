@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from stitch.ingest.secrets.words import BEGINNINGS, KEY_BEFORE, NO_TOKEN, PASS_BEFORE, WORD_ALONE
+from stitch.ingest.secrets.given import Value, read_argument, read_value
+from stitch.ingest.secrets.words import BEGINNINGS, KEY_BEFORE, NO_CAMEL_KEY, NO_TOKEN, PASS_BEFORE, WORD_ALONE
 
 _FLAG = re.compile(r"(?:^|[\s\"'])(?:--?|/)[\w.-]{0,40}\Z")
 _LOGIN_BEFORE = re.compile(
@@ -15,6 +16,8 @@ _LOGIN_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NETRC_BEFORE = re.compile(r"\b(?:login|machine)\s{1,9}\S{1,80}\s{1,9}\Z")
+_VERB_BEFORE = re.compile(r"\b(?:set|reset|change|update|new)-(?:[a-z]{1,12}-)?\Z")
+_FILL_BEFORE = re.compile(r"\b(?:fill|type|input|send_?keys|set_?(?:value|text))\([^()\n,]{0,60}\Z", re.IGNORECASE)
 _TAG_BEFORE = re.compile(r"<[\w:.-]{0,38}\Z")
 _ATTRIBUTE_BEFORE = re.compile(r"<\w{1,20} (?:key|name|property)=[\"'][\w.-]{0,40}\Z")
 _LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
@@ -38,15 +41,28 @@ class Name(NamedTuple):
     def is_part_of_word(self) -> bool:
         """Whether it is a part of another word: `pass` of "passenger", `pw` of "upward"."""
         if self.word in WORD_ALONE and self.at and self.folded[self.at - 1].isalpha():
-            return self.word != "pass" or not self._follows(PASS_BEFORE, 8)
+            return self.word not in ("pass", "pw") or not self._follows(PASS_BEFORE, 8)
+        if self.folded.startswith("secretid", self.at):
+            return False
         behind = self.folded[self.end : self.end + 1]
         return behind.isascii() and behind.isalpha() and (self.word in BEGINNINGS or behind not in "spbdtlkvenm")
 
     def is_of_token(self) -> bool:
         """Whether the token or key that it names is a secret: no page's, no table's."""
-        if self.word == "key" and not self._follows(KEY_BEFORE, 12):
-            return False
-        return not self._follows(NO_TOKEN, 24)
+        return (self.is_of_known_key() or self._is_camel()) and not self._follows(NO_TOKEN, 24)
+
+    def is_of_known_key(self) -> bool:
+        """Whether it is no key, or one that is a secret by its name: `api_key`, and not `AzureKey`."""
+        return self.word != "key" or self._follows(KEY_BEFORE, 12)
+
+    def _is_camel(self) -> bool:
+        """Whether it ends a name such as `AzureKey`."""
+        begins = self.text[self.at].isupper() and self.text[self.at - 1 : self.at].islower()
+        return begins and not self._follows(NO_CAMEL_KEY, 10)
+
+    def is_tag(self) -> bool:
+        """Whether it stands in an element of its own: `<key>ClientToken</key><string>x</string>`."""
+        return self.text.startswith("</", self.end)
 
     def is_pass(self) -> bool:
         """Whether it is the word `pass` alone, which means many things."""
@@ -61,6 +77,21 @@ class Name(NamedTuple):
         """Whether it is an option of a command: `--password`, `/password`."""
         end = self.at + 1 if self.text[self.at] == "-" else self.at
         return _FLAG.search(self.text, max(0, self.at - 44), end) is not None
+
+    def value(self) -> Value | None:
+        """The value that is given behind it; that of an option is the next argument."""
+        value = read_value(self.text, self.end)
+        if value is not None and value.way == "far" and self.is_option():
+            return read_argument(self.text, self.end)
+        return value
+
+    def ends_verb(self) -> bool:
+        """Whether it ends what a command is told to do: `set-initial-password x`."""
+        return self._follows(_VERB_BEFORE, 40)
+
+    def is_filled_in(self) -> bool:
+        """Whether it names the field that a call fills in: `fill('#password', 'x')`."""
+        return self._follows(_FILL_BEFORE, 80)
 
     def is_variable(self, start: int) -> bool:
         """Whether it is a variable with the value at `start`, as in `DB_PASSWORD=x run` and `DB_PASSWORD: x`."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from stitch.ingest.secrets.codes import find_code, find_code_before
-from stitch.ingest.secrets.given import Value, read_value
+from stitch.ingest.secrets.given import Value
 from stitch.ingest.secrets.named import Name
 from stitch.ingest.secrets.passwords import find_login, find_password, find_password_before, find_password_nearby
 from stitch.ingest.secrets.rules import Found
@@ -69,20 +69,22 @@ def _find(name: Name) -> Iterator[Found]:
 
 
 def _find_token(name: Name) -> Found | None:
-    value = read_value(name.text, name.end) if name.is_of_token() else None
+    value = name.value() if name.is_of_token() else None
     if value is None or is_placeholder(value.text) or "://" in value.text:
         return None
     if not value.quoted and "(" in value.text:
         return None
-    return Found(value.start, value.start + len(value.text), "secret") if _accepts_token(name, value) else None
+    accepted = _accepts_token(name, value) if name.is_of_known_key() else is_dense(value.text)
+    return Found(value.start, value.start + len(value.text), "secret") if accepted else None
 
 
 _UNSURE = frozenset({"said", "said_east", "asked", "to", "cell", "far", "short"})
 
 
 def _accepts_token(name: Name, value: Value) -> bool:
-    if value.way in _UNSURE:
-        return is_dense(value.text)
+    if value.way in _UNSURE and not name.is_tag():
+        said = value.way == "said" and len(value.text) >= 32 and value.text[:2] != "0x"
+        return is_dense(value.text) or (said and looks_random(value.text))
     if value.way == "space" and not name.is_option():
         return is_dense(value.text) or (
             looks_random(value.text) and (value.quoted or (len(value.text) >= 32 and value.text[:2] != "0x"))
@@ -97,7 +99,7 @@ def _is_secret(name: Name, value: Value) -> bool:
         return False
     return (
         is_odd_word(value.text)
-        or (is_plain_secret(value.text) and has_three_kinds(value.text))
+        or (is_plain_secret(value.text) and (has_three_kinds(value.text) or name.is_variable(value.start)))
         or (value.quoted and " " in value.text and is_pass_phrase(value.text))
     )
 

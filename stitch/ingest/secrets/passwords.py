@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from stitch.ingest.secrets.given import SURE, Value, read_value
+from stitch.ingest.secrets.given import SURE, Value
 from stitch.ingest.secrets.named import Name
 from stitch.ingest.secrets.rules import Found
 from stitch.ingest.secrets.values import (
@@ -22,8 +22,9 @@ from stitch.ingest.secrets.values import (
     is_quoted_password,
     is_seed_phrase,
     is_word_password,
+    looks_random,
 )
-from stitch.ingest.secrets.words import PHRASES, SEED_PHRASES
+from stitch.ingest.secrets.words import PASSWORD_WORDS, PHRASES, SEED_PHRASES
 
 _PHRASE = re.compile(r"[^\W\d_]{2,12}(?:[ -][^\W\d_]{2,12}){1,24}(?=\s{0,9}(?:$|[\n\"',;]|\.(?!\w)))")
 _SEED = re.compile(
@@ -38,19 +39,26 @@ _SAID_IN_ENGLISH = re.compile(
 """A word alone may be an adjective; those of other languages are not known."""
 _ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n;&\"'<#])")
 _BEFORE = re.compile(
-    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? (?:(?:is|as|ist|est|es|als|como|comme|jest)"
-    r" (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
+    r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? "
+    r"(?:(?:is|as|into|ist|est|es|als|como|comme|jest) (?:the |my |our |your |its |a |das |mein |le |mon |la |mi )?"
+    r"(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
     re.IGNORECASE,
 )
+NAMES_OF_IT = frozenset(word for line in PASSWORD_WORDS.values() for word in line.split())
+"""What a translation of the word says: `"password": "Mot de passe"`."""
 _NEARBY = 70
 _DIGIT = re.compile("[0-9]")
 _WORDS_NEARBY = re.compile(r"[^\s\"'`,;:=()\[\]{}<>|]+")
 _LOGIN_PAIR = re.compile(r"(?:[\w.-]{1,40}@)?[\w.-]{2,40}(?: ?[/|] ?|:)(?P<secret>[^\s,;\"'`/|<>]{4,60})(?![\w/])")
 
 
+_TOLD = re.compile(r"s?(?:(?: (?:are|is))?:?| ?=) ?[\"'`]?")
+"""What stands between `credentials` and a pair that is written without blanks."""
+
+
 def find_password(name: Name) -> Found | None:
     """The password that is given behind its name."""
-    value = read_value(name.text, name.end)
+    value = name.value()
     if value is None:
         return None
     if name.word in SEED_PHRASES and (seed := _SEED.match(name.text, value.start)) and is_seed_phrase(seed.group()):
@@ -63,15 +71,16 @@ def find_password(name: Name) -> Found | None:
 
 def _accepts_quoted(name: Name, value: Value) -> bool:
     if value.way == "space":  # WITH PASSWORD 'x', but not: the password 'field'
-        told = name.word == "identified by" or name.is_option() or name.follows_login()
+        told = name.word in ("identified by", "assword:") or name.is_option() or name.follows_login()
         return told or is_password(value.text)
     if value.way in (
         "comma",
         "cell",
         "said_east",
     ):  # define('PASSWORD', 'x'), but not: translate("password", "Passwort")
-        return is_password(value.text)
-    return is_quoted_password(value.text)
+        filled = name.is_filled_in() and is_joined_words(value.text)
+        return is_password(value.text) or filled
+    return is_quoted_password(value.text) and value.text.lower().replace(" ", "_") not in NAMES_OF_IT
 
 
 def _accepts_bare(name: Name, value: Value) -> bool:
@@ -86,7 +95,9 @@ def _accepts_behind_space(name: Name, value: Value) -> bool:
     """Whether a word behind the name is its value: behind `--password` nearly any, else one behind a login."""
     secret = value.text
     if name.is_option():
-        return is_quoted_password(secret) and "=" not in secret[:12]
+        return _is_argument_of_option(secret) and "=" not in secret[:12]
+    if name.ends_verb() and (is_password(secret) or is_joined_words(secret)):
+        return True
     if is_plain_secret(secret):
         return True
     if is_password(secret):
@@ -96,8 +107,13 @@ def _accepts_behind_space(name: Name, value: Value) -> bool:
 
 def _accepts_assigned(name: Name, value: Value) -> bool:
     if name.is_option():  # --password=word
-        return is_quoted_password(value.text) and is_argument(value.text)
+        return _is_argument_of_option(value.text) and is_argument(value.text)
     return _accepts_given(name, value)
+
+
+def _is_argument_of_option(text: str) -> bool:
+    """Whether an argument is a password, which may look like the name of a member: `--password=lemon.Tree4`."""
+    return is_quoted_password(text) or (has_digit(text) and text.count(".") == 1 and "(" not in text)
 
 
 def _accepts_element(name: Name, value: Value) -> bool:
@@ -191,7 +207,9 @@ def find_password_before(name: Name) -> Found | None:
     if before is None or is_placeholder(before["secret"]):
         return None
     secret = before["secret"]
-    accepted = is_password(secret) and (bool(before["quote"]) or (has_digit(secret) and is_mixed(secret)))
+    accepted = (is_password(secret) or (bool(before["quote"]) and is_joined_words(secret))) and (
+        bool(before["quote"]) or (has_digit(secret) and is_mixed(secret))
+    )
     return Found(*before.span("secret"), "password") if accepted else None
 
 
@@ -220,16 +238,19 @@ def _find_pair(name: Name) -> Found | None:
     text, end = name.text, name.end
     for pair in _LOGIN_PAIR.finditer(text, end, min(len(text), end + _NEARBY)):
         secret = pair["secret"].rstrip(".)!")
-        is_pair = "\n" not in text[end : pair.start()] and (" " in pair.group() or "@" in pair.group())
+        told = _TOLD.fullmatch(text, end, pair.start()) is not None
+        is_pair = told or ("\n" not in text[end : pair.start()] and (" " in pair.group() or "@" in pair.group()))
         if is_pair and len(secret) >= 5 and is_mixed(secret) and is_password(secret) and not is_placeholder(secret):
             return Found(pair.start("secret"), pair.start("secret") + len(secret), "password")
     return None
 
 
 def _find_told(name: Name) -> Found | None:
-    value = read_value(name.text, name.end)
+    value = name.value()
     if value is None or is_placeholder(value.text):
         return None
+    if value.way == "space" and name.word == "login" and "-" not in value.text:  # wandb login x
+        return Found(value.start, value.end, "secret") if len(value.text) >= 32 and looks_random(value.text) else None
     if value.way not in {*SURE, "said"} and not (value.way == "space" and name.word in ("clave", "chave")):
         return None
     plain = len(value.text) >= 5 and " " not in value.text and "@" not in value.text

@@ -13,6 +13,7 @@ from stitch.ingest.secrets.values import (
     is_card,
     is_cookie,
     is_credential,
+    is_key_of_call,
     is_mixed,
     is_odd_argument,
     is_password,
@@ -47,9 +48,11 @@ HEADERS: tuple[Rule, ...] = (
     ),
     Rule(
         "bearer-token",
-        ("bearer ", "ssws "),
+        ("bearer ", "ssws ", "geniekey ", "splunk ", "apikey "),
         accepts=looks_random,
-        pattern=re.compile(r"(?:bearer|ssws)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", re.IGNORECASE),
+        pattern=re.compile(
+            r"(?:bearer|ssws|geniekey|splunk|apikey)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", re.IGNORECASE
+        ),
     ),
     rule_within(
         "cookie",
@@ -62,7 +65,8 @@ HEADERS: tuple[Rule, ...] = (
         "cookie",
         signs="cookie",
         accepts=looks_random,
-        pattern=r"(?:cookies?[\"']?\s?[:=(]\s?[\"'{]{0,2}|;\s)(?!boundary|filename|expires|domain|path)[\w.-]{1,60}"
+        pattern=r"(?:cookies?[\"']?\s?[:=(]\s?[\"'{]{0,2}|;\s)(?!boundary|filename|expires|domain|path|_g[a-z]{1,3}[_=]|__utm|_fbp)"
+        r"[\w.-]{1,60}"
         r"[\"']?\s?[=:,]\s?[\"']?(?P<secret>[^;\s\"',]{16,})",
     ),
     rule_within(
@@ -135,7 +139,62 @@ ADDRESSES: tuple[Rule, ...] = (
 )
 """Secrets in addresses of hosts, data bases and pages."""
 
+_APP_PASSWORD = re.compile("[a-z]{16}")
+
+
+def _is_argument_of_call(text: str) -> bool:
+    """Whether the literal behind a user's is a password; one of an application is sixteen letters."""
+    return has_two_kinds(text) or _APP_PASSWORD.fullmatch(text) is not None
+
+
+def _is_attribute(text: str) -> bool:
+    return is_argument(text) and (looks_random(text) or is_password(text))
+
+
 CALLS: tuple[Rule, ...] = (
+    Rule(
+        "password",
+        (") or '", ') or "'),
+        accepts=is_odd_argument,
+        pattern=re.compile(rf"(?:getenv|environ\.get|getpass|get_secret|secrets\.get)\([^()\n]{{0,60}}\) or {_QUOTED}"),
+    ),
+    Rule(
+        "password",
+        ("process.env",),
+        accepts=is_odd_argument,
+        pattern=re.compile(rf"process\.env\.\w{{1,60}}\s?(?:\|\||\?\?)\s?{_QUOTED}"),
+    ),
+    Rule(
+        "password",
+        ("env('", 'env("'),
+        accepts=is_odd_argument,
+        pattern=re.compile(
+            rf"env\([\"']\w{{0,40}}(?:PASS|PW|SECRET|TOKEN|KEY|pass|pw|secret|token|key)\w{{0,20}}[\"'],\s?{_QUOTED}"
+        ),
+    ),
+    rule_within(
+        "secret",
+        signs="value=",
+        accepts=_is_attribute,
+        pattern=rf"\bvalue={_QUOTED}[^<>\n]{{0,40}}?\s[\w:]{{0,12}}(?:name|key|id)=[\"'][\w.:-]{{0,60}}"
+        r"(?:password|secret|token|api_?key)[\"']",
+    ),
+    rule_within(
+        "secret",
+        signs='"key"',
+        accepts=looks_random,
+        pattern=r'"(?:user(?:name)?|account|login|email)"\s?:\s?"[^"\n]{1,80}",\s{0,9}"key"\s?:\s?"(?P<secret>[^"\n]{16,200})"',
+    ),
+    rule_within(
+        "secret",
+        signs="keyname",
+        pattern=r"keyname[^{}]{0,160}?value[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[A-Za-z0-9+/]{86}==)",
+    ),
+    rule_within(
+        "password-hash",
+        signs=":::",
+        pattern=r":[0-9a-f]{32}:(?P<secret>[0-9a-f]{32}):::",
+    ),
     rule_within(
         "private-key",
         signs="private-lines",
@@ -153,7 +212,7 @@ CALLS: tuple[Rule, ...] = (
     rule_within(
         "password",
         signs="auth(|login(|signin(|credentials(|credential(|authentication(|authenticate(|_login(",
-        accepts=has_two_kinds,
+        accepts=_is_argument_of_call,
         pattern=rf"(?:auth|login|sign_?in|credentials?|authenticat(?:e|ion))\([^()\n]{{0,80}}[\"'][^\"'\n()]{{1,60}}[\"'],\s?{_QUOTED}",
     ),
     rule_within(
@@ -161,6 +220,13 @@ CALLS: tuple[Rule, ...] = (
         signs="connect(|connection(|mysqli(|pdo(|connect_db(",
         accepts=is_odd_argument,
         pattern=rf"(?:connect(?:ion|_db)?|mysqli|pdo)\((?:[^(),\n]{{1,100}},\s?){{2}}{_QUOTED}",
+    ),
+    rule_within(
+        "password",
+        signs="sp_addlogin|sp_password|createuser(|create_user(|adduser(|add_user(|oracle.connect(|oracledb.connect(",
+        accepts=is_odd_argument,
+        pattern=r"(?:sp_addlogin|sp_password|(?:create|add)_?user\(|oracle(?:db)?\.connect\()\s?[\"'][^\"'\n]{1,60}[\"'],"
+        rf"\s?{_QUOTED}",
     ),
     rule_within(
         "password",
@@ -175,12 +241,13 @@ CALLS: tuple[Rule, ...] = (
     ),
     rule_within(
         "secret",
-        signs="jwt.|jwt(|hmac(",
-        accepts=is_odd_argument,
-        pattern=rf"(?:jwt\.(?:sign|verify|encode|decode)|hmac)\([^()\n\"']{{0,80}},\s?{_QUOTED}",
+        signs="jwt.|jwt(|hmac(|hmac.|cipher|fernet(|aes.new(|cookieparser(",
+        accepts=is_key_of_call,
+        pattern=rf"(?:jwt\.(?:sign|verify|encode|decode)|createhmac|hmac(?:\.new)?|cipher(?:iv)?|fernet|aes\.new|cookieparser)\("
+        rf"(?:[^()\n,]{{1,80}},\s?)?b?{_QUOTED}",
     ),
     rule_within(
-        "password", signs="auth=(|auth:|auth=[", accepts=is_odd_argument,
+        "password", signs="auth=(|auth:|auth=[", accepts=_is_argument_of_call,
         pattern=rf"\bauth[\"']?\s?[=:]\s?[(\[]\s?[\"'\w][^\"'\n()]{{0,60}}[\"']?,\s?{_QUOTED}",
     ),
     rule_within(
@@ -226,9 +293,10 @@ SENTENCES: tuple[Rule, ...] = (
     ),
     rule_within(
         "password",
-        signs="admin/|admin:|root/|root:|admin / |root / |administrator/",
+        signs="admin/|admin:|root/|root:|admin / |root / |administrator/|ubuntu / |vagrant/|guest / |tomcat/",
         accepts=_is_defaults,
-        pattern=r"\b(?:admin|root|administrator)(?: / |[/:])(?P<secret>[^\s\"'/:,;]{6,40})(?![/\w])",
+        pattern=r"\b(?:admin|root|administrator|ubuntu|vagrant|guest|tomcat)(?: / |[/:])"
+        r"(?P<secret>[^\s\"'/:,;]{6,40})(?![/\w])",
     ),
     rule_within(
         "recovery-code",

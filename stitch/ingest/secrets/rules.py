@@ -94,11 +94,13 @@ TOKENS: tuple[Rule, ...] = (
     token_rule("cloud-token", signs="t1.", pattern=rf"t1\.{_W}{{20,}}={{0,2}}\.{_W}{{86}}={{0,2}}"),
     token_rule("cloud-token", signs="8Q~|7Q~|tskey-|pul-|nfp_",
            pattern=rf"[\w~.-]{{3}}\dQ~[\w~.-]{{31,40}}|tskey-[a-z]{{2,10}}-{_W}{{16,}}|pul-{_HEX}{{40}}|nfp_{_A}{{36,}}"),
-    token_rule("cloud-token", signs="NRAL|EAAA|sq0|ATATT3|ATCTT3|ATBB|glagent-|CFPAT-|rzp_live_|sgp_|rnd_|mlsn.|re_",
-           pattern=rf"{_HEX}{{36}}NRAL|EAAA{_W}{{56,}}|sq0[a-z]{{3}}-{_W}{{22,}}|AT[AC]TT3{_W}{{60,}}"
+    Rule("cloud-token", ("nral",), re.compile(rf"(?<![A-Za-z0-9]){_HEX}{{36}}NRAL(?![A-Za-z0-9])")),
+    Rule("cloud-token", ("re_",), re.compile(rf"re_(?<![A-Za-z0-9]re_){_A}{{8}}_{_A}{{24}}(?![A-Za-z0-9])")),
+    token_rule("cloud-token", signs="EAAA|sq0|ATATT3|ATCTT3|ATBB|glagent-|CFPAT-|rzp_live_|sgp_|rnd_|mlsn.",
+           pattern=rf"EAAA{_W}{{56,}}|sq0[a-z]{{3}}-{_W}{{22,}}|AT[AC]TT3{_W}{{60,}}"
                    r"={0,2}\w{0,8}"
                    rf"|ATBB{_A}{{32}}|glagent-{_W}{{40,}}|CFPAT-{_W}{{43}}|rzp_live_{_A}{{14}}|sgp_\w{{40,}}"
-                   rf"|rnd_{_A}{{24,}}|mlsn\.{_HEX}{{64}}|re_{_A}{{8}}_{_A}{{24}}"),
+                   rf"|rnd_{_A}{{24,}}|mlsn\.{_HEX}{{64}}"),
     token_rule("mail-key", signs="sg.|key-|xkeysib-|-us",
            pattern=rf"SG\.{_W}{{16,32}}\.{_W}{{32,64}}|key-[0-9a-z]{{32}}|xkeysib-{_HEX}{{64}}-{_A}{{16}}"
                    rf"|{_HEX}{{32}}-us\d{{1,2}}", accepts=has_digit),

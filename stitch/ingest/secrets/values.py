@@ -15,13 +15,14 @@ from stitch.text.words import FUNCTION_WORDS, word_set
 _PLACEHOLDER = re.compile(
     r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)[A-Za-z_{(1-9*@].*|%.*|\{(?![A-Za-z0-9+/=]{20,}\}).*|#.*|\(.*|\\.*|none|null|nil|true|false"
     r"|undefined|redacted|masked|hidden|secret|string|str|bool|int|password|passwd|pass|pwd|token|value|required|optional"
-    r"|empty|unset|change_?me"
-    r"|(?:your|my|the|some|an?|example|sample|dummy|fake|placeholder|change|insert|enter|replace|todo)"
-    r"[-_ ].*|placeholder|example)",
+    r"|(?:string|str|boolean|bool|int)\?|empty|unset|change_?me"
+    r"|(?:your|example|sample|dummy|fake|placeholder|change|insert|enter|replace|todo)[-_ ].*"
+    r"|(?:my|the|some|an?)[-_ ]\D*|placeholder|example)",
     re.IGNORECASE | re.DOTALL,
 )
 _CODE = re.compile(
-    r"\A(?:[A-Za-z]\w{1,15}\{.*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+|[A-Za-z_][\w.]*[(\[].*)", re.DOTALL
+    r"\A(?:[A-Za-z]\w{1,15}\{.*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+|[A-Za-z_][\w.]*[(\[](?!\W{0,8}\)\w).*)",
+    re.DOTALL,
 )
 _PATH = re.compile(r"\A(?:~?/|\.{1,2}/|[A-Za-z]:[\\/])")
 _SIGNS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]")))
@@ -204,6 +205,17 @@ def _is_identifier(text: str) -> bool:
 def is_credential(text: str) -> bool:
     """Whether what stands in a header for authorization is the credential."""
     return not _CODE.fullmatch(text) and (has_digit(text) or (len(text) >= 16 and _bits(text) >= 3.5))
+
+
+def is_key_of_call(text: str) -> bool:
+    """Whether the literal that a call signs or encrypts with is a key: no algorithm, no encoding, no name."""
+    return (
+        len(text) >= 8
+        and has_two_kinds(text)
+        and "_" not in text[:1]
+        and _TERM.fullmatch(text) is None
+        and (has_digit(text) or not text.isidentifier())
+    )
 
 
 def is_cookie(text: str) -> bool:

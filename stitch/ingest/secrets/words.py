@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 PASSWORD_WORDS = {
-    "English": "password passwd passphrase passcode pass-phrase passkey keypass storepass requirepass pwd pw pass psk"
-    " _pass -pass",
+    "English": "password passwd passphrase passcode pass-phrase pass_phrase passkey keypass storepass requirepass pwd"
+    " pw pass psk _pass -pass assword:",
     "of tools": "identified_by seed_phrase recovery_phrase secret_phrase mnemonic seed_words",
     "German": "passwort kennwort losungswort zugangscode",
     "French": "mot_de_passe mots_de_passe mdp phrase_secrète phrase_de_passe",
@@ -42,13 +42,15 @@ PASSWORDS = frozenset(
     word.replace("_", " ").strip() if word[0] != "_" else word
     for line in PASSWORD_WORDS.values()
     for word in line.split()
-)
+) | {"pass_phrase"}
 LOGINS = frozenset({
     "credential", "creds", "log in", "login", "sign in", "zugangsdaten", "zugang", "anmeld", "identifiant", "clave",
-    "chave", "clef", "logowania", "логин", "пин", "geheimwort", "wifi", "wi-fi", "wlan",
+    "chave", "clef", "logowania", "логин", "пин", "geheimwort", "wifi", "wi-fi", "wlan", "basic auth",
 })  # fmt: skip
 """Names that have other meanings too: only what looks like a password is one."""
-KEYS = frozenset({"secret", "token", "credential", "key", "_salt", '"auth"', "_auth", "x-auth", "jeton", "токен"})
+KEYS = frozenset(
+    {"secret", "token", "credential", "key", "_salt", '"auth"', "_auth", "x-auth", "_bearer", "jeton", "токен"}
+)
 CODES = frozenset({
     "code", "pin", "otp", "combination", "geheimzahl", "codigo", "código", "codice", "cijfercode", "kod", "kód",
     "κωδικ", "код",
@@ -60,7 +62,8 @@ NAMES = PASSWORDS | LOGINS | KEYS | CODES
 """In lower case; a secret may stand behind each."""
 KEY_BEFORE = re.compile(
     r"(?:api|access|private|account|auth|secret|signing|encryption|licen[sc]e|deploy|service|master|admin|root|storage"
-    r"|server|webhook|client|shared|session|setup|unseal|recovery|ssh|bot|app|[_-])[-_ ]?\Z",
+    r"|server|webhook|client|shared|session|setup|unseal|recovery|ssh|bot|app"
+    r"|aes|hmac|cipher|crypto|decryption|jwt|symmetric|[_-])[-_ ]?\Z",
     re.IGNORECASE,
 )
 """What stands before a key that is a secret."""
@@ -79,11 +82,19 @@ SECRET_NAME = re.compile(
 )
 """The name of an argument or field that holds a secret; under a `loose` one may stand something else."""
 SEED_PHRASES = frozenset({"seed phrase", "recovery phrase", "secret phrase", "mnemonic", "seed words"})
-PHRASES = SEED_PHRASES | {"passphrase", "pass-phrase", "phrase secrète", "phrase de passe", "wachtzin"}
+PHRASES = SEED_PHRASES | {
+    "passphrase",
+    "pass-phrase",
+    "pass phrase",
+    "pass_phrase",
+    "phrase secrète",
+    "phrase de passe",
+    "wachtzin",
+}
 WORD_ALONE = frozenset({
-    "pwd", "pw", "pass", "psk", "mdp", "heslo", "haslo", "senha", "sifre", "parola", "parole", "parool", "mnemonic",
-    "geslo", "šifra", "creds", "login", "log in", "sign in", "wifi", "clave", "chave", "clef", "zugang", "пин", "tan:",
-    "puk",
+    "assword:", "pwd", "pw", "pass", "psk", "mdp", "heslo", "haslo", "senha", "sifre", "parola", "parole", "parool",
+    "mnemonic", "geslo", "šifra", "creds", "login", "log in", "sign in", "wifi", "clave", "chave", "clef", "zugang",
+    "пин", "tan:", "puk",
 })  # fmt: skip
 """Names that are parts of other words."""
 PASS_BEFORE = re.compile(
@@ -94,6 +105,8 @@ PASS_BEFORE = re.compile(
 """What stands before `pass` in the name of a password."""
 BEGINNINGS = frozenset({"pass", "_pass", "-pass"})
 """Names that begin other words, which are names of their own."""
+NO_CAMEL_KEY = re.compile(r"(?:object|s3|routing|row|item|hash|lookup|file|blob|sort|map|group)\Z", re.IGNORECASE)
+"""What stands before `Key` in a name whose value is an address, though it may look like a token."""
 NO_TOKEN = re.compile(
     r"(?:page|sync|next|continuation|cancellation|public|primary|foreign|sort|partition|cache|idempotency|dedup\w{0,9})"
     r"[-_ ]?\Z",
