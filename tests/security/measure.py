@@ -36,7 +36,7 @@ trades and phrasings than those before it, and measured once before anything was
 | I: other tools of all these | 132 | 120 (.91) | 125 (.95) | 132 | 3 | 3 |
 | K: results of tools, dialogues, clients, mail | 114 | 99 (.87) | 112 (.98) | 116 | 0 | 0 |
 
-F to K were written by one hand before the rules were read; I and K were measured again when F to H (and I) had been worked
+F to K are of one hand, F to I of before it read the rules; I and K were measured when F to H (and I) had been worked
 on: the rules of before find 117 of I and 99 of K. So 87 of 100 secrets of tools of all kinds are found unseen (545 of 620;
 6 false alarms in 618), and of what traces commonly hold 93. Known to be missed:
 arguments of clients that no rule names, words alone beside `auth.txt` and the like, values that look like code
