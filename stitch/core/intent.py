@@ -158,7 +158,7 @@ class LabelVocabulary:
     def __init__(self, merges: Iterable[LabelMerge] = ()) -> None:
         self._merges: list[LabelMerge] = []
         self._into: dict[Label, str] = {}
-        self._aliases: dict[Label, set[str]] | None = None
+        self._aliases: dict[Label, frozenset[str]] | None = None
         for merge in merges:
             self.merge(merge)
 
@@ -205,8 +205,11 @@ class LabelVocabulary:
         if not self._into:
             return frozenset((label.value,))
         if self._aliases is None:
-            self._aliases = {}
+            aliases: dict[Label, set[str]] = {}
             for alias in self._into:
                 canonical = self.canonical_label(alias)
-                self._aliases.setdefault(canonical, {canonical.value}).add(alias.value)
-        return frozenset(self._aliases.get(label, (label.value,)))
+                aliases.setdefault(canonical, {canonical.value}).add(alias.value)
+            self._aliases = {
+                label: frozenset(own) for label, own in aliases.items()
+            }  # only now, for another thread may ask meanwhile
+        return self._aliases.get(label) or frozenset((label.value,))

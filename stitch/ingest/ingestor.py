@@ -40,7 +40,7 @@ from stitch.ingest.pipeline import StepPipeline
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.secrets import redact_steps, redact_text, redact_value
 from stitch.ingest.snippets import SnippetProjection
-from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
+from stitch.ingest.state import BATCH_STEPS, LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
 from stitch.journal.entries import differences
@@ -275,9 +275,15 @@ class Ingestor:
             self._check_put(tenant, trajectory, step=entry.id)
         self._checkpoint_when_due()
 
-    def learn(self, tenant: str, trajectory: str) -> None:
-        """Learn a trajectory again whose steps were changed in the journal, so that who adds next need not wait."""
-        self._states.learn(tenant, trajectory)
+    def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
+        """Learn a trajectory again whose steps were changed in the journal, so that who adds next need not wait.
+
+        Args:
+            tenant: Whose.
+            trajectory: Its name.
+            left: So many steps may be left to who adds or asks next.
+        """
+        self._states.learn(tenant, trajectory, left=left)
 
     def _check_put(self, tenant: str, trajectory: str, *, step: str) -> None:
         entry = self.journal.entry(tenant, trajectory, step)

@@ -15,10 +15,9 @@ from stitch.core import (
     Label,
     LabelInventory,
     LabelKind,
-    LabelMerge,
-    LabelVocabulary,
     ScopeSummary,
 )
+from stitch.ingest.united_merges import UnitedMerges
 
 MAX_VALUES = 64
 """How many recent values of an entity type the union keeps."""
@@ -144,8 +143,9 @@ class Union:
             steps=lambda summary: summary.steps,
             together=lambda column: EntityTypeSummary.model_construct(steps=column.steps, values=_last(column)),
         )
-        self._merges: tuple[LabelMerge, ...] = ()
-        self._into: dict[Label, str] = {}
+        self._merges = UnitedMerges()
+        self._naming: dict[Label, set[str]] = {}
+        """Which parts name each label."""
         self._whole = LabelInventory()
 
     def update(self, changed: Mapping[str, LabelInventory]) -> LabelInventory:
@@ -153,16 +153,18 @@ class Union:
 
         A part that is empty is left out, its name too.
         """
-        merged = False
+        merged = set[Label]()
         for name, part in changed.items():
             before = self._parts.pop(name, _EMPTY)
-            merged = merged or before.merges != part.merges
+            merged |= self._merges.replace(name, before.merges, part.merges)
+            self._note_names(name, before, part)
             self._steps += part.steps - before.steps
             if part != _EMPTY:
                 self._parts[name] = part
             if (before == _EMPTY) != (part == _EMPTY):
                 place = bisect_left(self._names, name)
                 self._names[place : place + (part == _EMPTY)] = [] if part == _EMPTY else [name]
+        moved = self._merges.unite(merged)
         if len(self._parts) < 2:
             for name in list(self._reads):
                 self._replace(name, _NOTHING)
@@ -171,8 +173,7 @@ class Union:
             self._whole = next(iter(self._parts.values()), _EMPTY)
             return self._whole
         again = set(changed) if self._reads else set(self._parts)
-        if merged or not self._reads:
-            again |= self._merge()
+        again.update(*(self._naming.get(label, ()) for label in moved))
         for name in again:
             self._replace(name, self._read(self._parts[name]) if name in self._parts else _NOTHING)
         if again:
@@ -186,33 +187,29 @@ class Union:
         self._event_types.replace(name, before.event_types, read.event_types)
         self._entity_types.replace(name, before.entity_types, read.entity_types)
 
-    def _merge(self) -> set[str]:
-        """Apply the merges of all parts anew; return the parts that read otherwise than before."""
-        vocabulary = LabelVocabulary()
-        for part in map(self._parts.__getitem__, self._names):
-            for merge in part.merges:
-                try:
-                    vocabulary.merge(merge)
-                except ValueError:  # known already, or against an earlier merge
-                    continue
-        aliases = (Label(merge.kind, merge.alias) for merge in vocabulary.merges)
-        into = {alias: vocabulary.canonical(*alias) for alias in aliases}
-        moved = {label for label, _ in into.items() ^ self._into.items()}
-        self._merges, self._into = vocabulary.merges, into
-        return {name for name, part in self._parts.items() if any(label in moved for label in _labels(part))}
+    def _note_names(self, name: str, before: LabelInventory, after: LabelInventory) -> None:
+        """Note which labels a part names."""
+        old, new = set(_labels(before)), set(_labels(after))
+        for label in new - old:
+            self._naming.setdefault(label, set()).add(name)
+        for label in old - new:
+            self._naming[label].discard(name)
+            if not self._naming[label]:
+                del self._naming[label]
 
     def _read(self, part: LabelInventory) -> _Read:
+        into = self._merges.into
         event_types: Counter[str] = Counter()
         entity_types: dict[str, EntityTypeSummary] = {}
         for value, steps in part.event_types.items():
-            event_types[self._into.get(Label(LabelKind.EVENT_TYPE, value), value)] += steps
+            event_types[into.get(Label(LabelKind.EVENT_TYPE, value), value)] += steps
         for value, summary in part.entity_types.items():
-            name = self._into.get(Label(LabelKind.ENTITY_TYPE, value), value)
+            name = into.get(Label(LabelKind.ENTITY_TYPE, value), value)
             if name in entity_types:
                 values = tuple(dict.fromkeys((*entity_types[name].values, *summary.values)))
                 summary = EntityTypeSummary(steps=entity_types[name].steps + summary.steps, values=values)
             entity_types[name] = summary
-        names = (self._into.get(Label(LabelKind.SCOPE, scope.name), scope.name) for scope in part.scopes)
+        names = (into.get(Label(LabelKind.SCOPE, scope.name), scope.name) for scope in part.scopes)
         scopes = (
             scope if name == scope.name else scope.model_copy(update={"name": name})
             for name, scope in zip(names, part.scopes, strict=True)
@@ -224,7 +221,7 @@ class Union:
             scopes=tuple(chain.from_iterable(self._reads[name].scopes for name in self._names)),
             event_types=self._event_types.together(),
             entity_types=self._entity_types.together(),
-            merges=self._merges,
+            merges=self._merges.merges,
             steps=self._steps,
         )
 

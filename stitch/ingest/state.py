@@ -29,7 +29,7 @@ _CHECKPOINT_BYTES = 4096
 """A checkpoint waits for so many bytes of the last one a step: however much a trajectory remembers, saving it costs no
 more a step than storing it."""
 
-_LEARNT_WHEN_ADDING = 64
+LEARNT_WHEN_ADDING = 64
 """Of a trajectory that was changed, so many steps are learnt again by who adds to it next: 40 ms of work."""
 
 _LONG_STEPS = 10_000
@@ -210,14 +210,20 @@ class TrajectoryStates:
         _, count = self._journal.lengths_at(upto, tenant=state.tenant, trajectory=entry.trajectory)[entry.trajectory]
         return count - 1
 
-    def learn(self, tenant: str, trajectory: str) -> None:
-        """Learn a long trajectory again from the journal if it was forgotten, so that who adds next need not."""
-        with self.held(tenant, trajectory) as state:
-            self._learn(state)
+    def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
+        """Learn a trajectory from the journal that labeling does not remember, so that who adds or asks next need not.
 
-    def _learn(self, state: TrajectoryState) -> None:
+        Args:
+            tenant: Whose.
+            trajectory: Its name.
+            left: So many steps may be left to them.
+        """
+        with self.held(tenant, trajectory) as state:
+            self._learn(state, left=left)
+
+    def _learn(self, state: TrajectoryState, *, left: int = LEARNT_WHEN_ADDING) -> None:
         checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
-        if state.position - (checkpoint.position if checkpoint else 0) > _LEARNT_WHEN_ADDING:
+        if state.position - (checkpoint.position if checkpoint else 0) > left:
             self.session(state)
             self._save(state)
 

@@ -249,6 +249,8 @@ class _Import:
             self._keep(session)
         for name in self._waiting:
             self._ingestor.finish(self._tenant, name)
+        for name in self.trajectories:  # or the first search would learn all of them
+            self._ingestor.learn(self._tenant, name, left=0)
         if self._failed:
             self._ingestor.snippets.put_missing(journal.every_entry(self._tenant))
         journal.drop_empty(self._tenant)

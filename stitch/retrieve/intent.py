@@ -23,6 +23,7 @@ from stitch.core import (
     FilterSelector,
     Label,
     LabelInventory,
+    LabelMerge,
     LabelVocabulary,
     RankingRule,
     RetrievalResult,
@@ -34,6 +35,7 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.core.ranking import matcher
+from stitch.core.text_cache import tell_of_erasures
 from stitch.errors import InputError
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.answer import answer
@@ -116,6 +118,13 @@ class IntentRetriever:
         self._lexical = lexical
         self._counter, self._density, self._informative = counter, count, informative
         self._scorers, self._constants = scorers, constants
+        self._read_through: tuple[tuple[LabelMerge, ...], LabelVocabulary] = ((), LabelVocabulary())
+        """The merges of the last inventory, and what applies them."""
+        tell_of_erasures(self)
+
+    def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
+        """Forget the names of labels."""
+        self._read_through = ((), LabelVocabulary())
 
     def over(self, store: SnippetStore, *, inventories: Inventories) -> IntentRetriever:
         """The same retriever over another store and label space."""
@@ -187,7 +196,7 @@ class IntentRetriever:
         else:
             reasons = ("the filter came with the request",)
             selection = Selection(request.intent_filter, reasons, made_by=FilterMaker.PERSON)
-        vocabulary = inventory.vocabulary()
+        vocabulary = self._vocabulary(inventory)
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
         rule = rule_for(request.ranking, selection)
         return _Asked(
@@ -201,6 +210,14 @@ class IntentRetriever:
             weights=self._weights(labels, inventory),
             rule=rule,
         )
+
+    def _vocabulary(self, inventory: LabelInventory) -> LabelVocabulary:
+        """The merges, ready to be applied; as long as they are the same object, so is this: a tenant may have many."""
+        merges, vocabulary = self._read_through
+        if merges is not inventory.merges:
+            vocabulary = inventory.vocabulary()
+            self._read_through = (inventory.merges, vocabulary)
+        return vocabulary
 
     def _rank(self, asked: _Asked, *, k: int) -> list[ScoredSnippet]:
         query = self._query(asked)

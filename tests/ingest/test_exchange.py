@@ -275,6 +275,17 @@ def test_what_no_labeling_remembered_is_left_out(worlds: Make, steps: Make, brok
     assert here.inventory() == there.inventory(), "it is taken from the steps again"
 
 
+def test_what_no_line_remembers_is_learnt_before_anybody_asks(worlds: Make, steps: Make) -> None:
+    there, here = worlds(), worlds()
+    there.add(*steps(3))
+    there.add(*steps(2), trajectory="u")
+    imported(here, [line for line in exported(there) if json.loads(line)["kind"] != "session"])
+    learnt = list(here.labeler.replayed)
+    assert here.inventory() == there.inventory()
+    assert here.labeler.replayed == learnt
+    assert [name for name, _ in learnt] == ["t", "u"]
+
+
 def test_who_adds_meanwhile_loses_nothing(worlds: Make, steps: Make) -> None:
     there, here = worlds(), worlds()
     for number in range(300):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,12 +19,14 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     LabelMerge,
+    LabelVocabulary,
     ScopeSummary,
     Step,
     StepLabels,
 )
 from stitch.ingest import unite
 from stitch.ingest.inventories import Union
+from stitch.ingest.united_merges import UnitedMerges
 from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
 from stitch.testing.reachable import texts_held_by
 
@@ -304,6 +307,54 @@ def test_a_union_that_is_brought_up_to_date_is_the_one_that_would_be_made_anew(
         whole = unite(parts[name] for name in sorted(parts))
         assert union.update(changed) == whole
         assert orders(union.update({})) == orders(whole)
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from("tuvw"), st.lists(st.builds(merge, values, values), max_size=5), max_size=3),
+        max_size=5,
+    )
+)
+def test_merges_that_are_brought_up_to_date_are_those_that_hold_one_after_the_other(
+    changes: list[dict[str, list[LabelMerge]]],
+) -> None:
+    united, parts = UnitedMerges(), dict[str, list[LabelMerge]]()
+    for changed in changes:
+        before = united.into.copy()
+        touched = [united.replace(name, parts.get(name, []), merges) for name, merges in changed.items()]
+        moved = united.unite(set().union(*touched))
+        parts |= changed
+        vocabulary = LabelVocabulary()
+        for each in (each for name in sorted(parts) for each in parts[name]):
+            with suppress(ValueError):
+                vocabulary.merge(each)
+        assert united.merges == vocabulary.merges
+        aliases = [Label(each.kind, each.alias) for each in vocabulary.merges]
+        assert united.into == {alias: vocabulary.canonical(*alias) for alias in aliases}
+        assert moved == {label for label, _ in before.items() ^ united.into.items()}
+
+
+def test_a_merge_of_one_trajectory_is_applied_without_those_of_others() -> None:
+    applied = 0
+
+    class Watched(LabelMerge):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal applied
+            applied += name == "alias"
+            return super().__getattribute__(name)
+
+    def part(number: int, *merges: LabelMerge) -> LabelInventory:
+        own = Watched(kind=LabelKind.EVENT_TYPE, alias=f"alias {number}", into=f"label {number}")
+        return LabelInventory.model_construct(event_types={f"label {number}": 1}, merges=(own, *merges), steps=1)
+
+    union = Union()
+    union.update({str(number): part(number) for number in range(50)})
+    before, applied = union.update({}), 0
+    after = union.update({"7": part(7, merge("ask", "query"))})
+    assert len(after.merges) == 51
+    assert applied < 10
+    assert union.update({"8": part(8)}).merges is after.merges
+    assert before.merges is not after.merges
 
 
 def orders(inventory: LabelInventory) -> tuple[list[str], list[str]]:

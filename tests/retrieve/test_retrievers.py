@@ -14,6 +14,7 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     LabelMerge,
+    LabelVocabulary,
     MemorySnippet,
     Ranking,
     Retriever,
@@ -21,6 +22,7 @@ from stitch.core import (
     SearchRequest,
     Selection,
 )
+from stitch.core.text_cache import forget_trajectory
 from stitch.errors import InputError
 from stitch.retrieve import (
     DenseRetriever,
@@ -89,6 +91,26 @@ def intent_retriever(
         counter=COUNTER,
         informative=informative,
     )
+
+
+def test_merges_are_applied_once_for_many_questions_until_something_is_erased() -> None:
+    applied = 0
+
+    class Watched(LabelInventory):
+        def vocabulary(self) -> LabelVocabulary:
+            nonlocal applied
+            applied += 1
+            return super().vocabulary()
+
+    merges = (LabelMerge(kind=LabelKind.EVENT_TYPE, alias="query", into="ask"),)
+    retriever = intent_retriever(choosing=IntentFilter(), inventory=Watched(merges=merges))
+    request = SearchRequest(query="What was the price?", tenant="a")
+    for _ in range(3):
+        retriever.search(request)
+    assert applied == 1
+    forget_trajectory("t", tenant="a")
+    retriever.search(request)
+    assert applied == 2
 
 
 class TestIntentRetriever(RetrieverContract, DensityContract):
