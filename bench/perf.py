@@ -1,4 +1,4 @@
-"""Speed and size of a memory, beside two floors: a full scan in numpy, and qdrant-client's local mode."""
+"""Speed and size of a memory, beside a full scan in numpy, and of the same on a Qdrant server."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import accumulate
 from multiprocessing import get_context
 from pathlib import Path
@@ -33,8 +33,8 @@ LONG_STEPS = 20_000
 CHANGES = 5
 """So many steps of it are corrected, each before another is added."""
 TENANTS = 1_000
-CLIENT_LOCAL_STEPS = 1000
-"""What qdrant-client's local mode can bear: it filters in Python, point by point."""
+
+_NONE: dict[str, Any] = {}
 
 _PLACES = ("Olympus", "Harbor", "Linden", "Meridian", "Juniper", "Copper", "Willow", "Summit", "Orchard", "Lantern")
 _GOALS = ("breakfast", "dinner", "the hotel", "the museum", "lunch", "the boat trip", "the market", "the train")
@@ -74,8 +74,7 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
     Searches go over all trajectories, embedding of the question and choice of labels included; the questions name a
     scope, those of `search_unnamed_*` do not and have more hits weighed. `rank_*` is the store's share of the first.
     `numpy_floor_p50_ms` is what a scan of all vectors and the choice of the best 40 cost without any index, labels or
-    payload; `client_local_p50_ms` is the store's ranking over `client_local_steps` snippets in qdrant-client's local
-    mode. `rss_mb` is what a process holds that has opened the memory and searched it, pages of mapped files included;
+    payload. `rss_mb` is what a process holds that has opened the memory and searched it, with pages of mapped files;
     the engine maps every vector twice, and `pss_mb` (on Linux) counts such a page once. `disk_mb` is what the folder
     occupies. `erase_s` is the time to the proof when the oldest 1,000 steps are erased at once, `erase_one_s` when one
     is after that. `search_first_ms` is the first search of a process, which reads the labels of all `scopes`.
@@ -100,18 +99,54 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
         return figures
 
 
+def measure_on_server(server: str, *, steps: int, folder: Path, seed: int = 0) -> dict[str, float]:
+    """Measure ingest and search of a memory in a folder, and of the same on a server, as `server_*`.
+
+    Args:
+        server: Its URL. The memory gets a collection of its own, which is dropped in the end.
+        steps: How many steps the memory holds.
+        folder: For the files of both.
+        seed: What steps and questions are drawn with.
+    """
+    figures: dict[str, float] = {"steps": float(steps)}
+    for part in (_measure_ingest, _measure_search):
+        figures |= _in_a_process(part, str(folder / "perf.memory"), steps, seed)
+    return figures | _measure_server(server, folder / "journal", steps, seed)
+
+
+def _measure_server(server: str, journal: Path, steps: int, seed: int) -> dict[str, float]:
+    from stitch import parts
+    from stitch.store.collection import drop
+
+    options = {"collection": f"stitch-perf-{uuid.uuid4()}", "journal": str(journal)}
+    figures = {}
+    try:
+        for part in (_measure_ingest, _measure_search):
+            figures |= _in_a_process(part, server, steps, seed, options)
+    finally:
+        with closing(parts.server_of(*parts.settings_for(server, config=None, **options)).connect()) as connection:
+            drop(connection)
+    return {f"server_{name}": value for name, value in figures.items()}
+
+
 @click.command(name="perf")
 @click.option("--steps", default=50_000, show_default=True, type=click.IntRange(min=1), help="Steps in the memory.")
+@click.option("--memory", "server", metavar="URL", help="A Qdrant server: measure ingest and search there too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(steps: int, *, as_json: bool) -> None:
-    """Measure speed and size of a memory, beside a numpy full scan and qdrant-client's local mode.
+def command(steps: int, server: str | None, *, as_json: bool) -> None:
+    """Measure speed and size of a memory beside a numpy full scan; with a URL, of ingest and search there alone.
 
     \b
     Example:
       stitch bench perf --steps 5000 --json
+      stitch bench perf --steps 9000 --memory http://localhost:6333
     """
     click.echo(f"stitch: measuring a memory of {steps} steps; at 50000 this takes some minutes", err=True)
-    figures = measure_performance(steps)
+    if server is None:
+        figures = measure_performance(steps)
+    else:
+        with tempfile.TemporaryDirectory(prefix="stitch-perf-") as temporary:
+            figures = measure_on_server(server, steps=steps, folder=Path(temporary))
     if as_json:
         click.echo(json.dumps(plain(figures)))
     else:
@@ -135,7 +170,7 @@ def _import_s() -> float:
     return min(float(run.stdout) for run in runs)
 
 
-def _measure_ingest(memory: str, steps: int, seed: int) -> dict[str, float]:
+def _measure_ingest(memory: str, steps: int, seed: int, options: dict[str, Any] = _NONE) -> dict[str, float]:
     from stitch.assemble import open_memory
 
     rng = random.Random(seed)
@@ -143,7 +178,7 @@ def _measure_ingest(memory: str, steps: int, seed: int) -> dict[str, float]:
         list(sample_steps(rng, min(TRAJECTORY_STEPS, steps - start))) for start in range(0, steps, TRAJECTORY_STEPS)
     ]
     singles = list(sample_steps(rng, min(SINGLE_ADDS, steps)))
-    with open_memory(memory) as opened:
+    with open_memory(memory, **options) as opened:
         began = time.perf_counter()
         for number, batch in enumerate(batches):
             opened.add_many(batch, trajectory=f"trip-{number}")
@@ -153,17 +188,20 @@ def _measure_ingest(memory: str, steps: int, seed: int) -> dict[str, float]:
     return {"ingest_steps_per_s": per_s, "single_add_p50_ms": _percentile(adds, 50)}
 
 
-def _measure_search(memory: str, steps: int, seed: int) -> dict[str, float]:
+def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any] = _NONE) -> dict[str, float]:
     from stitch.assemble import open_memory
 
     rng = random.Random(seed + 1)
     began = time.perf_counter()
-    opened = open_memory(memory)
+    opened = open_memory(memory, **options)
     open_s = time.perf_counter() - began
     with opened:
         first_ms = _ms(opened.search, sample_question(rng))
         scopes = len(opened.inventory().scopes)
-        searches = [_ms(opened.search, sample_question(rng)) for _ in range(min(QUESTIONS, steps))]
+        with _counted_requests() as requests:
+            searches = [_ms(opened.search, sample_question(rng)) for _ in range(min(QUESTIONS, steps))]
+        trips = [f"trip-{number}" for number in range(-(-steps // TRAJECTORY_STEPS))]
+        of_one = [_ms(opened.search, sample_question(rng), trajectory=rng.choice(trips)) for _ in searches]
         unnamed = [_ms(opened.search, sample_question(rng, named=False)) for _ in searches]
         resident = _resident_mb()
     return {
@@ -172,6 +210,9 @@ def _measure_search(memory: str, steps: int, seed: int) -> dict[str, float]:
         "search_first_ms": first_ms,
         "search_p50_ms": _percentile(searches, 50),
         "search_p95_ms": _percentile(searches, 95),
+        "search_requests": len(requests) / len(searches),
+        "search_trajectory_p50_ms": _percentile(of_one, 50),
+        "search_trajectory_p95_ms": _percentile(of_one, 95),
         "search_unnamed_p50_ms": _percentile(unnamed, 50),
         "search_unnamed_p95_ms": _percentile(unnamed, 95),
         **resident,
@@ -180,12 +221,11 @@ def _measure_search(memory: str, steps: int, seed: int) -> dict[str, float]:
 
 def _measure_floors(memory: str, steps: int, seed: int) -> dict[str, float]:
     import numpy as np
-    from qdrant_client import QdrantClient
 
     from stitch.assemble import open_memory
-    from stitch.core import DensityQuery, Label, LabelKind, SnippetRecord
+    from stitch.core import DensityQuery, Label, LabelKind
     from stitch.embed import LexicalEncoder, StaticEmbedder
-    from stitch.store import EdgeStore, ServerStore
+    from stitch.store import EdgeStore
 
     rng = random.Random(seed + 1)
     embedder, lexical = StaticEmbedder(), LexicalEncoder()
@@ -211,7 +251,6 @@ def _measure_floors(memory: str, steps: int, seed: int) -> dict[str, float]:
     about: dict[str, Any] = {"embedder_name": embedder.name, "dimension": embedder.dimension}
     with closing(EdgeStore(memory, create=False, **about)) as store:
         ranks = [_ms(store.rank, query()) for _ in range(min(QUESTIONS, steps))]
-        some = [snippet for _, snippet in zip(range(CLIENT_LOCAL_STEPS), store.scroll(tenant), strict=False)]
     vectors = np.random.default_rng(seed).standard_normal((steps, embedder.dimension)).astype(np.float32)
 
     def scan(vector: np.ndarray[Any, Any]) -> None:
@@ -220,23 +259,10 @@ def _measure_floors(memory: str, steps: int, seed: int) -> dict[str, float]:
         best[np.argsort(-scores[best])]
 
     scans = [_ms(scan, vectors[rng.randrange(steps)]) for _ in range(min(QUESTIONS, steps))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # local mode says of every request what it ignores
-        local = ServerStore("http://local", client=QdrantClient(":memory:"), **about)
-        texts = [snippet.resolved for snippet in some]
-        local.put(
-            [
-                SnippetRecord(snippet, vector, lexical.document(snippet.resolved, context=snippet.context))
-                for snippet, vector in zip(some, embedder.embed(texts), strict=True)
-            ]
-        )
-        locals_ = [_ms(local.rank, query()) for _ in range(20)]
     return {
         "rank_p50_ms": _percentile(ranks, 50),
         "rank_p95_ms": _percentile(ranks, 95),
         "numpy_floor_p50_ms": _percentile(scans, 50),
-        "client_local_p50_ms": _percentile(locals_, 50),
-        "client_local_steps": float(len(some)),
     }
 
 
@@ -312,6 +338,25 @@ def _ms(do: Callable[..., object], *arguments: Any, **options: Any) -> float:
     began = time.perf_counter()
     do(*arguments, **options)
     return (time.perf_counter() - began) * 1e3
+
+
+@contextmanager
+def _counted_requests() -> Iterator[list[object]]:
+    """What clients of HTTP send meanwhile, in this process."""
+    from httpx import Client
+
+    sent: list[object] = []
+    send = Client.send
+
+    def counted(self: Client, request: Any, **options: Any) -> Any:
+        sent.append(request.url)
+        return send(self, request, **options)
+
+    Client.send = counted  # type: ignore[method-assign]  # put back below
+    try:
+        yield sent
+    finally:
+        Client.send = send  # type: ignore[method-assign]  # as above
 
 
 def _percentile(values: list[float], percent: int) -> float:

@@ -93,6 +93,7 @@ def _open(
         made_folder,
         owner_note,
         remove_abandoned,
+        store_folder,
     )
     from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
     from stitch.lifecycle.repair import finish_move
@@ -123,10 +124,10 @@ def _open(
         resources.enter_context(made_folder(folder))
         check_version(folder / JOURNAL_FILE)  # before anything of it is touched
         resources.callback(clear_text_caches)
-        if not is_url(location):
-            finish_move(folder)
+        path = store_folder(location, folder, collection=settings.collection)
+        finish_move(path)
         store = parts.store_for(
-            settings, location, folder=folder, embedder=embedder
+            settings, location, folder=folder, path=path, embedder=embedder
         )  # first: its lock tells who owns it
         resources.callback(store.close)
         if is_url(location):
@@ -139,7 +140,7 @@ def _open(
             folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars
         )
         resources.callback(journal.close)
-        check_whole(location, folder, collection=settings.collection, journal=journal, store=store)
+        check_whole(location, collection=settings.collection, journal=journal, store=store)
         if hasattr(embedder, "close"):  # one that is served elsewhere keeps connections
             resources.callback(embedder.close)
         if model is not None:

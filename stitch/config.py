@@ -65,6 +65,8 @@ class Settings(BaseSettings):
     """How long one request to a Qdrant server may take."""
     collection: str = "stitch"
     """The collection on a Qdrant server."""
+    server_payload: Literal["none", "readable"] = "none"
+    """What a Qdrant server holds beside vectors: nothing, or texts and labels for people with other tools."""
     journal: str | None = None
     """Where the journal is kept when the memory is on a server; by default under the user's data folder."""
 

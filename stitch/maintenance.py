@@ -17,20 +17,25 @@ from stitch import parts
 from stitch.config import Settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
-from stitch.errors import InputError, StitchError, StoreError, StoreLockedError
+from stitch.errors import InputError, StitchError, StoreError, StoreLockedError, StoreMismatchError
 from stitch.lifecycle.folder import (
+    IDENTITY_FILE,
     JOURNAL_FILE,
+    OWNER_FILE,
     UNFINISHED_FILE,
-    building_note,
     check_there,
     folder_of,
     is_url,
+    journal_id,
     owner_note,
     restoring_in,
+    store_folder,
     working_folder,
 )
+from stitch.lifecycle.repair import remove_next
 
 if TYPE_CHECKING:
+    from stitch.core import Embedder
     from stitch.journal import Journal
     from stitch.lifecycle.backup import BackedUp
 
@@ -55,21 +60,26 @@ class Reindexed(NamedTuple):
     embedder: str
 
 
-def reindex_memory(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Reindexed:
+def reindex_memory(
+    memory: str | Path | None = None, *, config: str | Path | None = None, adopt: bool = False, **settings: Any
+) -> Reindexed:
     """Build the store of a memory anew from its journal, for all tenants, also with another embedder than before.
 
-    In a folder, the new store is built beside the old one and takes its place when it is complete; until then the
-    memory opens as before. An interrupted run is taken up where it was. On a server, what is missing is put into the
-    collection that the settings name; one that was empty cannot be opened as the memory's before it holds everything.
+    The new store is built beside the old one and takes its place when it is complete; until then the memory opens as
+    before. An interrupted run is taken up where it was. On a server both are in the collection that the settings name,
+    so that one that was made for other vectors, or by an earlier version, is dropped first; then there is no memory
+    until this is done.
 
     Args:
         memory: A folder, or the URL of a Qdrant server.
         config: A YAML file of settings.
+        adopt: Drop a collection with what others have put there; `adoption` says what that is.
         settings: Any other of `stitch.config.Settings` by name.
 
     Raises:
         InputError: There is no memory.
         StoreLockedError: Another process has it open.
+        StoreMismatchError: A collection is another journal's, or holds what this one does not know.
     """
     from stitch.ingest import Ingestor
     from stitch.journal import SqliteJournal
@@ -82,41 +92,100 @@ def reindex_memory(memory: str | Path | None = None, *, config: str | Path | Non
     loaded, location, folder = _found(memory, config, settings)
     check_writable(folder)
     embedder = parts.embedder_for(loaded)
+    path = store_folder(location, folder, collection=loaded.collection)
     with ExitStack() as stack:
-        made = folder
-        if not is_url(location):
-            finish_move(folder)
-            make_private_folder(folder / "store")
-            owner = Ownership(owner_note(location, folder), what=f"the memory {location!r}")
-            stack.callback(owner.release)
-            made = next_folder(folder, embedder_name=embedder.name)
-            stack.callback(claim_next(folder).release)
+        finish_move(path)
+        make_private_folder(path / "store", parents=True)
+        for note in dict.fromkeys((path / "store" / OWNER_FILE, owner_note(location, folder))):
+            stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         journal = SqliteJournal(
             folder / JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars
         )
         stack.callback(journal.close)
-        store = parts.store_for(loaded, location, folder=made, embedder=embedder)
-        stack.callback(store.close)
-        if not journal.tenants() and (
-            store.count() if made == folder else holds_snippets(folder / "store" / "snippets.bin")
-        ):
+        if not journal.tenants() and holds_snippets(path / "store" / "snippets.bin"):
             raise StoreError(
                 "the journal holds nothing, and the store does: it is not built anew from that",
                 hint="`stitch restore` makes a memory of a backup",
             )
-        building = building_note(folder, collection=loaded.collection)
-        if made == folder and not any(map(store.count, journal.tenants())):
-            building.touch()
+        if is_url(location) and _make_room(loaded, location, folder, journal, embedder=embedder, adopt=adopt):
+            remove_next(path)
+        made = next_folder(path, embedder_name=embedder.name)
+        stack.callback(claim_next(path).release)
+        store = parts.store_for(loaded, location, folder=folder, path=made, embedder=embedder, building=True)
+        stack.callback(store.close)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         reached, written = journal.last_change(), ingestor.snippets.rebuild()
         result = Reindexed(store.count(), written, embedder.name)
         store.close()
-        if made != folder:
-            put_in_place(folder)
+        put_in_place(path)
         journal.record_projected(ingestor.snippets.name, reached)
-        building.unlink(missing_ok=True)
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
+    if is_url(location):  # what the server had of the old one goes when the new one is opened
+        parts.store_for(loaded, location, folder=folder, path=path, embedder=embedder).close()
     return result
+
+
+class Adoption(NamedTuple):
+    """What is under the name of a collection that a journal would take over, and goes when it does."""
+
+    journal: str | None
+    """The id of the journal whose it is; None if it does not say."""
+    points: int
+
+
+def adoption(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Adoption | None:
+    """What `reindex_memory` would drop with `adopt`; None if there is nothing, or nothing but this journal's.
+
+    Args:
+        memory: The URL of a Qdrant server.
+        config: A YAML file of settings.
+        settings: Any other of `stitch.config.Settings` by name.
+
+    Raises:
+        InputError: There is no memory, or it is in a folder.
+    """
+    from stitch.store.collection import count, look
+
+    loaded, location, folder = _found(memory, config, settings)
+    if not is_url(location):
+        raise InputError("only a collection on a server can be adopted", hint="name one with --memory URL")
+    with closing(parts.server_of(loaded, location).connect()) as connection:
+        found = look(connection)
+        if found is None or found.journal == journal_id(folder):
+            return None
+        return Adoption(found.journal, count(connection))
+
+
+def _make_room(
+    settings: Settings, location: str, folder: Path, journal: Journal, *, embedder: Embedder, adopt: bool
+) -> bool:
+    """Drop a collection in which the store of a journal cannot be built; return whether one was dropped.
+
+    Raises:
+        StoreMismatchError: It is, or may be, of use to others.
+    """
+    from stitch.core import snippet_id
+    from stitch.store.collection import LAYOUT, count, drop, look, why_not_anew
+
+    with closing(parts.server_of(settings, location).connect()) as connection:
+        found, own = look(connection), journal_id(folder)
+        if found is None:
+            return False
+        if (found.journal, found.layout, found.dimension) == (own, LAYOUT, embedder.dimension):
+            return False
+        known = {
+            snippet_id(tenant, each.trajectory, each.step)
+            for tenant in journal.tenants()
+            for each in journal.select(tenant)
+        }
+        if not adopt and (reason := why_not_anew(found, connection, journal=own, known=known)):
+            raise StoreMismatchError(
+                f"{connection.what} is not built anew, for {reason}",
+                hint="name another with STITCH_COLLECTION, or see with `--adopt --dry-run` what would be replaced "
+                f"({count(connection)} points)",
+            )
+        drop(connection)
+        return True
 
 
 def backup_memory(
@@ -218,7 +287,9 @@ def restore_memory(
     loaded, location = parts.settings_for(memory, config=config, **settings)
     files = check_backup(backup)
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
+    identity = None
     if is_url(location) and (folder / UNFINISHED_FILE).exists():
+        identity = journal_id(folder)  # the collection has it already
         shutil.rmtree(folder)  # what an interrupted call has made
     check_empty(folder)
     making = restoring_in(folder)
@@ -229,6 +300,8 @@ def restore_memory(
             copy_private(file, making / file.name)
         _check_copy(making)
         if is_url(location):
+            if identity is not None:
+                (making / IDENTITY_FILE).write_text(identity)
             (making / UNFINISHED_FILE).touch()
             put_at(making, folder)
             reindex_memory(location, config=config, **settings)
@@ -289,7 +362,8 @@ def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journ
         note = owner_note(location, folder)
         found: Journal | Path
         try:
-            finish_move(folder)  # or a store would be begun where the next one is about to be put
+            # Or a store would be begun where the next one is about to be put.
+            finish_move(store_folder(location, folder, collection=settings.collection))
             make_private_folder(note.parent)
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         except StoreLockedError as error:
@@ -312,7 +386,8 @@ def _compare(settings: Settings, location: str, folder: Path) -> Restored:
 
     with ExitStack() as stack:
         embedder = parts.embedder_for(settings)
-        store = parts.store_for(settings, location, folder=folder, embedder=embedder)
+        path = store_folder(location, folder, collection=settings.collection)
+        store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder)
         stack.callback(store.close)
         journal = SqliteJournal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
         stack.callback(journal.close)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from stitch.core import Embedder, FilterSelector, Labeler, SnippetStore
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import LanguageModel, Ledger, Price
+    from stitch.store.connection import Server
 
 
 def settings_for(memory: str | Path | None, *, config: str | Path | None, **settings: Any) -> tuple[Settings, str]:
@@ -156,23 +157,48 @@ def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelect
     return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)
 
 
-def store_for(settings: Settings, location: str, *, folder: Path, embedder: Embedder) -> SnippetStore:
-    """The store of a memory, opened; in `folder`, unless it is on a server."""
+def store_for(
+    settings: Settings, location: str, *, folder: Path, path: Path, embedder: Embedder, building: bool = False
+) -> SnippetStore:
+    """The store of a memory, opened.
+
+    Args:
+        settings: Of the memory.
+        location: A folder, or the URL of a server.
+        folder: Where the journal is.
+        path: Where the store is, or what of it is not on a server.
+        embedder: Makes its vectors.
+        building: Whether it is built beside another one, which goes on to serve.
+    """
     if is_url(location):
+        from stitch.lifecycle.folder import journal_id
         from stitch.store import ServerStore
 
-        key = settings.qdrant_key
         return ServerStore(
-            location,
-            api_key=key.get_secret_value() if key else None,
-            collection=settings.collection,
+            path,
+            server=server_of(settings, location),
+            journal=journal_id(folder),
             embedder_name=embedder.name,
             dimension=embedder.dimension,
-            timeout_s=settings.qdrant_timeout_s,
+            building=building,
         )
     from stitch.store import EdgeStore
 
-    return EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
+    return EdgeStore(path, embedder_name=embedder.name, dimension=embedder.dimension)
+
+
+def server_of(settings: Settings, location: str) -> Server:
+    """The collection on a server that settings name, and how it is spoken to."""
+    from stitch.store.connection import Server
+
+    key = settings.qdrant_key
+    return Server(
+        url=location,
+        collection=settings.collection,
+        api_key=key.get_secret_value() if key else None,
+        timeout_s=settings.qdrant_timeout_s,
+        readable=settings.server_payload == "readable",
+    )
 
 
 def embedder_for(settings: Settings) -> Embedder:

@@ -61,7 +61,7 @@ class Tenants:
         from stitch.lifecycle.rebuild import rebuild
 
         self._parts.process.check_writing()
-        return rebuild(self._parts.ingestor, folder=self._parts.folder)
+        return rebuild(self._parts.ingestor)
 
     def close(self) -> None:
         """Flush and let go of all memories; closing twice is harmless."""

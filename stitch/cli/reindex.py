@@ -13,21 +13,37 @@ from stitch.console.printing import print_json
 @click.command()
 @memory_options
 @click.option("--embedder", metavar="NAME", help="The embedder to use from now on, as in `stitch config`.")
+@click.option("--adopt", is_flag=True, help="Take over a collection of another journal, and drop what it holds.")
+@click.option("--dry-run", is_flag=True, help="With --adopt: say what would be dropped, and change nothing.")
 @json_option
-def command(as_json: bool, embedder: str | None, **arguments: Any) -> None:
+def command(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **arguments: Any) -> None:
     """Build the store anew from the journal, for all tenants, also with another embedder.
 
     The old store serves until the new one is complete; an interrupted run is taken up where it was. No label is made
-    again. On a server, another collection (STITCH_COLLECTION) is filled, and refused until it holds everything.
+    again. On a server, another collection (STITCH_COLLECTION) is refused until it holds everything, and one of another
+    journal in any case, unless it is adopted.
 
     \b
     Example:
       stitch reindex --memory trip.memory
       stitch reindex --memory trip.memory --embedder sentence-transformers/all-MiniLM-L6-v2
+      stitch reindex --memory http://localhost:6333 --adopt --dry-run
     """
-    from stitch.maintenance import reindex_memory
+    from stitch.maintenance import adoption, reindex_memory
 
-    result = reindex_memory(embedder=embedder, **arguments)
+    if dry_run:
+        if not adopt:
+            raise click.UsageError("--dry-run goes with --adopt")
+        found = adoption(embedder=embedder, **arguments)
+        if as_json:
+            print_json(found._asdict() if found else {"journal": None, "points": 0})
+        elif found is None:
+            click.echo("nothing would be dropped: there is no collection, or it is this journal's")
+        else:
+            whose = f"of the journal {found.journal}" if found.journal else "that says of no journal whose they are"
+            click.echo(f"{found.points} points {whose} would be dropped, and this journal's put")
+        return
+    result = reindex_memory(embedder=embedder, adopt=adopt, **arguments)
     if as_json:
         print_json(result._asdict())
         return

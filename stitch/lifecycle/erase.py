@@ -17,7 +17,7 @@ from stitch.journal import Entry, Journal, Selected
 from stitch.journal.entries import Encoded
 from stitch.lifecycle.beside import Gone, remove_mentions, words_left
 from stitch.lifecycle.cleaning import cleaner, given_by_hand
-from stitch.lifecycle.folder import remove_abandoned
+from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
 from stitch.lifecycle.multi_search import Needles
 from stitch.lifecycle.repair import remove_next
 from stitch.lifecycle.selection import by_trajectory
@@ -114,10 +114,11 @@ def purge(ingestor: Ingestor, *, folder: Path) -> None:
 
     The journal itself overwrites what is deleted, so that its file need not be written anew.
     """
-    remove_next(folder)
     remove_abandoned(folder)
     ingestor.flush()
     if isinstance(ingestor.store, PurgeableStore):
+        remove_next(ingestor.store.path)
+        remove_other_collections(folder, but=ingestor.store.path)
         ingestor.store.purge()
     ingestor.journal.record_purged()
 

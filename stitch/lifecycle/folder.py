@@ -6,15 +6,15 @@ import hashlib
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from stitch.core.files import make_private_folder, refuse_links
+from stitch.core.files import make_private_folder, private, refuse_links
 from stitch.errors import InputError, JournalError, StoreError, StoreLockedError
-from stitch.lifecycle.traces import BUILDING
 from stitch.store.owner import Ownership
 
 if TYPE_CHECKING:
@@ -27,8 +27,12 @@ RECALLS_FILE = "recalls.jsonl"
 """What it was asked, if the settings say so."""
 LEDGER_FILE = "ledger.jsonl"
 """What its calls of a model cost."""
+IDENTITY_FILE = "journal.id"
+"""Which journal it is: a collection on a server carries it. No copy of a journal has it but one of the whole folder."""
 OWNER_FILE = "owner.json"
 """Who has it open: beside the journal of a memory on a server, inside the store of one in a folder."""
+COLLECTIONS = "collections"
+"""The folder beside the journal of a memory on a server with what is here of each collection."""
 UNFINISHED_FILE = "unfinished"
 """Beside the journal of a memory on a server: its snippets are not all there yet, it is being restored."""
 
@@ -62,9 +66,33 @@ def owner_note(location: str, folder: Path) -> Path:
     return folder / OWNER_FILE if is_url(location) else folder / "store" / OWNER_FILE
 
 
-def building_note(folder: Path, *, collection: str) -> Path:
-    """The file beside a journal that says that a collection on a server does not hold all of it yet."""
-    return folder / (BUILDING + quote(collection, safe=""))
+def store_folder(location: str, folder: Path, *, collection: str) -> Path:
+    """The folder of the store of a memory: its own, or on a server that of what is here of a collection."""
+    return folder / COLLECTIONS / quote(collection, safe="") if is_url(location) else folder
+
+
+def journal_id(folder: Path) -> str:
+    """The id of the journal in a folder that is there; made the first time it is asked for.
+
+    Raises:
+        JournalError: It cannot be read or written.
+    """
+    path = folder / IDENTITY_FILE
+    try:
+        if not path.exists():
+            made = path.with_name(f"{IDENTITY_FILE}.new")
+            with open(made, "w", opener=private) as file:
+                file.write(str(uuid.uuid4()))
+                file.flush()
+                os.fsync(file.fileno())
+            made.replace(path)
+        return str(uuid.UUID(path.read_text()))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise JournalError(
+            f"the id of the journal, {str(path)!r}, cannot be used: {(reason or 'it is damaged').lower()}",
+            hint="remove the file, then `stitch reindex --adopt --dry-run`",
+        ) from error
 
 
 def restoring_in(folder: Path) -> Path:
@@ -145,6 +173,13 @@ def remove_abandoned(folder: Path) -> None:
             claim.release()
 
 
+def remove_other_collections(folder: Path, *, but: Path) -> None:
+    """Remove what is here of collections that the journal has filled before; `stitch reindex` fills them again."""
+    for path in (folder / COLLECTIONS).glob("*"):
+        if path != but:
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def check_restored(location: str, folder: Path) -> None:
     """Refuse a memory on a server that is being restored.
 
@@ -157,18 +192,14 @@ def check_restored(location: str, folder: Path) -> None:
         )
 
 
-def check_whole(location: str, folder: Path, *, collection: str, journal: Journal, store: SnippetStore) -> None:
-    """Refuse a collection that does not hold a memory yet: a search of it would find too little, and look like one.
+def check_whole(location: str, *, collection: str, journal: Journal, store: SnippetStore) -> None:
+    """Refuse a collection that holds nothing of a memory: a search of it would find nothing, and look like one.
 
     Raises:
-        StoreError: It is empty and the memory is not, or it was being built.
+        StoreError: It is empty and the memory is not.
     """
-    if not is_url(location):
-        return
-    begun = building_note(folder, collection=collection).exists()
-    if begun or (journal.counts().stored and not any(map(store.count, journal.tenants()))):
-        does = "does not hold all of" if begun else "holds nothing of"
+    if is_url(location) and journal.counts().stored and not store.count():
         raise StoreError(
-            f"the collection {collection!r} of {location!r} {does} this memory",
-            hint=f"stitch reindex --memory {location} {'finishes' if begun else 'fills'} it; other collections serve",
+            f"the collection {collection!r} of {location!r} holds nothing of this memory",
+            hint=f"stitch reindex --memory {location} fills it; other collections serve",
         )

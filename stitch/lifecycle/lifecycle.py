@@ -263,7 +263,7 @@ class Lifecycle:
             raise ScopeError("one tenant cannot build the store anew for all", hint="call `Tenants.reindex`")
         from stitch.lifecycle.rebuild import rebuild
 
-        return rebuild(self._writer, folder=self._folder)
+        return rebuild(self._writer)
 
     def handover(self, labeler: OfflineLabeler) -> Handover:
         """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""

@@ -17,6 +17,9 @@ from stitch.lifecycle.repair import claim_next, next_folder, put_in_place
 class ReplaceableStore(Protocol):
     """A store that can go on with what another one of its kind holds."""
 
+    path: Path
+    """The folder of the store."""
+
     def sibling(self, path: Path) -> Any:
         """A store like this one in another folder."""
         ...
@@ -30,7 +33,7 @@ class ReplaceableStore(Protocol):
         ...
 
 
-def rebuild(ingestor: Ingestor, *, folder: Path) -> int:
+def rebuild(ingestor: Ingestor) -> int:
     """Build the store anew, for all tenants, and go on with it; return how many snippets were written.
 
     Meanwhile steps are added and found as ever. Only at the end do writers wait, until what came in between is in the
@@ -39,20 +42,20 @@ def rebuild(ingestor: Ingestor, *, folder: Path) -> int:
 
     Args:
         ingestor: Of the memory.
-        folder: Where the journal is, and the store.
 
     Raises:
-        StoreError: The store is one that cannot be replaced: a server's.
+        StoreError: The store is one that cannot be replaced.
         StoreLockedError: Another process builds one.
     """
     serving = ingestor.store
     if not isinstance(serving, ReplaceableStore):
-        raise StoreError("a store on a server is not built anew while it serves", hint="stitch reindex")
+        raise StoreError("this store is not built anew while it serves", hint="stitch reindex")
     if not ingestor.journal.tenants() and serving.count():
         raise StoreError(
             "the journal holds nothing, and the store does: it is not built anew from that",
             hint="`stitch restore` makes a memory of a backup",
         )
+    folder = serving.path
     made = next_folder(folder, embedder_name=ingestor.embedder.name)
     claim = claim_next(folder)
     try:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
-from urllib.parse import unquote
 
 import orjson
 
@@ -23,9 +22,6 @@ from stitch.lifecycle.own_words import OWN_WORDS
 from stitch.lifecycle.unsaid import Unsaid, fold
 from stitch.text.words import is_verb, stem, words
 
-BUILDING = "building-"
-"""How a note beside the journal begins that names a collection of a server which does not hold all of a memory yet."""
-
 LEAST_LETTERS = 3
 """The shortest word that what files say is looked through for."""
 _FRAGMENT_BYTES = 24
@@ -34,7 +30,6 @@ _ELSEWHERE = (
     "backups, exports, traces and compiled prompts outside this folder",
     "what a provider of a model keeps of its calls",
 )
-_SERVER = "the disks of the server: its snippets are deleted, and it frees their bytes when it likes"
 
 # What JSON writes otherwise than it is said ends a fragment, so that fragments look alike in every file.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
@@ -44,6 +39,14 @@ _NAMES = re.compile(r"[A-Z0-9]\w*(?:[ .,:/-]{1,2}[A-Z0-9]\w*)*")
 @runtime_checkable
 class PurgeableStore(Protocol):
     """A store whose files this process can rewrite."""
+
+    path: Path
+    """The folder of the store."""
+
+    @property
+    def not_searched(self) -> Sequence[str]:
+        """Where beside its files something of what was deleted may be left."""
+        ...
 
     def purge(self) -> None:
         """Leave no byte of what was deleted in the files."""
@@ -172,10 +175,9 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
         files, size = files + 1, size + length
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
-    elsewhere = list(_ELSEWHERE if isinstance(ingestor.store, PurgeableStore) else (*_ELSEWHERE, _SERVER))
-    begun = (unquote(path.name.removeprefix(BUILDING)) for path in sorted(folder.glob(f"{BUILDING}*")))
-    elsewhere += [f"the collection {name!r}, whose building was interrupted: finish or drop it" for name in begun]
-    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found), tuple(elsewhere))
+    elsewhere = ingestor.store.not_searched if isinstance(ingestor.store, PurgeableStore) else ()
+    not_searched = (*_ELSEWHERE, *elsewhere)
+    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found), not_searched)
 
 
 def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
@@ -30,6 +31,46 @@ _log = logging.getLogger(__name__)
 def addresses(location: str) -> tuple[str, ...]:
     """The URLs that a location names, with commas between them."""
     return tuple(url for part in location.split(",") if (url := part.strip()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """A collection of a Qdrant server or cluster, and how it is spoken to."""
+
+    url: str
+    """The URL of a server, or several of a cluster with commas between them."""
+    collection: str = "stitch"
+    """The collection, which need not be there."""
+    api_key: str | None = None
+    """The server's key, if it asks for one."""
+    timeout_s: float = 30.0
+    """How long one request to one URL may take."""
+    prefer_grpc: bool = False
+    """Whether gRPC (port 6334) is spoken instead of REST."""
+    readable: bool = False
+    """Whether the collection has texts and labels beside vectors, for people who look into it with other tools."""
+    client: QdrantClient | None = None
+    """A client to use instead of making one; it is not closed."""
+
+    def connect(self) -> Connection:
+        """A way to the collection.
+
+        Raises:
+            StoreError: A URL is none.
+        """
+        return Connection(
+            self.url,
+            collection=self.collection,
+            api_key=self.api_key,
+            timeout_s=self.timeout_s,
+            prefer_grpc=self.prefer_grpc,
+            client=self.client,
+        )
+
+    @property
+    def what(self) -> str:
+        """The collection, as messages name it."""
+        return f"the collection {self.collection!r} of {self.url!r}"
 
 
 class Connection:

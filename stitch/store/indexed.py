@@ -199,6 +199,9 @@ class IndexedStore(ABC):
             return []
         with self._calls:
             labels = self._index.of(query.tenant)
+            if lacking := self._files.lacking:
+                hint = f"stitch verify --repair --memory {self._location}"
+                raise StoreError(f"{self._what} lacks the vectors of {lacking} snippets", hint=hint)
             cut = labels.cut(query)
             if not len(cut.certain) and not len(cut.tier):
                 return []
@@ -289,6 +292,11 @@ class IndexedStore(ABC):
                 finally:
                     self._let_go()
                     make_private(self._folder)  # what the engine has written
+
+    @property
+    def not_searched(self) -> Sequence[str]:
+        """Where beside the files here something of what was deleted may be left."""
+        return ()
 
     # Damage
 

@@ -115,7 +115,7 @@ def _exchange(answer: Answer, requests: list[Request], stopping: threading.Event
             self.wfile.write(content[: reply.cut])
             self.close_connection = reply.cut is not None
 
-        do_GET = do_PUT = do_POST  # noqa: N815 - the names the base class looks for
+        do_GET = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - the names the base class looks for
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name the base class gives it
             """Say nothing: the tests look at `requests`."""

@@ -9,11 +9,13 @@ from collections import Counter
 from click.testing import CliRunner
 
 from stitch.bench.perf import command, sample_question, sample_steps
+from stitch.testing.qdrant import LoopbackQdrant
 
 CONTRACT = {
     "import_s", "ingest_steps_per_s", "single_add_p50_ms", "search_p50_ms", "search_p95_ms",
     "search_unnamed_p50_ms", "search_unnamed_p95_ms", "rss_mb", "disk_mb",
-    "numpy_floor_p50_ms", "client_local_p50_ms", "erase_s", "erase_one_s", "erase_steps", "search_first_ms", "scopes",
+    "numpy_floor_p50_ms", "search_trajectory_p50_ms", "search_trajectory_p95_ms",
+    "erase_s", "erase_one_s", "erase_steps", "search_first_ms", "scopes",
     "long_steps", "long_cost_ratio", "correct_p50_ms", "add_after_correct_p50_ms", "erase_long_s", "add_after_erase_ms",
     "tenants", "open_tenants_s",
 }  # fmt: skip
@@ -28,6 +30,18 @@ def test_the_command_prints_every_figure_as_one_object() -> None:
     assert figures["steps"] == figures["erase_steps"] == 20
     assert (figures["erase_one_steps"], figures["erase_traces_left"]) == (1, 0)
     assert "stitch: measuring" in run.stderr
+
+
+def test_the_same_is_measured_on_a_server_and_its_collection_dropped() -> None:
+    with LoopbackQdrant() as server:
+        run = CliRunner().invoke(command, ["--steps", "20", "--json", "--memory", server.url], catch_exceptions=False)
+        assert server.collections == {}
+    figures = json.loads(run.stdout)
+    assert {name for name in figures if figures.get(f"server_{name}", 0) > 0} >= {
+        "ingest_steps_per_s", "open_s", "search_p50_ms", "search_p95_ms", "search_trajectory_p50_ms",
+    }  # fmt: skip
+    assert figures["search_requests"] == 0
+    assert 0 < figures["server_search_requests"] <= 3
 
 
 def test_samples_are_the_same_for_the_same_seed_and_their_goals_are_skewed() -> None:

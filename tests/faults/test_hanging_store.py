@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,30 +13,15 @@ from stitch.core import StepState
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.maintenance import backup_memory, restore_memory
 from stitch.store import ServerStore
-from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
-from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER
+from stitch.testing.qdrant import LoopbackQdrant
 
 LIMIT_S = 3.0
 """What hangs is given up after it; what does not must not take so long on a busy machine."""
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
-    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
-]
-
-
-def _loopback() -> Any:
-    spec = importlib.util.spec_from_file_location("loopback_qdrant", Path(__file__).with_name("loopback_qdrant.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.LoopbackQdrant()
-
 
 @pytest.fixture
-def server() -> Iterator[Any]:
-    with _loopback() as serving:
+def server() -> Iterator[LoopbackQdrant]:
+    with LoopbackQdrant() as serving:
         yield serving
 
 
@@ -45,21 +29,6 @@ def server() -> Iterator[Any]:
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.delenv("STITCH_MEMORY", raising=False)
     return {"journal": str(tmp_path / "j"), "qdrant_timeout_s": LIMIT_S}
-
-
-class TestServerStoreOverRest(SnippetStoreContract):
-    worlds = 1
-    questions = 20
-
-    @pytest.fixture
-    def make_store(self, server: Any) -> MakeStore:
-        made: list[str] = []
-
-        def make() -> ServerStore:
-            made.append(f"contract-{len(made)}")
-            return ServerStore(server.url, collection=made[-1], embedder_name=EMBEDDER, dimension=DIMENSION)
-
-        return make
 
 
 def steps(start: int, stop: int) -> list[Step]:

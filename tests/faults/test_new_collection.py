@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,21 +14,12 @@ from stitch.errors import StoreError, StoreUnavailableError
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import reindex_memory
 from stitch.store import ServerStore
-
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
-    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
-]
+from stitch.testing.qdrant import LoopbackQdrant
 
 
 @pytest.fixture
-def server() -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("loopback_qdrant", Path(__file__).with_name("loopback_qdrant.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with module.LoopbackQdrant() as serving:
+def server() -> Iterator[LoopbackQdrant]:
+    with LoopbackQdrant() as serving:
         yield serving
 
 
@@ -59,26 +49,35 @@ def interrupt_after(monkeypatch: pytest.MonkeyPatch, puts: int) -> None:
 
 @pytest.mark.parametrize("puts", [0, 1])
 def test_an_interrupted_reindexing_onto_a_new_collection_is_refused_until_it_is_finished(
-    server: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, puts: int
+    server: LoopbackQdrant, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, puts: int
 ) -> None:
     with monkeypatch.context() as patched:
         interrupt_after(patched, puts)
         with pytest.raises(StoreUnavailableError):
             reindex_memory(server.url, collection="new/one", **settings)
     for tenant in ("ann", "bob"):
-        with pytest.raises(StoreError, match=r"'new/one' .* does not hold all of this memory") as refused:
+        with pytest.raises(StoreError, match=r"'new/one' .* holds nothing of this memory") as refused:
             open_memory(server.url, collection="new/one", tenant=tenant, **settings)
         assert "stitch reindex" in refused.value.hint
     with open_memory(server.url, collection="old", tenant="ann", **settings) as old:
         assert len(old.search("What costs 2 dollars?").hits) == 3
         old.add(Step(role="user", content="Word3 costs 3 dollars"), trajectory="t")
-        not_searched = old.lifecycle.erase(Selector(trajectory="t", step="0")).proof.not_searched
-        assert any("the collection 'new/one', whose building was interrupted" in place for place in not_searched)
     done = reindex_memory(server.url, collection="new/one", **settings)
-    assert done.snippets == 6
+    assert (done.snippets, done.written) == (7, 7 - 3 * puts)
     with open_memory(server.url, collection="new/one", tenant="ann", **settings) as new:
-        assert new.lifecycle.verify() == (3, 3, ())
-    assert not [path.name for path in Path(settings["journal"]).iterdir() if path.name.startswith("building")]
+        assert new.lifecycle.verify() == (4, 4, ())
+    assert len(server.collections["new/one"].ids()) == 7
+
+
+def test_what_is_erased_is_in_no_file_of_a_collection_that_was_filled_before(
+    server: LoopbackQdrant, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    reindex_memory(server.url, collection="new", **settings)
+    with open_memory(server.url, collection="new", tenant="ann", **settings) as memory:
+        proof = memory.lifecycle.erase(Selector(trajectory="t", step="0")).proof
+    assert proof.found == ()
+    assert any("the disks of the server" in place and "no word" in place for place in proof.not_searched)
+    assert [path.name for path in (tmp_path / "j" / "collections").iterdir()] == ["new"]
 
 
 def test_a_collection_that_holds_nothing_of_a_memory_is_refused(server: Any, settings: dict[str, Any]) -> None:
@@ -102,7 +101,7 @@ def test_a_collection_that_serves_goes_on_to_serve_when_reindexing_it_is_interru
             reindex_memory(server.url, collection="old", **settings)
     with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
         assert len(memory.search("What costs 2 dollars?").hits) == 2
-    assert reindex_memory(server.url, collection="old", **settings).written == 1
+    assert reindex_memory(server.url, collection="old", **settings).written == 6
 
 
 def test_as_of_a_moment_a_server_too_ranks_what_was_retired_since_where_it_stood(

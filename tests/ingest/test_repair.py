@@ -314,7 +314,7 @@ def test_a_rebuilding_that_breaks_off_leaves_the_old_store_and_is_taken_up(
 
 def test_a_store_on_a_server_is_not_built_anew_while_it_serves(world: Any, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="while it serves") as caught:
-        rebuild(world.ingestor, folder=tmp_path)
+        rebuild(world.ingestor)
     assert caught.value.hint == "stitch reindex"
 
 

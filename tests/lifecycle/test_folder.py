@@ -11,16 +11,17 @@ from stitch.core import SnippetStore, Step
 from stitch.errors import InputError, JournalError, StoreError, StoreLockedError
 from stitch.journal import Entry, Journal
 from stitch.lifecycle.folder import (
-    building_note,
     check_restored,
     check_there,
     check_whole,
     folder_of,
     is_url,
+    journal_id,
     made_folder,
     owner_note,
     remove_abandoned,
     restoring_in,
+    store_folder,
     working_folder,
 )
 from stitch.testing.journaling import DictJournal
@@ -46,8 +47,20 @@ def test_the_folder_of_a_memory_on_a_server_is_named_after_both(
         Path("a/m/owner.json"),
         Path("a/m/store/owner.json"),
     )
-    assert building_note(folder, collection="a/b c") == Path("a/m/building-a%2Fb%20c")
+    assert store_folder(URL, folder, collection="a/b c") == Path("a/m/collections/a%2Fb%20c")
+    assert store_folder("a/m", folder, collection="a/b c") == folder
     assert restoring_in(folder) == Path("a/m.restoring")
+
+
+def test_a_journal_has_one_id_that_stays_and_a_damaged_one_is_told(tmp_path: Path) -> None:
+    own = journal_id(tmp_path)
+    assert journal_id(tmp_path) == own
+    (tmp_path / "other").mkdir()
+    assert journal_id(tmp_path / "other") != own
+    (tmp_path / "journal.id").write_text("mine")
+    with pytest.raises(JournalError, match=r"journal.id', cannot be used: it is damaged") as caught:
+        journal_id(tmp_path)
+    assert "stitch reindex --adopt --dry-run" in caught.value.hint
 
 
 def test_a_memory_that_is_not_there_is_refused_with_what_makes_one(tmp_path: Path) -> None:
@@ -119,7 +132,7 @@ def test_a_collection_that_does_not_hold_a_memory_is_refused(tmp_path: Path) -> 
 
     def said(location: str) -> str:
         try:
-            check_whole(location, tmp_path, collection="c", journal=journal, store=store)
+            check_whole(location, collection="c", journal=journal, store=store)
         except StoreError as error:
             return f"{error.message}; {error.hint}"
         return ""
@@ -134,9 +147,6 @@ def test_a_collection_that_does_not_hold_a_memory_is_refused(tmp_path: Path) -> 
         f"stitch reindex --memory {URL} fills it; other collections serve"
     )
     assert (said(URL), said("m")) == (empty, "")
-    building_note(tmp_path, collection="c").touch()
-    begun = empty.replace("holds nothing of", "does not hold all of").replace("fills", "finishes")
-    assert (said(URL), said("m")) == (begun, "")
     check_restored(URL, tmp_path)
     (tmp_path / "unfinished").touch()
     check_restored("m", tmp_path)

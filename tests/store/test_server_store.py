@@ -1,249 +1,356 @@
-"""The store on a server: the contract, against the client's local mode and, if there is one, a live server."""
+"""The store on a server: the contract, over REST against a stand-in, and what a collection of one journal promises."""
 
 from __future__ import annotations
 
-import os
-import uuid
+import copy
+import json
+import random
+import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-import grpc
+import numpy as np
 import pytest
-from httpx import Headers
-from hypothesis import settings
-from qdrant_client import QdrantClient, models
-from qdrant_client.http.exceptions import UnexpectedResponse
 
-from stitch.core import ContextualIntent, DensityQuery, Label, LabelKind
-from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
+from stitch.core import ContextualIntent, DensityQuery, SnippetRecord
+from stitch.errors import StoreError, StoreLockedError, StoreMismatchError, StoreUnavailableError
 from stitch.store import ServerStore
+from stitch.store.collection import look
+from stitch.store.connection import Server
 from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
-from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
-from stitch.testing.servers import LoopbackServer, Reply, Silence
-
-LIVE = os.environ.get("STITCH_TEST_QDRANT_URL")
-
-pytestmark = [  # what the client says of local mode and of this machine
-    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
-    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
-    pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection"),
-]
+from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
+from stitch.testing.qdrant import Collection, LoopbackQdrant
 
 
-def open_store(client: QdrantClient, collection: str = "stitch", **options: object) -> ServerStore:
-    about: dict[str, Any] = {"embedder_name": EMBEDDER, "dimension": DIMENSION, "collection": collection, **options}
-    return ServerStore("http://qdrant.example", client=client, **about)
+@pytest.fixture
+def qdrant() -> Iterator[LoopbackQdrant]:
+    with LoopbackQdrant(shards=6) as serving:
+        yield serving
 
 
-class TestServerStoreInLocalMode(SnippetStoreContract):
-    worlds = 3
-    questions = 2 * settings().max_examples
-
-    @pytest.fixture
-    def make_store(self) -> MakeStore:
-        return lambda: open_store(QdrantClient(":memory:"))
+def open_store(qdrant: LoopbackQdrant, folder: Path, **options: Any) -> ServerStore:
+    about = {"journal": "mine", "embedder_name": EMBEDDER, "dimension": DIMENSION}
+    server = Server(url=qdrant.url, **{key: options.pop(key) for key in ("collection", "readable") if key in options})
+    return ServerStore(folder, server=server, **{**about, **options})
 
 
-@pytest.mark.server
-@pytest.mark.skipif(LIVE is None, reason="STITCH_TEST_QDRANT_URL names no server")
-class TestServerStoreOnAServer(SnippetStoreContract):
-    worlds = 2
+class TestServerStore(SnippetStoreContract):
+    worlds = 1
+    questions = 30
+    many_snippets = 600
 
     @pytest.fixture
-    def make_store(self) -> Iterator[MakeStore]:
-        assert LIVE is not None
-        key = os.environ.get("STITCH_QDRANT_KEY")
-        client = QdrantClient(url=LIVE, api_key=key)
-        made: list[str] = []
+    def make_store(self, qdrant: LoopbackQdrant, tmp_path: Path) -> MakeStore:
+        numbers = iter(range(100))
 
         def make() -> ServerStore:
-            made.append(f"stitch-contract-{uuid.uuid4()}")
-            return ServerStore(LIVE, api_key=key, collection=made[-1], embedder_name=EMBEDDER, dimension=DIMENSION)
+            name = str(next(numbers))
+            return open_store(qdrant, tmp_path / name, collection=name)
 
-        yield make
-        for collection in made:
-            client.delete_collection(collection)
-        client.close()
+        return make
 
 
-def test_two_stores_share_a_collection() -> None:
-    client = QdrantClient(":memory:")
-    one, other = open_store(client), open_store(client)
-    one.put([make_record("1")])
-    other.put([make_record("2", position=1)])
-    assert [snippet.step for snippet in one.scroll("t")] == ["1", "2"]
-    one.close()
-    assert other.count() == 2
+def steps(store: ServerStore, tenant: str = "t") -> list[str]:
+    return [snippet.step for snippet in store.scroll(tenant)]
+
+
+def nearest(store: ServerStore, record: SnippetRecord) -> list[str]:
+    return [hit.snippet.step for hit in store.rank(DensityQuery(tenant="t", vector=record.vector))]
+
+
+RECORDS = [make_record(str(n), position=n, vector=[1.0, float(n), *[0.0] * 6]) for n in range(5)]
+
+
+# Whose a collection is
+
+
+def test_a_collection_is_refused_to_another_journal_with_both_ids_and_nothing_is_touched(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with closing(open_store(qdrant, tmp_path / "mine")) as store:
+        store.put(RECORDS)
+    before = qdrant.collections["stitch"].ids()
+    with pytest.raises(StoreMismatchError, match="belongs to the journal mine, and this one is yours") as caught:
+        open_store(qdrant, tmp_path / "yours", journal="yours")
+    assert "STITCH_COLLECTION" in caught.value.hint
+    assert "--adopt --dry-run" in caught.value.hint
+    assert qdrant.collections["stitch"].ids() == before
+    with closing(open_store(qdrant, tmp_path / "yours", journal="yours", collection="other")) as other:
+        other.put(RECORDS[:1])
+    with closing(open_store(qdrant, tmp_path / "mine")) as store:
+        assert steps(store) == list("01234")
+
+
+def test_of_two_journals_that_make_a_collection_at_once_one_gets_it(
+    qdrant: LoopbackQdrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = iter([None])
+    monkeypatch.setattr("stitch.store.server_engine.look", lambda connection: next(found, None) or look(connection))
+    open_store(qdrant, tmp_path / "mine").close()
+    found = iter([None])
+    with pytest.raises(StoreMismatchError, match="belongs to the journal mine"):
+        open_store(qdrant, tmp_path / "yours", journal="yours")
 
 
 @pytest.mark.parametrize(
-    ("option", "says"),
-    [({"embedder_name": "other"}, "embedder 'contract-8', not 'other'"), ({"dimension": 4}, "dimension 8, not 4")],
+    ("made", "says"),
+    [
+        ({"vectors": {"size": 8, "distance": "Cosine"}}, "something else than a memory"),
+        ({"vectors": {"text": {"size": 8, "distance": "Dot"}}}, "something else than a memory"),
+        (
+            {"vectors": {"text": {"size": 8, "distance": "Cosine"}}, "sparse_vectors": {"words": {}, "labels": {}}},
+            "an earlier version",
+        ),
+        (
+            {
+                "vectors": {"text": {"size": 4, "distance": "Dot"}},
+                "metadata": {"stitch": {"journal": "mine", "layout": 1}},
+            },
+            "dimension 4, not 8",
+        ),
+        (
+            {
+                "vectors": {"text": {"size": 8, "distance": "Dot"}},
+                "metadata": {"stitch": {"journal": "mine", "layout": 9}},
+            },
+            "newer version",
+        ),
+    ],
 )
-def test_a_collection_of_another_embedder_is_refused_with_the_command_that_mends_it(
-    option: dict[str, Any], says: str
+def test_a_collection_of_something_else_is_refused(
+    qdrant: LoopbackQdrant, tmp_path: Path, made: dict[str, Any], says: str
 ) -> None:
-    client = QdrantClient(":memory:")
-    open_store(client).put([make_record("1")])
+    qdrant.collections["stitch"] = Collection(made, shards=1)
     with pytest.raises(StoreMismatchError, match=says) as caught:
-        open_store(client, **option)
-    assert caught.value.hint == "stitch reindex --memory http://qdrant.example"
+        open_store(qdrant, tmp_path)
+    assert caught.value.hint
 
 
-def test_a_snippet_of_another_schema_is_refused() -> None:
-    client = QdrantClient(":memory:")
-    record = make_record("1")
-    open_store(client).put([record, make_record("2")])
-    client.set_payload("stitch", {"schema_version": 99}, points=[record.snippet.id])
-    with pytest.raises(StoreMismatchError, match="schema version 99, not 1"):
-        open_store(client)
+def test_a_server_that_keeps_no_metadata_is_told_to_be_too_old(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
+    qdrant.keeps_metadata = False
+    with pytest.raises(StoreError, match=r"older than version 1\.16"):
+        open_store(qdrant, tmp_path)
 
 
-def test_a_collection_of_something_else_is_refused() -> None:
-    client = QdrantClient(":memory:")
-    client.create_collection("stitch", models.VectorParams(size=8, distance=models.Distance.COSINE))
-    with pytest.raises(StoreMismatchError, match="something else than snippets"):
-        open_store(client)
-
-
-class LateClient(QdrantClient):
-    """A client before which another process makes the collection, just when it was not there."""
-
-    made_by_others = True
-
-    def create_collection(self, collection_name: str, **options: Any) -> bool:  # type: ignore[override]  # by name only
-        if self.made_by_others:
-            super().create_collection(collection_name, **options)
-        raise UnexpectedResponse(409, "Conflict", b"exists", Headers())
-
-
-def test_a_collection_that_another_process_made_first_is_used() -> None:
-    store = open_store(LateClient(":memory:"))
-    store.put([make_record("1")])
-    assert store.count() == 1
-
-
-def test_a_collection_that_cannot_be_made_is_an_error() -> None:
-    client = LateClient(":memory:")
-    client.made_by_others = False
-    with pytest.raises(StoreError, match=r"cannot make the collection .*409"):
-        open_store(client)
-
-
-class ForgetfulClient(QdrantClient):
-    """A client from which another process deletes what was just found."""
-
-    def retrieve(self, *arguments: Any, **options: Any) -> list[models.Record]:
-        return super().retrieve(*arguments, **options)[1:]
-
-
-def test_a_snippet_deleted_while_it_is_ranked_is_left_out() -> None:
-    store = open_store(ForgetfulClient(":memory:"))
-    store.put([make_record("1"), make_record("2")])
-    assert len(store.rank(DensityQuery(tenant="t"))) == 1
-
-
-def test_a_large_tier_is_decided_by_similarity_without_fetching_all_of_it() -> None:
-    labels = {Label(LabelKind.SCOPE, "day 1"): frozenset({"day 1", "first day"})}
-    records = [
-        make_record(
-            str(number),
-            position=number,
-            intent=ContextualIntent(scope=("day 1", "first day", "day 2")[number % 3]),
-            vector=[1.0, number, *[0] * 6],
-        )
-        for number in range(900)
-    ]
-    store = open_store(QdrantClient(":memory:"))
-    store.put(records)
-    hits = store.rank(DensityQuery(tenant="t", labels=labels, vector=records[0].vector, k=5))
-    assert [hit.snippet.position for hit in hits] == [0, 1, 3, 4, 6]
-    assert {hit.density for hit in hits} == {1.0}
-
-
-def refused_open(url: str, *, timeout_s: float = 0.1, **options: object) -> StoreError:
-    about = {"embedder_name": EMBEDDER, "dimension": DIMENSION, "timeout_s": timeout_s, **options}
-    with pytest.raises(StoreError) as caught:
-        ServerStore(url, **about)  # type: ignore[arg-type]  # options of any type
-    return caught.value
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "says"),
-    [
-        (401, StoreError, "refuses the key"),
-        (403, StoreError, "refuses the key"),
-        (400, StoreError, "400"),
-        (500, StoreUnavailableError, "500"),
-        (503, StoreUnavailableError, "503"),
-        (429, StoreUnavailableError, ": no"),
-    ],
-)
-def test_what_a_server_answers_becomes_an_error_of_our_own(status: int, kind: type[StoreError], says: str) -> None:
-    reply = Reply({"status": {"error": "no"}}, status=status, headers={"retry-after": "1"} if status == 429 else {})
-    with LoopbackServer(lambda _: reply) as server:
-        error = refused_open(server.url, api_key="secret")
-    assert type(error) is kind
-    assert says in error.message
-    assert "\n" not in error.message
-    assert "secret" not in error.message + error.hint
-
-
-def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
-    with LoopbackServer(lambda _: Silence()) as server:
-        error = refused_open(server.url, timeout_s=1)
-    assert isinstance(error, StoreUnavailableError)
-    assert server.url in error.hint
-
-
-def test_a_reply_that_is_not_of_qdrant_is_an_error_of_our_own() -> None:
-    with LoopbackServer(lambda _: Reply(b"<html>")) as server:
-        assert isinstance(refused_open(server.url), StoreUnavailableError)
-
-
-@pytest.mark.parametrize("url", ["http://[", "nonsense://x y", "http://host:99999"])
-def test_what_is_no_address_is_named(url: str) -> None:
-    error = refused_open(url)
-    assert "is not the address of a qdrant server" in error.message
-    assert "http://localhost:6333" in error.hint
-
-
-@contextmanager
-def grpc_server(code: grpc.StatusCode) -> Iterator[int]:
-    """A gRPC server that answers every call with a status; yields its port."""
-
-    class Refusal(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC ships no types
-        def service(self, handler_call_details: object) -> grpc.RpcMethodHandler:
-            return grpc.unary_unary_rpc_method_handler(lambda _, context: context.abort(code, "two\nlines"))
-
-    with ThreadPoolExecutor(1) as pool:
-        server = grpc.server(pool, handlers=[Refusal()])
-        port = server.add_insecure_port("127.0.0.1:0")
-        server.start()
-        yield port
-        server.stop(None).wait()
-
-
-@pytest.mark.parametrize(
-    ("code", "kind", "says"),
-    [
-        (grpc.StatusCode.UNAUTHENTICATED, StoreError, "refuses the key"),
-        (grpc.StatusCode.PERMISSION_DENIED, StoreError, "refuses the key"),
-        (grpc.StatusCode.INVALID_ARGUMENT, StoreError, "two lines"),
-        (grpc.StatusCode.UNAVAILABLE, StoreUnavailableError, "two lines"),
-        (grpc.StatusCode.INTERNAL, StoreUnavailableError, "two lines"),
-    ],
-)
-def test_what_a_grpc_server_answers_becomes_an_error_of_our_own(
-    code: grpc.StatusCode, kind: type[StoreError], says: str
+def test_a_store_of_another_embedder_is_refused_with_the_command_that_mends_it(
+    qdrant: LoopbackQdrant, tmp_path: Path
 ) -> None:
-    with grpc_server(code) as port:
-        client = QdrantClient(
-            url="http://127.0.0.1", grpc_port=port, prefer_grpc=True, timeout=60, check_compatibility=False
-        )
-        error = refused_open("http://127.0.0.1", client=client)
-        client.close()
-    assert type(error) is kind
-    assert says in error.message
+    open_store(qdrant, tmp_path).close()
+    with pytest.raises(StoreMismatchError, match="embedder 'contract-8', not 'other'") as caught:
+        open_store(qdrant, tmp_path, embedder_name="other")
+    assert caught.value.hint == f"stitch reindex --memory {qdrant.url}"
+
+
+def test_a_store_has_one_owner(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
+    with closing(open_store(qdrant, tmp_path)), pytest.raises(StoreLockedError, match="is in use by process"):
+        open_store(qdrant, tmp_path)
+
+
+# What goes to the server
+
+
+def test_the_server_is_told_vectors_and_numbers_and_no_word(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
+    record = make_record("Quetzalcoatlus", trajectory="Archaeopteryx", text="Pterodactyl", words={7: 1.0})
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put([record])
+        store.rank(DensityQuery(tenant="t", vector=record.vector, words={7: 1.0}))
+        store.delete("t", [record.snippet.id])
+        store.purge()
+        assert "no word" in store.not_searched[0]
+    said = json.dumps([[request.path, request.body] for request in qdrant.requests])
+    assert not [word for word in ("Quetzal", "Archaeo", "Ptero", record.snippet.id) if word in said]
+    assert qdrant.collections["stitch"].ids() == []
+
+
+def test_a_readable_collection_has_texts_and_labels_and_says_so_ever_after(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    first = make_record("1", text="hello", intent=ContextualIntent(scope="day 1"))
+    with closing(open_store(qdrant, tmp_path, readable=True)) as store:
+        store.put([first])
+        store.put([first._replace(snippet=first.snippet.model_copy(update={"intent": ContextualIntent()}))])
+        (point,) = qdrant.collections["stitch"].ids()
+        found = qdrant.collections["stitch"].find(point)
+        assert found is not None
+        payload = {"tenant": "t", "trajectory": "trip", "step": "1", "role": "user", "text": "hello"}
+        assert found["payload"] == payload
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put([make_record("2")])
+        assert "texts and labels" in store.not_searched[0]
+
+
+def test_a_search_makes_two_requests_at_most_and_other_labels_of_the_same_text_none(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    rng = random.Random(5)
+    records = random_records(rng, 400)
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(records)
+        for _ in range(50):
+            query, _ = random_query(rng)
+            before = len(qdrant.requests)
+            store.rank(query)
+            assert len(qdrant.requests) - before <= 2
+        before = len(qdrant.requests)
+        labeled = [record.snippet.model_copy(update={"intent": ContextualIntent(scope="new")}) for record in records]
+        store.put([record._replace(snippet=snippet) for record, snippet in zip(records, labeled, strict=True)])
+        assert len(qdrant.requests) == before
+        assert {snippet.intent.scope for snippet in store.scroll("t")} == {"new"}
+
+
+def test_what_is_replaced_and_deleted_is_deleted_on_the_server_by_the_next_flush(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(RECORDS)
+        store.put([RECORDS[0]._replace(vector=RECORDS[3].vector)])
+        store.delete("t", [RECORDS[1].snippet.id])
+        assert len(qdrant.collections["stitch"].ids()) == 6
+        store.flush()
+        assert len(qdrant.collections["stitch"].ids()) == 4
+        assert nearest(store, RECORDS[3])[:2] == ["0", "3"]
+
+
+@pytest.mark.parametrize("strict", [
+    {"max_query_limit": 7}, {"upsert_max_batchsize": 3}, {"search_allow_exact": False}, {"condition_max_size": 5},
+])  # fmt: skip
+def test_what_strict_mode_allows_is_kept_to(qdrant: LoopbackQdrant, tmp_path: Path, strict: dict[str, Any]) -> None:
+    open_store(qdrant, tmp_path).close()
+    qdrant.strict = strict
+    records = [make_record(str(n), position=n, vector=[1.0, float(n), *[0.0] * 6]) for n in range(40)]
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(records)
+        assert len(store.rank(DensityQuery(tenant="t", vector=records[5].vector))) == 40
+        store.delete("t", [record.snippet.id for record in records[:20]])
+    with closing(open_store(qdrant, tmp_path)) as store:
+        assert store.check("t") == []
+        assert len(qdrant.collections["stitch"].ids()) == 20
+
+
+# What is interrupted, and what is lost
+
+
+def test_a_put_that_the_server_does_not_answer_changes_nothing_here_and_may_be_made_again(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(RECORDS[:3])
+        qdrant.away = True
+        with pytest.raises(StoreUnavailableError, match="cannot write to"):
+            store.put([RECORDS[0]._replace(vector=RECORDS[4].vector), RECORDS[3]])
+        assert steps(store) == ["0", "1", "2"]
+        assert store.delete("t", [RECORDS[1].snippet.id]) == 1
+        store.flush()
+        with pytest.raises(StoreUnavailableError):
+            store.purge()
+        qdrant.away = False
+        assert nearest(store, RECORDS[0])[0] == "0"
+        store.put(RECORDS[3:])
+        store.purge()
+    assert len(qdrant.collections["stitch"].ids()) == 4
+    with closing(open_store(qdrant, tmp_path)) as store:
+        assert store.check("t") == []
+
+
+def test_what_a_killed_process_had_not_written_here_is_deleted_on_the_server(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    store = open_store(qdrant, tmp_path)
+    store.put(RECORDS)
+    store.flush()
+    store.put([RECORDS[0]._replace(vector=RECORDS[3].vector)])
+    store._files.engine.put([99], np.ones((1, DIMENSION), dtype=np.float32))
+    kill(store)
+    with closing(open_store(qdrant, tmp_path)) as store:
+        assert len(qdrant.collections["stitch"].ids()) == 5
+        assert store.check("t") == []
+        assert nearest(store, RECORDS[3])[:2] == ["0", "3"]
+
+
+def test_a_collection_restored_from_an_older_snapshot_is_told_and_mended(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(RECORDS[:3])
+        older = copy.deepcopy(qdrant.collections["stitch"])
+        store.put(RECORDS[3:])
+    qdrant.collections["stitch"] = older
+    with closing(open_store(qdrant, tmp_path)) as store:
+        with pytest.raises(StoreError, match="lacks the vectors of 2 snippets") as caught:
+            nearest(store, RECORDS[0])
+        assert "stitch verify --repair" in caught.value.hint
+        assert [(damage.step, damage.what) for damage in store.check("t")] == [
+            ("3", "its vector is missing"), ("4", "its vector is missing"),
+        ]  # fmt: skip
+        assert store.mend("t") == 2
+        assert nearest(store, RECORDS[0]) == ["0", "1", "2"]
+        store.put(RECORDS[3:])
+        assert nearest(store, RECORDS[4])[0] == "4"
+
+
+def test_a_vector_that_others_changed_on_the_server_is_found(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(RECORDS)
+        point = qdrant.collections["stitch"].ids()[2]
+        qdrant.collections["stitch"].shard(point)[point]["vector"]["text"][0] += 1
+        assert [(damage.step, damage.what) for damage in store.check("t")] == [("2", "its vector is damaged")]
+        assert store.mend("t") == 1
+        store.put([RECORDS[2]])
+        assert store.check("t") == []
+
+
+def test_bounds_that_are_lost_here_are_made_again_from_the_vectors_there(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(RECORDS)
+        before = nearest(store, RECORDS[2])
+    (tmp_path / "store" / "heads.bin").unlink()
+    with closing(open_store(qdrant, tmp_path)) as store:
+        assert store.check("t") == []
+        assert nearest(store, RECORDS[2]) == before
+
+
+def test_a_store_built_anew_beside_one_that_serves_takes_its_place_and_its_points_go(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(RECORDS)
+        built = store.sibling(tmp_path / "reindex")
+        built.put(RECORDS[:2])
+        store.put([make_record("5", position=5)])
+        assert steps(store) == list("012345")
+
+        def move() -> None:
+            (tmp_path / "store").rename(tmp_path / "old")
+            (tmp_path / "reindex" / "store").rename(tmp_path / "store")
+            shutil.rmtree(tmp_path / "reindex")
+
+        store.replace_by(built, move=move)
+        assert steps(store) == ["0", "1"]
+        assert len(qdrant.collections["stitch"].ids()) == 2
+        store.put(RECORDS[2:])
+        assert nearest(store, RECORDS[4])[0] == "4"
+
+
+def test_of_a_store_that_is_being_built_nothing_goes_when_the_one_that_serves_is_opened(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with closing(open_store(qdrant, tmp_path)) as store:
+        store.put(RECORDS)
+        with closing(store.sibling(tmp_path / "reindex")) as built:
+            built.put(RECORDS)
+    open_store(qdrant, tmp_path).close()
+    assert len(qdrant.collections["stitch"].ids()) == 10
+    shutil.rmtree(tmp_path / "reindex")
+    open_store(qdrant, tmp_path).close()
+    assert len(qdrant.collections["stitch"].ids()) == 5
+
+
+def kill(store: ServerStore) -> None:
+    """Let go of a store as the end of its process does."""
+    store._files.close()
+    store._owner.release()
+    store._closed = True
