@@ -92,10 +92,10 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
         memory = str((folder or Path(temporary)) / "perf.memory")
         figures = {"steps": float(steps), "import_s": _import_s()}
         for part in (_measure_ingest, _measure_search):
-            figures |= _in_a_process(part, memory, steps, seed)
+            figures |= _in_a_process(part, memory, steps, seed, _NONE)
         figures["disk_mb"] = sum(path.stat().st_blocks for path in Path(memory).rglob("*")) * 512 / 1e6
-        for part in (_measure_floors, _measure_erasing, _measure_long, _measure_tenants):
-            figures |= _in_a_process(part, memory, steps, seed)
+        for further in (_measure_floors, _measure_erasing, _measure_long, _measure_tenants):
+            figures |= _in_a_process(further, memory, steps, seed)
         return figures
 
 
@@ -110,7 +110,7 @@ def measure_on_server(server: str, *, steps: int, folder: Path, seed: int = 0) -
     """
     figures: dict[str, float] = {"steps": float(steps)}
     for part in (_measure_ingest, _measure_search):
-        figures |= _in_a_process(part, str(folder / "perf.memory"), steps, seed)
+        figures |= _in_a_process(part, str(folder / "perf.memory"), steps, seed, _NONE)
     return figures | _measure_server(server, folder / "journal", steps, seed)
 
 
@@ -119,7 +119,7 @@ def _measure_server(server: str, journal: Path, steps: int, seed: int) -> dict[s
     from stitch.store.collection import drop
 
     options = {"collection": f"stitch-perf-{uuid.uuid4()}", "journal": str(journal)}
-    figures = {}
+    figures: dict[str, float] = {}
     try:
         for part in (_measure_ingest, _measure_search):
             figures |= _in_a_process(part, server, steps, seed, options)
@@ -170,7 +170,7 @@ def _import_s() -> float:
     return min(float(run.stdout) for run in runs)
 
 
-def _measure_ingest(memory: str, steps: int, seed: int, options: dict[str, Any] = _NONE) -> dict[str, float]:
+def _measure_ingest(memory: str, steps: int, seed: int, options: dict[str, Any]) -> dict[str, float]:
     from stitch.assemble import open_memory
 
     rng = random.Random(seed)
@@ -188,7 +188,7 @@ def _measure_ingest(memory: str, steps: int, seed: int, options: dict[str, Any] 
     return {"ingest_steps_per_s": per_s, "single_add_p50_ms": _percentile(adds, 50)}
 
 
-def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any] = _NONE) -> dict[str, float]:
+def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any]) -> dict[str, float]:
     from stitch.assemble import open_memory
 
     rng = random.Random(seed + 1)

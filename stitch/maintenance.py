@@ -17,7 +17,7 @@ from stitch import parts
 from stitch.config import Settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
-from stitch.errors import InputError, StitchError, StoreError, StoreLockedError, StoreMismatchError
+from stitch.errors import InputError, StitchError, StoreError, StoreLockedError
 from stitch.lifecycle.folder import (
     IDENTITY_FILE,
     JOURNAL_FILE,
@@ -35,8 +35,8 @@ from stitch.lifecycle.folder import (
 from stitch.lifecycle.repair import remove_next
 
 if TYPE_CHECKING:
-    from stitch.core import Embedder
     from stitch.journal import Journal
+    from stitch.lifecycle.adoption import Adoption
     from stitch.lifecycle.backup import BackedUp
 
 
@@ -84,6 +84,7 @@ def reindex_memory(
     from stitch.ingest import Ingestor
     from stitch.journal import SqliteJournal
     from stitch.label.local import LocalLabeler
+    from stitch.lifecycle.adoption import make_room
     from stitch.lifecycle.read_only import check_writable
     from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place
     from stitch.store.owner import Ownership
@@ -107,8 +108,10 @@ def reindex_memory(
                 "the journal holds nothing, and the store does: it is not built anew from that",
                 hint="`stitch restore` makes a memory of a backup",
             )
-        if is_url(location) and _make_room(loaded, location, folder, journal, embedder=embedder, adopt=adopt):
-            remove_next(path)
+        if is_url(location):
+            with closing(parts.server_of(loaded, location).connect()) as connection:
+                if make_room(connection, journal, own=journal_id(folder), dimension=embedder.dimension, adopt=adopt):
+                    remove_next(path)
         made = next_folder(path, embedder_name=embedder.name)
         stack.callback(claim_next(path).release)
         store = parts.store_for(loaded, location, folder=folder, path=made, embedder=embedder, building=True)
@@ -125,14 +128,6 @@ def reindex_memory(
     return result
 
 
-class Adoption(NamedTuple):
-    """What is under the name of a collection that a journal would take over, and goes when it does."""
-
-    journal: str | None
-    """The id of the journal whose it is; None if it does not say."""
-    points: int
-
-
 def adoption(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Adoption | None:
     """What `reindex_memory` would drop with `adopt`; None if there is nothing, or nothing but this journal's.
 
@@ -144,48 +139,13 @@ def adoption(memory: str | Path | None = None, *, config: str | Path | None = No
     Raises:
         InputError: There is no memory, or it is in a folder.
     """
-    from stitch.store.collection import count, look
+    from stitch.lifecycle.adoption import adopted
 
     loaded, location, folder = _found(memory, config, settings)
     if not is_url(location):
         raise InputError("only a collection on a server can be adopted", hint="name one with --memory URL")
     with closing(parts.server_of(loaded, location).connect()) as connection:
-        found = look(connection)
-        if found is None or found.journal == journal_id(folder):
-            return None
-        return Adoption(found.journal, count(connection))
-
-
-def _make_room(
-    settings: Settings, location: str, folder: Path, journal: Journal, *, embedder: Embedder, adopt: bool
-) -> bool:
-    """Drop a collection in which the store of a journal cannot be built; return whether one was dropped.
-
-    Raises:
-        StoreMismatchError: It is, or may be, of use to others.
-    """
-    from stitch.core import snippet_id
-    from stitch.store.collection import LAYOUT, count, drop, look, why_not_anew
-
-    with closing(parts.server_of(settings, location).connect()) as connection:
-        found, own = look(connection), journal_id(folder)
-        if found is None:
-            return False
-        if (found.journal, found.layout, found.dimension) == (own, LAYOUT, embedder.dimension):
-            return False
-        known = {
-            snippet_id(tenant, each.trajectory, each.step)
-            for tenant in journal.tenants()
-            for each in journal.select(tenant)
-        }
-        if not adopt and (reason := why_not_anew(found, connection, journal=own, known=known)):
-            raise StoreMismatchError(
-                f"{connection.what} is not built anew, for {reason}",
-                hint="name another with STITCH_COLLECTION, or see with `--adopt --dry-run` what would be replaced "
-                f"({count(connection)} points)",
-            )
-        drop(connection)
-        return True
+        return adopted(connection, journal=journal_id(folder))
 
 
 def backup_memory(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.errors import StoreError, StoreMismatchError
@@ -167,20 +167,3 @@ def _scroll(client: QdrantClient, collection: str, *, page: int) -> Iterator[int
         yield from (point.id for point in found)  # type: ignore[misc]  # UUIDs come as texts
         if offset is None:
             return
-
-
-def why_not_anew(found: Found, connection: Connection, *, journal: str, known: Collection[str]) -> str:
-    """Why a collection must not be dropped by a journal; empty if it holds nothing that this journal does not know.
-
-    Args:
-        found: The collection.
-        connection: The way to it.
-        journal: The id of the journal.
-        known: The ids of its snippets.
-    """
-    if found.journal == journal:
-        return ""
-    if found.journal is not None:
-        return f"it belongs to the journal {found.journal}, and this one is {journal}"
-    unknown = [point for point in points(connection) if point not in known]
-    return f"it holds {len(unknown)} points that this journal does not know" if unknown else ""

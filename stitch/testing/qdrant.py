@@ -72,7 +72,7 @@ class LoopbackQdrant(LoopbackServer):
         """Whether it is of a version that does."""
         self.shards = shards
         self.collections: dict[str, Collection] = {} if node_of is None else node_of.collections
-        self._lock = threading.Lock() if node_of is None else node_of._lock
+        self._lock: threading.Lock = threading.Lock() if node_of is None else node_of._lock
 
     def _reply(self, request: Request) -> Reply | Silence:
         if self.hangs:
