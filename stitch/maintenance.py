@@ -78,6 +78,7 @@ def reindex_memory(
 
     Raises:
         InputError: There is no memory.
+        JournalError: Steps are damaged in the journal; the old store stays as it is.
         StoreLockedError: Another process has it open.
         StoreMismatchError: A collection is another journal's, or holds what this one does not know.
     """
@@ -86,7 +87,7 @@ def reindex_memory(
     from stitch.label.local import LocalLabeler
     from stitch.lifecycle.adoption import make_room
     from stitch.lifecycle.read_only import check_writable
-    from stitch.lifecycle.repair import claim_next, finish_move, next_folder, put_in_place
+    from stitch.lifecycle.repair import check_source, claim_next, finish_move, next_folder, put_in_place
     from stitch.store.owner import Ownership
     from stitch.store.snippet_file import holds_snippets
 
@@ -103,11 +104,7 @@ def reindex_memory(
             folder / JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars
         )
         stack.callback(journal.close)
-        if not journal.tenants() and holds_snippets(path / "store" / "snippets.bin"):
-            raise StoreError(
-                "the journal holds nothing, and the store does: it is not built anew from that",
-                hint="`stitch restore` makes a memory of a backup",
-            )
+        check_source(journal, store_holds=holds_snippets(path / "store" / "snippets.bin"))
         if is_url(location):
             with closing(parts.server_of(loaded, location).connect()) as connection:
                 if make_room(connection, journal, own=journal_id(folder), dimension=embedder.dimension, adopt=adopt):

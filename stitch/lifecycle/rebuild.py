@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from stitch.core import SnippetStore
 from stitch.errors import StoreError
 from stitch.ingest.ingestor import Ingestor
-from stitch.lifecycle.repair import claim_next, next_folder, put_in_place
+from stitch.lifecycle.repair import check_source, claim_next, next_folder, put_in_place
 
 
 @runtime_checkable
@@ -44,17 +44,14 @@ def rebuild(ingestor: Ingestor) -> int:
         ingestor: Of the memory.
 
     Raises:
+        JournalError: Steps are damaged in the journal; the old store stays as it is.
         StoreError: The store is one that cannot be replaced.
         StoreLockedError: Another process builds one.
     """
     serving = ingestor.store
     if not isinstance(serving, ReplaceableStore):
         raise StoreError("this store is not built anew while it serves", hint="stitch reindex")
-    if not ingestor.journal.tenants() and serving.count():
-        raise StoreError(
-            "the journal holds nothing, and the store does: it is not built anew from that",
-            hint="`stitch restore` makes a memory of a backup",
-        )
+    check_source(ingestor.journal, store_holds=serving.count() > 0)
     folder = serving.path
     made = next_folder(folder, embedder_name=ingestor.embedder.name)
     claim = claim_next(folder)

@@ -22,6 +22,7 @@ from stitch.store.owner import Ownership
 NEXT_FOLDER = "reindex"
 """Where in the folder of a memory its next store is built."""
 
+_MOST_NAMED = 3
 _COMPLETE = "complete"
 _NOTE = "embedder"
 _OLD = "old"
@@ -172,6 +173,43 @@ def _mend(ingestor: Ingestor, *, tenant: str) -> Iterator[str]:
             yield f"what {name} was before its correction is damaged in the journal, and nothing else has it"
         else:
             yield f"{name} is damaged in the journal, and no copy is known to be right: the store was left as it is"
+
+
+def check_source(journal: Journal, *, store_holds: bool) -> None:
+    """See that a store may be built anew from a journal: that it is not emptied, and each step as it was written.
+
+    Args:
+        journal: From which the store is to be built.
+        store_holds: Whether the store that would be replaced holds anything.
+
+    Raises:
+        StoreError: The journal holds nothing, and the store does.
+        JournalError: Steps are damaged; the store may hold their only sound copies.
+    """
+    if store_holds and not journal.tenants():
+        raise StoreError(
+            "the journal holds nothing, and the store does: it is not built anew from that",
+            hint="`stitch restore` makes a memory of a backup",
+        )
+    doubtful = list(_doubtful(journal))
+    if doubtful:
+        more = f" and {len(doubtful) - _MOST_NAMED} more" if len(doubtful) > _MOST_NAMED else ""
+        raise JournalError(
+            f"the store is not built anew from a damaged journal: {', '.join(doubtful[:_MOST_NAMED])}{more}",
+            hint="`stitch verify --repair` takes the copy in the store if it is right; else restore a backup, or give"
+            " the steps up with `stitch forget erase`",
+        )
+
+
+def _doubtful(journal: Journal) -> Iterator[str]:
+    """The damaged steps of all tenants, by name."""
+    for tenant in journal.tenants():
+        damaged = journal.damaged(tenant)
+        in_doubt = _in_doubt(damaged)
+        for each in journal.select(tenant) if in_doubt else ():
+            if each.seq in in_doubt:
+                what = "step" if damaged[each.seq] == "step" else "labels of step"
+                yield f"{what} {each.step!r} of trajectory {each.trajectory!r} of {tenant!r}"
 
 
 def _step_of(snippet: MemorySnippet) -> Step:

@@ -337,6 +337,26 @@ def test_a_flipped_letter_in_the_journal_does_not_reach_the_store(memory: Path) 
         assert opened.lifecycle.verify() == (3, 3, ())
 
 
+def test_from_a_damaged_journal_no_store_is_built_anew_until_the_better_copy_is_taken(memory: Path) -> None:
+    replaced = "CAST(replace(CAST(payload AS TEXT), 'Olympus', 'Olympos') AS BLOB)"
+    damage_journal(memory, f"UPDATE steps SET payload = {replaced} WHERE seq = 1")
+    damage_journal(memory, "UPDATE labels SET labels = replace(CAST(labels AS TEXT), 'local', 'lokal') WHERE seq = 2")
+    named = "step '0' of trajectory 't' of 'default', labels of step '1' of trajectory 't' of 'default'"
+    with open_memory(memory) as opened:
+        with pytest.raises(JournalError, match=named):
+            opened.lifecycle.reindex()
+        opened.lifecycle.verify(repair=True)
+    with pytest.raises(JournalError, match="damaged journal: labels of step '1' of trajectory") as refused:
+        reindex_memory(memory)
+    assert "stitch forget erase" in str(refused.value.hint)
+    with open_memory(memory) as opened:
+        assert opened.status().snippets == 3
+        opened.lifecycle.erase(Selector(trajectory="t", step="1"))
+        assert opened.lifecycle.reindex() == 5
+        assert opened.lifecycle.verify() == (2, 2, ())
+    assert SENTENCES[0] in hits(memory)
+
+
 def test_where_no_copy_is_known_to_be_right_both_stay_as_they_are(memory: Path) -> None:
     with open_memory(memory) as opened:
         opened.lifecycle.correct("0", trajectory="t", text="Let's plan day 3.")
