@@ -17,10 +17,12 @@ WORK = """
 import json, os, subprocess, sys
 from pathlib import Path
 from stitch import Step, open_memory
+from stitch.core.retention import RetentionRule
 from stitch.errors import StitchError
 from stitch.lifecycle.selection import Selector
+from stitch.maintenance import restore_memory
 
-disk = Path(sys.argv[1])
+disk, backup = map(Path, sys.argv[1:])
 
 def leave(free):
     now = os.statvfs(disk)
@@ -44,13 +46,27 @@ def correct(name):
     memory.lifecycle.correct(name, trajectory="t", text="It costs a fortune")
     return memory.search("It costs a fortune", k=1, retriever="lexical").hits[0].snippet.step
 
+def expire():
+    rule = RetentionRule(older_than_days=1, action="erase")
+    expiry = memory.lifecycle.expire([rule], now=1e8, trust_clock=True)
+    found = expiry.proof.found if expiry.proof else ()
+    return json.dumps([found, [entry.id for entry in memory.steps("old")]])
+
+def restore():
+    restored = restore_memory(backup, memory=disk / "r")
+    return json.dumps([restored.steps, restored.snippets, restored.disagreements])
+
 def write_out():
     with (disk / "out.jsonl").open("w") as file:
         file.writelines(memory.lifecycle.export())
 
 with open_memory(disk / "m") as memory:
     memory.add_many([step(number) for number in range(40)], trajectory="t")
+    memory.lifecycle._ingestor._clock, now = (lambda: 0.0), memory.lifecycle._ingestor._clock
+    memory.add_many([step(number) for number in range(400, 440)], trajectory="old")
+    memory.lifecycle._ingestor._clock = now
     memory.flush()
+    memory.lifecycle.backup(backup)
     erased = Selector(trajectory="t", step="3")
     leave(60 << 20)
     do("put", lambda: state(100))
@@ -59,6 +75,8 @@ with open_memory(disk / "m") as memory:
     for free in (1 << 20, 1 << 12):
         leave(free)
         do("erase", lambda: memory.lifecycle.erase(erased))
+        do("expire", expire)
+        do("restore", restore)
         do("retire", lambda: memory.lifecycle.retire(Selector(trajectory="t", step="4")))
         do("correct", lambda: correct("6"))
         do("append", lambda: memory.add_many([step(200 + n, 50_000) for n in range(40)], trajectory="t"))
@@ -71,6 +89,8 @@ with open_memory(disk / "m") as memory:
     leave(1 << 30)
     do("retry", memory.retry)
     do("go on", lambda: [state(300), state(301)])
+    do("expire in the end", expire)
+    do("restore in the end", restore)
     do("erase in the end", lambda: memory.lifecycle.erase(erased).proof.found)
     do("rebuild in the end", lambda: memory.lifecycle.reindex() > 0)
     do("flush in the end", memory.flush)
@@ -101,7 +121,11 @@ def environment() -> dict[str, str]:
 
 def test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost(disk: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WORK, disk], capture_output=True, text=True, timeout=600, env=environment()
+        [sys.executable, "-c", WORK, disk, disk.parent / "b"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=environment(),
     )
     said: list[tuple[str, str, str]] = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, f"it died in {said[-1]}: {done.stderr[-1500:]}"
@@ -114,10 +138,13 @@ def test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost(disk:
     assert outcomes["put"] == [("done", "failed")], "it is accepted, and listed"
     assert {about for how, about in outcomes["correct"] if how == "done"} <= {"5", "6"}, "what is done is found"
     assert any(how == "StoreError" for how, _ in outcomes["correct"]), "with too little space for the store"
-    for what in ("erase", "append", "backup", "rebuild"):
+    for what in ("erase", "expire", "restore", "append", "backup", "rebuild"):
         assert outcomes[what][-1][0] != "done", f"{what} needs space"
     assert {how for how, _ in outcomes["search"] + outcomes["search while there is little"]} == {"done"}
-    assert {about for _, about in outcomes["left"]} <= {"['m']"}, "no half of a backup"
+    assert {about for _, about in outcomes["left"]} <= {"['m']", "['m', 'r.restoring']"}, "no half of a copy"
+    assert {about for how, about in outcomes["expire"] if how == "done"} <= {"[[], []]"}, "what is done is true"
+    assert outcomes["expire in the end"] == [("done", "[[], []]")]
+    assert outcomes["restore in the end"] == [("done", "[80, 80, 0]")]
     (steps,) = outcomes["steps"]
     there = json.loads(steps[1])
     assert there[:3] == ["0", "1", "2"]
