@@ -65,7 +65,8 @@ def command(
     The logs of many agents, chats and traces are recognized by their content, and text of the form `Speaker: text`; a
     file that is not is told which are known, and how to write it anew.
     What cannot be read is written to the rejects file and counted; everything else is stored, and the exit status is
-    3. It is 1 if steps failed, and 6 if a model should have labeled and labeled nothing; all steps are kept.
+    3. It is 1 if steps failed, 5 if they wait for a server that cannot be reached, and 6 if a model should have labeled
+    and labeled nothing; all are kept.
     The same file twice changes nothing: what is known keeps its labels, and `stitch relabel` makes others; what was
     erased stays so and is counted, unless --again is given.
 
@@ -120,12 +121,7 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
     if as_json:
         print_json(report.model_dump())
     else:
-        click.echo(
-            f"{report.steps} steps of {report.trajectories} trajectories"
-            + (f" from {files} files" if files > 1 else "")
-            + f" in {report.seconds:.1f} s:"
-            f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected"
-        )
+        click.echo(_outcome(report, files=files))
         if report.labels:  # not if it was interrupted
             counts = (f"{count} {name.replace('_', ' ')}s" for name, count in report.labels.items())
             click.echo("labels: " + ", ".join(counts))
@@ -154,6 +150,16 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
     if report.rejected:
         click.echo(f"stitch: {report.rejected} rejected, see {rejects_path}", err=True)
+
+
+def _outcome(report: IngestReport, *, files: int) -> str:
+    """What became of all steps, in one line."""
+    source = f" from {files} files" if files > 1 else ""
+    waiting = f", {report.waiting} wait for the store" if report.waiting else ""
+    return (
+        f"{report.steps} steps of {report.trajectories} trajectories{source} in {report.seconds:.1f} s:"
+        f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected{waiting}"
+    )
 
 
 def ingest(

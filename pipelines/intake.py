@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from stitch.core import Receipt, Rejection, SourcedStep, StepState
-from stitch.errors import ModelError, StepRejectedError, StitchError
+from stitch.errors import ModelError, StepRejectedError, StitchError, StoreError
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -27,6 +27,8 @@ class IngestReport(BaseModel):
     stored: int = 0
     """Steps that are now in the store by their labels, those known already included."""
     failed: int = 0
+    waiting: int = 0
+    """Steps that wait in the journal for a store that cannot be reached; who opens the memory next puts them."""
     rejected: int = 0
     repeated: int = 0
     """Steps that were in the memory already; they are as they were."""
@@ -49,12 +51,16 @@ class IngestReport(BaseModel):
 
     @property
     def exit_status(self) -> int:
-        """With which the command ends: 1 if steps failed, 6 if the model labeled nothing, 3 if some were rejected."""
+        """With which the command ends: 1 if steps failed, 6 if a model labeled nothing, 5 if some wait, 3 if some were
+        rejected.
+        """
         new = self.steps - self.repeated
         if self.failed:
             return StitchError.exit_code
         if self.fallback_steps and self.fallback_steps >= new:
             return ModelError.exit_code
+        if self.waiting:
+            return StoreError.exit_code
         return StepRejectedError.exit_code if self.rejected else 0
 
 
@@ -81,13 +87,16 @@ class Intake:
         self.kept = 0
         """How many steps were kept."""
         self.to_label: dict[str, int] = {}
-        """The trajectories with new steps that a model labels, each with the position of the first of them."""
+        """The trajectories with new steps that a model labels or that wait for the store, each with the position of the
+        first of them.
+        """
         self._memory = memory
         self._report = report or IngestReport()
         self._again = again
         self._on_rejection = on_rejection
         self._on_progress = on_progress
         self._waiting: dict[str, list[SourcedStep]] = {}
+        self._awaits_store = False
         self._seen: set[str] = set()
         self._repeated: dict[str, set[int]] = {}
         """The positions of the steps of each trajectory that were known already."""
@@ -119,8 +128,10 @@ class Intake:
 
     def finish(self) -> IngestReport:
         """Count what became of the steps that a model was to label, now that none of them waits, and all labels."""
+        if self._awaits_store:
+            self._memory.flush()  # it may be back
+        _count_new(self._memory, self.to_label, self._report)
         if self._memory.uses_model:
-            _count_new(self._memory, self.to_label, self._report)
             self._report.repeated_with_other_labels = _count_other_labels(self._memory, self._repeated)
         self._report.labels = _count_labels(self._memory, self._seen)
         self._report.seconds = self._seconds()
@@ -153,7 +164,9 @@ class Intake:
         else:
             for taken in receipt.redacted:
                 report.redacted[taken.kind] = report.redacted.get(taken.kind, 0) + taken.count
-        if not receipt.repeated and self._memory.uses_model:
+        awaits_store = not receipt.repeated and receipt.state is StepState.LABELED
+        self._awaits_store |= awaits_store
+        if not receipt.repeated and (self._memory.uses_model or awaits_store or trajectory in self.to_label):
             self.to_label.setdefault(trajectory, receipt.position)
         else:
             report.stored += receipt.state is StepState.STORED
@@ -164,12 +177,13 @@ class Intake:
 
 
 def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> None:
-    """Count what became of steps that a model was to label, those from a position on, now that none of them waits."""
+    """Count what became of steps that were to be labeled or put, those from a position on."""
     for trajectory, first in new.items():
         for entry in memory.steps(trajectory):
             if entry.position >= first:
                 report.stored += entry.state is StepState.STORED
                 report.failed += entry.state is StepState.FAILED
+                report.waiting += entry.state is StepState.LABELED
                 report.fallback_steps += entry.labels is not None and entry.labels.made_by != memory.labeler
     spent = memory.ledger.total()
     report.model_calls, report.model_tokens, report.model_cost_usd = spent.calls, spent.tokens, spent.cost_usd

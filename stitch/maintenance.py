@@ -35,7 +35,7 @@ from stitch.lifecycle.folder import (
 from stitch.lifecycle.repair import remove_next
 
 if TYPE_CHECKING:
-    from stitch.journal import Journal
+    from stitch.journal import IngestCounts, Journal
     from stitch.lifecycle.adoption import Adoption
     from stitch.lifecycle.backup import BackedUp
 
@@ -272,6 +272,22 @@ def restore_memory(
             hint=f"repeat it: stitch restore {os.fspath(backup)} --memory {location}",
         ) from error
     return found._replace(folder=folder)
+
+
+def count_steps(
+    memory: str | Path | None = None, *, tenant: str | None = None, config: str | Path | None = None, **settings: Any
+) -> IngestCounts:
+    """How many steps have come how far, by the journal alone: for a memory whose server cannot be reached.
+
+    Raises:
+        InputError: There is no memory.
+        StoreLockedError: Another process has it open.
+    """
+    loaded, location, folder = _found(memory, config, {"tenant": tenant, **settings})
+    with _readable(loaded, location, folder) as found:
+        if isinstance(found, Path):
+            raise StoreLockedError(f"the memory {location!r} is open in another process")
+        return found.counts(loaded.tenant)
 
 
 def _check_copy(making: Path) -> None:

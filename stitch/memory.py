@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 class MemoryStatus(BaseModel):
-    """How many steps have come how far. Steps waiting are accepted but not yet stored."""
+    """How many steps have come how far."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -61,6 +61,10 @@ class MemoryStatus(BaseModel):
     labeled: int
     stored: int
     failed: int
+    waiting: int
+    """Steps that are neither stored nor failed: for their labels, or for a store that cannot be reached."""
+    away: str = ""
+    """Why the store cannot be reached; empty if it can."""
     retired: int
     """Out of retrieval on command, and kept for audit."""
     snippets: int
@@ -182,9 +186,10 @@ class Memory:
             again: Whether a step that was erased is stored again.
 
         Returns:
-            How far the step came: `stored`; `accepted` if its labels follow; or `failed` with the reason. A failed step
-            is kept and searchable by its text; `retry` labels it. A step known word for word changes nothing; one that
-            was erased, whatever it says now, is `erased` and not stored.
+            How far the step came: `stored`; `accepted` if its labels follow; `labeled` if it waits for a server that
+            cannot be reached, and is stored by itself when it is back; or `failed` with the reason. A failed step is
+            kept and searchable by its text; `retry` labels it. A step known word for word changes nothing; one that was
+            erased, whatever it says now, is `erased` and not stored.
 
         Raises:
             StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
@@ -419,6 +424,8 @@ class Memory:
             labeled=counts.labeled,
             stored=counts.stored,
             failed=counts.failed,
+            waiting=counts.waiting,
+            away=self._ingestor.reach.reason,
             retired=counts.retired,
             snippets=self._ingestor.store.count(self.tenant),
             trajectories=counts.trajectories,
@@ -427,7 +434,11 @@ class Memory:
         )
 
     def retry(self) -> int:
-        """Try again to label and store the steps that failed; returns how many are stored now that were not."""
+        """Try again to label and store the steps that failed or wait; returns how many are stored now that were not.
+
+        Raises:
+            StoreUnavailableError: The server cannot be reached; what waits goes on waiting.
+        """
         return self._writer.retry(self.tenant)
 
     def receipts(self, *, state: StepState | None = None) -> Iterator[Receipt]:
@@ -439,7 +450,10 @@ class Memory:
         return self._writer.finish(self.tenant, trajectory_name(trajectory))
 
     def flush(self) -> None:
-        """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
+        """Wait for the labels of all that is accepted, and make everything survive a loss of power.
+
+        While a server cannot be reached, what waits for it survives in the journal.
+        """
         self._ingestor.flush()
 
     def interrupt(self) -> None:
@@ -450,7 +464,7 @@ class Memory:
         self._ingestor.interrupt()
 
     def close(self) -> None:
-        """Flush and let go of the memory; closing twice is harmless.
+        """Flush and let go of the memory; closing twice is harmless. Who opens it next puts what waits for a server.
 
         Used as a context that an error ends, it does not wait for labels: who opens it next goes on with them.
         """

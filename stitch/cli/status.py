@@ -9,6 +9,7 @@ import click
 from stitch.cli.spending import read_spending
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.errors import StoreUnavailableError
 
 _SHOWN_TRAJECTORIES = 5
 
@@ -23,18 +24,41 @@ def command(as_json: bool, **arguments: Any) -> None:
     Example:
       stitch status --memory trip.memory
     """
-    with opened_memory(**arguments) as memory:
-        status = memory.status()
-        spent = read_spending(memory.folder, tenant=memory.tenant)
+    try:
+        with opened_memory(**arguments) as memory:
+            status = memory.status()
+            spent = read_spending(memory.folder, tenant=memory.tenant)
+    except StoreUnavailableError as error:
+        _print_journal(as_json=as_json, away=error.message, **arguments)
+        raise
     if as_json:
         print_json({**status.model_dump(), "model": spent.row()})
         return
-    for name, value in status.model_dump().items():
-        shown = ", ".join(f"{kind} {count}" for kind, count in value.items()) if isinstance(value, dict) else value
-        click.echo(f"{name.replace('_', ' '):<15} {shown if shown not in ('', None) else 'none'}")
+    _print_lines(status.model_dump(exclude={"away"}))
     if spent.total.calls:
         click.echo("\nspent on language models")
         for line in spent.lines(most=_SHOWN_TRAJECTORIES):
             click.echo(line)
+    if status.away:
+        click.echo(f"the store is away, {status.waiting} steps wait for it: {status.away}", err=True)
     if status.failed:
         click.echo(f"{status.failed} steps failed; they are kept, and searchable without labels", err=True)
+
+
+def _print_journal(*, as_json: bool, away: str, **arguments: Any) -> None:
+    """Print what the journal says of a memory whose server cannot be reached."""
+    from stitch.maintenance import count_steps
+
+    counts = count_steps(**arguments)
+    known = {**counts._asdict(), "waiting": counts.waiting}
+    if as_json:
+        print_json({**known, "away": away})
+    else:
+        _print_lines(known)
+        click.echo(f"the store is away, {counts.waiting} steps wait for it", err=True)
+
+
+def _print_lines(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        shown = ", ".join(f"{kind} {count}" for kind, count in value.items()) if isinstance(value, dict) else value
+        click.echo(f"{name.replace('_', ' '):<15} {shown if shown not in ('', None) else 'none'}")

@@ -57,6 +57,8 @@ from stitch.core.receipts import (
     StepsFailed,
     StepsStored,
     StepState,
+    StoreAway,
+    StoreBack,
 )
 from stitch.core.results import DecidedBy, FilterMaker, Ranking, RetrievalResult, SearchRequest, Selection
 from stitch.core.snippets import (
@@ -84,7 +86,7 @@ __all__ = [
     "Projection", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult",
     "Retriever", "SCHEMA_VERSION", "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched",
     "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepKey", "StepLabels",
-    "StepSource", "StepState", "StepsAccepted", "StepsFailed", "StepsStored", "StoreHit", "ToolCall", "Trajectory",
-    "Trust", "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match", "matched_by_kind",
-    "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name",
+    "StepSource", "StepState", "StepsAccepted", "StepsFailed", "StepsStored", "StoreAway", "StoreBack", "StoreHit",
+    "ToolCall", "Trajectory", "Trust", "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match",
+    "matched_by_kind", "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ class StepState(str, Enum):
     ACCEPTED = "accepted"
     """Durably in the journal. From here on it is never lost."""
     LABELED = "labeled"
-    """Its labels are in the journal."""
+    """Its labels are in the journal. Where the store cannot be reached, it waits for that and is put by itself."""
     STORED = "stored"
     """It can be found by its labels."""
     FAILED = "failed"
@@ -51,7 +51,7 @@ class Receipt(BaseModel):
     """Its place in the trajectory, from 0; -1 for a step that was erased."""
     state: StepState
     reason: str = ""
-    """Why it failed."""
+    """Why it failed, or why it waits for the store."""
     repeated: bool = False
     """The step was known already, word for word: nothing was changed."""
     redacted: tuple[Redaction, ...] = ()
@@ -103,6 +103,25 @@ class StepsFailed(BaseModel):
     reason: str
 
 
+class StoreAway(BaseModel):
+    """The store cannot be reached; steps are accepted and labeled, and wait."""
+
+    model_config = ConfigDict(frozen=True)
+
+    reason: str
+
+
+class StoreBack(BaseModel):
+    """The store is reached again; what waits for it is put."""
+
+    model_config = ConfigDict(frozen=True)
+
+    away_s: float
+    """How many seconds it was away."""
+    waiting: int
+    """How many steps are not stored yet, those that wait for labels included."""
+
+
 class InputRejected(BaseModel):
     """Input was not accepted."""
 
@@ -140,4 +159,6 @@ class Searched(BaseModel):
     milliseconds: float
 
 
-MemoryEvent: TypeAlias = StepsAccepted | StepsStored | StepsFailed | InputRejected | LabelsMerged | Searched
+MemoryEvent: TypeAlias = (
+    StepsAccepted | StepsStored | StepsFailed | StoreAway | StoreBack | InputRejected | LabelsMerged | Searched
+)

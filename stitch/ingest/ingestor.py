@@ -33,11 +33,13 @@ from stitch.core import (
     trajectory_name,
 )
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import StepRejectedError, StoreError
+from stitch.errors import StepRejectedError, StoreError, StoreUnavailableError
 from stitch.ingest.label_threads import LabelThreads
 from stitch.ingest.labeling import Labeling
+from stitch.ingest.outage import WaitingSteps
 from stitch.ingest.pipeline import StepPipeline
 from stitch.ingest.priorities import RightOfWay
+from stitch.ingest.reach import StoreReach
 from stitch.ingest.secrets import redact_steps, redact_text, redact_value
 from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
@@ -61,6 +63,8 @@ class Ingestor:
     store, and noted as *stored*. If its labels cannot be made now, it is put without labels, so that it can be
     found, and noted as *failed* with the reason; so it is if it cannot be embedded or put. Failed steps are tried
     again by `retry`; those without labels also when the trajectory goes on, because labels are made in order.
+    A store that cannot be reached makes no step fail: what is accepted and labeled waits in the journal, and a thread
+    puts it when the store is back (`outage`).
     A `PatientLabeler` lets steps wait: they stay accepted, and can be found without labels, until there are enough.
     With `label_threads` it is waited for in these: whoever adds gets the receipt at once, and labels follow.
     Whatever interrupts the work, an exception, Ctrl-C or the end of the process, `recover` takes it up where it was.
@@ -122,12 +126,17 @@ class Ingestor:
         self.searches = RightOfWay()
         """Whoever searches goes before whoever adds."""
         self._accepting = RightOfWay()
+        self.reach = StoreReach(
+            notice=self._notice, lost=lambda: self._outage.begin(), waiting=lambda: self.counts().waiting, timer=timer
+        )
+        """Whether the store can be reached."""
         self._writer = SnippetWriter(
             journal=journal,
             store=store,
             embedder=embedder,
             lexical=self.lexical,
             searches=self.searches,
+            reach=self.reach,
             flush_steps=flush_steps,
         )
         self.projections: tuple[Projection, ...] = (self._writer, *projections)
@@ -151,6 +160,9 @@ class Ingestor:
             stand_back=self._stand_back,
             notice=self._notice,
         )
+        self._outage = WaitingSteps(
+            journal=journal, states=self._states, pipeline=self._pipeline, writer=self._writer, reach=self.reach
+        )
         self._follows = self._labeling.lets_wait and label_threads > 0
         self._threads = LabelThreads(self._bring_on, count=max(1, label_threads))
         self._interrupt = interrupt
@@ -167,8 +179,9 @@ class Ingestor:
             again: Whether a step that was erased is accepted again.
 
         Returns:
-            The receipt: stored, or failed with a reason (the step is kept, see `retry`); of a step that is known word
-            for word, what has become of it; of one that was erased, that it was.
+            The receipt: stored; labeled, if the store cannot be reached and the step waits for it; or failed with a
+            reason (the step is kept, see `retry`). Of a step that is known word for word, what has become of it; of one
+            that was erased, that it was.
 
         Raises:
             StepRejectedError: It is too long, or its id is known with other content. Nothing was written.
@@ -220,11 +233,17 @@ class Ingestor:
         return count
 
     def retry(self, tenant: str | None = None) -> int:
-        """Try again what failed, for a tenant or for all; return how many steps are stored that were not."""
+        """Try again what failed or waits, for a tenant or for all; return how many steps are stored that were not.
+
+        Raises:
+            StoreUnavailableError: The store cannot be reached; nothing is lost by trying later.
+        """
         before = self.journal.counts(tenant).stored
+        self._outage.put()
         for owner, trajectory in self.journal.unfinished(UNFINISHED):
             if tenant in (None, owner):
                 self.finish(owner, trajectory)
+        self.reach.check()
         return self.journal.counts(tenant).stored - before
 
     def rework(self, tenant: str, trajectory: str, change: Callable[[], None]) -> None:
@@ -289,13 +308,13 @@ class Ingestor:
         entry = self.journal.entry(tenant, trajectory, step)
         if entry is None:
             return
+        corrected = f"step {step!r} of trajectory {trajectory!r} is corrected, and is not found so yet"
+        if away := self.reach.reason:
+            raise StoreUnavailableError(f"{corrected}: {away}", hint="it is put by itself when the store is back")
         wanted = entry.snippet()
         held = self.store.get(tenant, [wanted.id])
         if not held or differences(held[0], wanted):
-            raise StoreError(
-                f"step {step!r} of trajectory {trajectory!r} is corrected, and is not found so yet: {entry.reason}",
-                hint="`stitch retry` puts it into the store",
-            )
+            raise StoreError(f"{corrected}: {entry.reason}", hint="`stitch retry` puts it into the store")
 
     @property
     def snippets(self) -> SnippetProjection:
@@ -351,9 +370,11 @@ class Ingestor:
     def flush(self) -> None:
         """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added.
 
-        Steps that wait for labels are labeled first, trajectories side by side where labels follow in threads.
+        Steps that wait for labels are labeled first, trajectories side by side where labels follow in threads. While
+        the store cannot be reached, they survive in the journal and go on waiting for it.
         """
         self._finish_waiting()
+        self._outage.put()
         self.save()
         self._checkpoint()
 
@@ -370,7 +391,7 @@ class Ingestor:
             self._interrupt()
 
     def close(self, *, finish: bool = True) -> None:
-        """Flush, and close journal and store; closing twice is harmless.
+        """Flush, and close journal and store; closing twice is harmless. What waits for the store is told.
 
         Args:
             finish: Label what waits for labels first. If not, it stays accepted, and `recover` goes on with it; a call
@@ -385,8 +406,12 @@ class Ingestor:
         try:
             if finish:
                 self._finish_waiting()
+                self._outage.put()
+            self._outage.close()
             self._states.save()
             self._checkpoint()
+            if self.reach.reason:
+                _log.warning("%d steps wait for the store; who opens the memory next puts them", self.counts().waiting)
         finally:
             try:
                 self.store.close()
@@ -520,18 +545,24 @@ class Ingestor:
         return count
 
     def _checkpoint_when_due(self) -> None:
-        if self._writer.is_due:
+        if self._writer.is_due and not self._outage.pending:
             try:
                 self._checkpoint()
             except StoreError as error:  # what was put is in the store; the next one has another go
                 _log.warning("the store could not be flushed: %s", error)
 
     def _checkpoint(self) -> None:
-        """Let all that is derived be up to the journal, durably."""
-        for tenant, trajectory in self._writer.owed:
-            with self._states.held(tenant, trajectory):
-                self._writer.settle(tenant, trajectory)
-        self._writer.checkpoint()
+        """Let all that is derived be up to the journal, durably; while the store is away, the journal alone."""
+        try:
+            if not self._outage.pending:
+                for tenant, trajectory in self._writer.owed:
+                    with self._states.held(tenant, trajectory):
+                        self._writer.settle(tenant, trajectory)
+                self._writer.checkpoint()
+        except StoreUnavailableError as error:
+            self.reach.lose(error)
+        if self._outage.pending:
+            self.journal.sync()
         for each in self.projections[1:]:
             follow(each, self.journal)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from stitch.core import MemoryEvent, SnippetStore, StepsFailed, StepsStored, StepState
-from stitch.errors import EmbedderError, ModelError, StitchError, StoreError
+from stitch.errors import EmbedderError, ModelError, StitchError, StoreError, StoreUnavailableError
 from stitch.ingest.labeling import Labeling
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, chunks
@@ -83,12 +83,15 @@ class StepPipeline:
             self._put(state, labeled, "")
         return ""
 
-    def show(self, entries: Sequence[Entry]) -> None:
+    def show(self, entries: Sequence[Entry], *, although_away: bool = False) -> None:
         """Put steps that wait for their labels, so that they can be found meanwhile; they stay accepted."""
         if not entries:
             return
+        snippets = [entry.snippet() for entry in entries]
         try:
-            self._writer.put([entry.snippet() for entry in entries], stand_back=self._searches.stand_back)
+            self._writer.put(snippets, stand_back=self._searches.stand_back, although_away=although_away)
+        except StoreUnavailableError:
+            return  # they are put when it is back
         except (EmbedderError, StoreError) as error:
             _log.warning("steps that wait for labels cannot be found yet: %s", error)
 
@@ -96,20 +99,42 @@ class StepPipeline:
         """Put the accepted steps of a trajectory that the store does not hold; return how many."""
         count = 0
         for chunk in chunks(self._journal.entries(tenant, trajectory, states=(StepState.ACCEPTED,)), BATCH_STEPS):
-            held = {snippet.id for snippet in self._store.get(tenant, [entry.snippet().id for entry in chunk])}
-            missing = [entry for entry in chunk if entry.snippet().id not in held]
+            missing = self._missing(tenant, chunk)
             self.show(missing)
             count += len(missing)
         return count
 
-    def _put(self, state: TrajectoryState, entries: Sequence[Entry], blocked: str) -> list[Entry]:
-        """Put entries, those without labels as failed because of `blocked`; return them as they are then."""
+    def put_waiting(self, state: TrajectoryState, entries: Sequence[Entry]) -> None:
+        """Put what waits for a store that was away: labeled steps, and those without labels that it does not hold."""
+        labeled = [entry for entry in entries if entry.state is StepState.LABELED]
+        if labeled:
+            self._put(state, labeled, "", although_away=True)
+        unlabeled = [entry for entry in entries if entry.labels is None]
+        self.show(self._missing(state.tenant, unlabeled), although_away=True)
+
+    def _missing(self, tenant: str, entries: Sequence[Entry]) -> list[Entry]:
+        """Those of entries of which the store holds nothing."""
+        held = {snippet.id for snippet in self._store.get(tenant, [entry.snippet().id for entry in entries])}
+        return [entry for entry in entries if entry.snippet().id not in held]
+
+    def _put(
+        self, state: TrajectoryState, entries: Sequence[Entry], blocked: str, *, although_away: bool = False
+    ) -> list[Entry]:
+        """Put entries, those without labels as failed because of `blocked`; return them as they are then.
+
+        While the store is away, what has labels waits: it is labeled, in the journal and here.
+        """
+        labeled = [entry for entry in entries if entry.labels is not None]
+        snippets = [entry.snippet() for entry in entries]
         try:
-            self._writer.put([entry.snippet() for entry in entries], stand_back=self._stand_back)
+            self._writer.put(snippets, stand_back=self._stand_back, although_away=although_away)
+        except StoreUnavailableError as error:
+            reason = f"waits for the store: {error.message}"
+            waiting = [entry._replace(reason=reason) for entry in labeled]
+            return waiting + self._failed(state, entries[len(labeled) :], blocked)
         except (EmbedderError, StoreError) as error:
             return self._failed(state, entries, _reason(error))
         self._writer.count(len(entries))
-        labeled = [entry for entry in entries if entry.labels is not None]
         self._journal.record_stored([entry.seq for entry in labeled])
         for maker, group in groupby(labeled, key=lambda entry: entry.labels.made_by if entry.labels else ""):
             ids = tuple(entry.id for entry in group)

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 from stitch.core import Embedder, MemorySnippet, SnippetStore
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import InputError
+from stitch.errors import InputError, StoreUnavailableError
 from stitch.ingest.priorities import RightOfWay
+from stitch.ingest.reach import StoreReach
 from stitch.ingest.records import make_records
 from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import chunks
@@ -30,6 +31,7 @@ class SnippetWriter(SnippetProjection):
         embedder: Makes their vectors.
         lexical: Makes their lexical weights.
         searches: Who searches goes first.
+        reach: Is told when the store cannot be reached, and refuses what is put while it is away.
         flush_steps: After how many puts the store is flushed.
     """
 
@@ -41,10 +43,12 @@ class SnippetWriter(SnippetProjection):
         embedder: Embedder,
         lexical: LexicalEncoder,
         searches: RightOfWay,
+        reach: StoreReach,
         flush_steps: int,
     ) -> None:
         super().__init__(journal=journal, store=store, embedder=embedder, lexical=lexical)
         self._searches = searches
+        self._reach = reach
         self._flush_steps = flush_steps
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
@@ -91,17 +95,32 @@ class SnippetWriter(SnippetProjection):
         with self._lock:
             del self._owed[tenant, trajectory]
 
-    def put(self, snippets: Sequence[MemorySnippet], *, stand_back: Callable[[], None]) -> None:
+    def put(
+        self, snippets: Sequence[MemorySnippet], *, stand_back: Callable[[], None], although_away: bool = False
+    ) -> None:
         """Put snippets, in small pieces while somebody searches.
 
         Args:
             snippets: What to put.
             stand_back: Is called before each piece.
+            although_away: Whether to try also while the store is away, to see whether it is back.
 
         Raises:
             EmbedderError: They cannot be embedded.
+            StoreUnavailableError: The store is away: nothing or only a part was put.
             StoreError: Nothing or only a part was put; putting again is safe.
         """
+        if not although_away:
+            self._reach.check()
+        try:
+            self._put(snippets, stand_back=stand_back)
+        except StoreUnavailableError as error:
+            self._reach.lose(error)
+            raise
+        if although_away:
+            self._reach.regain()
+
+    def _put(self, snippets: Sequence[MemorySnippet], *, stand_back: Callable[[], None]) -> None:
         for part in chunks(snippets, _PUT_STEPS if self._searches.wanted else max(1, len(snippets))):
             stand_back()
             self._store.put(make_records(part, embedder=self._embedder, lexical=self._lexical))

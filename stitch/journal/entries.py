@@ -204,6 +204,11 @@ class IngestCounts(NamedTuple):
     trajectories: int
     retired: int
 
+    @property
+    def waiting(self) -> int:
+        """Steps that are accepted and neither stored nor failed yet."""
+        return self.accepted - self.stored - self.failed - self.retired
+
 
 def erased_entry(step: Step, *, tenant: str, trajectory: str) -> Entry:
     """A step that is not accepted, for it was erased: it has no number and no place."""

@@ -11,14 +11,16 @@ from stitch.core import (
     StepsAccepted,
     StepsFailed,
     StepsStored,
+    StoreAway,
+    StoreBack,
 )
 
 
 class LogObserver:
     """Writes a line for each event, with the event itself as the record's `event`.
 
-    Failures and rejections are warnings, merges of labels are information, all else is for debugging. No line quotes
-    what was said in a step or asked in a search.
+    Failures and rejections are warnings, as is a store that goes or comes back; merges of labels are information, all
+    else is for debugging. No line quotes what was said in a step or asked in a search.
 
     Args:
         logger: Where to; `stitch.events` if None. Nothing is configured here: who runs the program decides what is
@@ -36,7 +38,7 @@ class LogObserver:
 
 
 def _level(event: MemoryEvent) -> int:
-    if isinstance(event, StepsFailed | InputRejected):
+    if isinstance(event, StepsFailed | InputRejected | StoreAway | StoreBack):
         return logging.WARNING
     return logging.INFO if isinstance(event, LabelsMerged) else logging.DEBUG
 
@@ -45,6 +47,10 @@ def _line(event: MemoryEvent) -> str:
     if isinstance(event, InputRejected):
         where = event.rejection
         return f"rejected {where.source} line {where.line} of {event.tenant!r}: {where.reason}"
+    if isinstance(event, StoreAway):
+        return f"the store is away, steps wait for it: {event.reason}"
+    if isinstance(event, StoreBack):
+        return f"the store is back after {event.away_s:.1f} s, {event.waiting} steps that wait are put now"
     of = f"of {event.trajectory!r} of {event.tenant!r}"
     if isinstance(event, StepsAccepted):
         return f"accepted {_steps(event.steps)} {of}"

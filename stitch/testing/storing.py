@@ -19,7 +19,7 @@ from stitch.core import (
     StoreHit,
     rank_by_label_density,
 )
-from stitch.errors import StoreError
+from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.checks import check_records
 from stitch.store.payload import to_payload
 from stitch.store.similarity import Similarity, informativeness
@@ -41,6 +41,8 @@ class ListStore:
         """Step ids of every put, failed ones included."""
         self.flushes = 0
         self.closed = False
+        self.away = False
+        """Whether it answers nobody, as a server that cannot be reached."""
         self._dimension = dimension
         self._flushed: dict[str, SnippetRecord] = {}
         self._failures: list[BaseException] = []
@@ -145,13 +147,16 @@ class ListStore:
         """Flush, the first time."""
         if not self.closed:
             try:
-                self.flush()
+                if not self.away:
+                    self.flush()
             finally:
                 self.closed = True
 
     def _check_open(self) -> None:
         if self.closed:
             raise StoreError("the store is closed")
+        if self.away:
+            raise StoreUnavailableError("nobody answers")
 
     def _fail(self) -> None:
         if self._failures:

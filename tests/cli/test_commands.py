@@ -63,7 +63,7 @@ def test_ingesting_reports_what_became_of_the_steps(run, trip):
     report = json.loads(out)
     assert code == 0
     assert set(report) == {
-        "trajectories", "steps", "stored", "failed", "erased", "rejected", "model_calls", "model_tokens",
+        "trajectories", "steps", "stored", "failed", "waiting", "erased", "rejected", "model_calls", "model_tokens",
         "model_cost_usd", "fallback_steps", "repeated", "repeated_with_other_labels", "redacted", "seconds", "labels",
     }  # fmt: skip
     assert (report["trajectories"], report["steps"], report["stored"], report["failed"]) == (1, 6, 6, 0)
@@ -188,7 +188,7 @@ def test_status_counts(run, memory):
     assert code == 0
     assert set(status) == {
         "accepted", "labeled", "stored", "failed", "retired", "snippets", "trajectories", "embedder", "schema_version",
-        "model", "redacted",
+        "model", "redacted", "waiting", "away",
     }  # fmt: skip
     assert (status["accepted"], status["stored"], status["snippets"], status["trajectories"]) == (6, 6, 6, 1)
     assert "accepted        6" in run("status", "--memory", memory)[1]

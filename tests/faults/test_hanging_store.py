@@ -1,4 +1,4 @@
-"""A store on a server that hangs: everything ends by a time limit, says what is not done, and `retry` mends it."""
+"""A store on a server that hangs: everything ends by a time limit, says what is not done, and is made up for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from stitch import Step, open_memory
 from stitch.core import StepState
 from stitch.errors import StoreError, StoreUnavailableError
+from stitch.ingest import outage
 from stitch.maintenance import backup_memory, restore_memory
 from stitch.store import ServerStore
 from stitch.testing.qdrant import LoopbackQdrant
@@ -35,24 +36,29 @@ def steps(start: int, stop: int) -> list[Step]:
     return [Step(role="user", content=f"Word{n} costs {n} dollars", id=str(n)) for n in range(start, stop)]
 
 
-def test_a_server_that_hangs_is_given_up_in_time_and_what_it_missed_is_stored_by_retry(
-    server: Any, settings: dict[str, Any]
+def test_a_server_that_hangs_is_given_up_in_time_and_what_it_missed_is_put_when_it_answers_again(
+    server: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(outage, "FIRST_PAUSE_S", 3600.0)
     with open_memory(server.url, **settings) as memory:
         memory.add_many(steps(0, 3), trajectory="t")
         assert len(memory.search("What costs 2 dollars?").hits) == 3
         server.hangs = True
         receipts = memory.add_many(steps(3, 5), trajectory="t")
-        assert [receipt.state for receipt in receipts] == [StepState.FAILED] * 2
+        assert [receipt.state for receipt in receipts] == [StepState.LABELED] * 2
         assert all("timed out" in receipt.reason and "cannot write to" in receipt.reason for receipt in receipts)
+        asked = len(server.requests)
+        memory.add_many(steps(5, 7), trajectory="t")
+        assert len(server.requests) == asked, "nobody waits for it a second time"
         with pytest.raises(StoreUnavailableError, match="cannot search") as caught:
             memory.search("What costs 2 dollars?")
         assert server.url in caught.value.hint
-        assert [receipt.step for receipt in memory.receipts(state=StepState.FAILED)] == ["3", "4"]
         server.hangs = False
-        assert memory.retry() == 2
+        assert (memory.status().waiting, memory.status().failed) == (4, 0)
+        memory.flush()
+        assert (memory.status().waiting, memory.status().away) == (0, "")
         assert memory.lifecycle.verify().disagreements == ()
-        assert len(memory.search("What costs 4 dollars?").hits) == 5
+        assert len(memory.search("What costs 4 dollars?").hits) == 7
 
 
 def test_a_restore_that_a_server_interrupts_cannot_be_taken_for_a_memory_and_is_finished_by_repeating(

@@ -63,7 +63,7 @@ def make_steps(count: int, *, start: int = 0) -> list[Step]:
     ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def steps() -> Callable[..., list[Step]]:
     return make_steps
 
@@ -84,6 +84,7 @@ def worlds() -> Iterator[Callable[..., World]]:
     yield make
     for world in made:
         world.ingestor._threads.close()  # or they would go on looking at a journal that is closed
+        world.ingestor._outage.close()
         world.journal.close()
 
 

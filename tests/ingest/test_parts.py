@@ -25,6 +25,7 @@ from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import InputError
 from stitch.ingest.active_labels import of_these, without_retired
 from stitch.ingest.priorities import RightOfWay
+from stitch.ingest.reach import StoreReach
 from stitch.ingest.records import make_records
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal.entries import Entry, encode_labels
@@ -171,6 +172,10 @@ class Counting(ListStore):
         self.flushes += 1
 
 
+def always_there() -> StoreReach:
+    return StoreReach(notice=lambda _: None, lost=lambda: None, waiting=lambda: 0)
+
+
 class Writing:
     """A writer around doubles, and a journal that grows by a step a call."""
 
@@ -182,6 +187,7 @@ class Writing:
             embedder=Axes(),
             lexical=LEXICAL,
             searches=self.searches,
+            reach=always_there(),
             flush_steps=3,
         )
 
@@ -256,7 +262,13 @@ def test_a_store_that_does_not_follow_all_is_not_said_to() -> None:
     world = Writing()
     world.accept()
     late = SnippetWriter(
-        journal=world.journal, store=world.store, embedder=Axes(), lexical=LEXICAL, searches=RightOfWay(), flush_steps=1
+        journal=world.journal,
+        store=world.store,
+        embedder=Axes(),
+        lexical=LEXICAL,
+        searches=RightOfWay(),
+        reach=always_there(),
+        flush_steps=1,
     )
     late.checkpoint()
     assert late.position() == 0

@@ -216,7 +216,7 @@ def test_a_read_only_folder_is_named(tmp_path):
 
 def test_a_server_that_does_not_answer_is_named(tmp_path):
     with pytest.raises(StoreUnavailableError, match=r"127\.0\.0\.1:9"):
-        open_memory("http://127.0.0.1:9", journal=str(tmp_path / "j"))
+        open_memory("http://127.0.0.1:9", journal=str(tmp_path / "j"), qdrant_timeout_s=0.1)
 
 
 def test_other_embedders_are_one_setting_away(tmp_path):
