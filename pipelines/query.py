@@ -62,6 +62,8 @@ def command(
     with opened_memory(**settings) as memory:
         known_trajectory(memory, trajectory)
         result = memory.search(text, trajectory=trajectory, asked_at=asked_at, min_trust=min_trust, as_of=as_of)
+        if not settings.get("tenant") and not memory.trajectories():
+            click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
     if as_json:
         print_json(result_as_json(result))
     elif as_context:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -51,6 +51,15 @@ if TYPE_CHECKING:
     from stitch.why import Why
 
 
+@runtime_checkable
+class ServedStore(Protocol):
+    """A store a part of which is on a server."""
+
+    def about(self) -> dict[str, str]:
+        """What the server says of itself and of what it holds of the store."""
+        ...
+
+
 class MemoryStatus(BaseModel):
     """How many steps have come how far."""
 
@@ -73,6 +82,10 @@ class MemoryStatus(BaseModel):
     redacted: dict[str, int] = {}  # pydantic copies it
     """How many secrets of each kind were taken out before anything was written."""
     embedder: str
+    journal: str
+    """The folder of the journal; of a memory in a folder, this folder."""
+    server: dict[str, str] = {}  # pydantic copies it
+    """Of a memory on a server: what it says of itself and of the collection."""
     schema_version: int = SCHEMA_VERSION
 
 
@@ -418,7 +431,7 @@ class Memory:
 
     def status(self) -> MemoryStatus:
         """How many steps have come how far."""
-        counts = self._ingestor.counts(self.tenant)
+        counts, store = self._ingestor.counts(self.tenant), self._ingestor.store
         return MemoryStatus(
             accepted=counts.accepted,
             labeled=counts.labeled,
@@ -427,10 +440,12 @@ class Memory:
             waiting=counts.waiting,
             away=self._ingestor.reach.reason,
             retired=counts.retired,
-            snippets=self._ingestor.store.count(self.tenant),
+            snippets=store.count(self.tenant),
             trajectories=counts.trajectories,
             redacted=self._ingestor.redacted(self.tenant),
             embedder=self._ingestor.embedder.name,
+            journal=str(self.folder),
+            server=store.about() if isinstance(store, ServedStore) else {},
         )
 
     def retry(self) -> int:

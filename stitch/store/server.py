@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stitch.core.files import private
-from stitch.errors import StoreError
+from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.connection import Server
 from stitch.store.indexed import IndexedStore
 from stitch.store.server_engine import ServerEngine
@@ -63,6 +63,13 @@ class ServerStore(IndexedStore):
             dimension=self._dimension,
             building=True,
         )
+
+    def about(self) -> dict[str, str]:
+        """What the server says of itself and of the collection; that it is away, if it is."""
+        try:
+            return {"url": self._server.url, "collection": self._server.collection, **self._engine.about()}
+        except StoreUnavailableError as error:
+            return {"url": self._server.url, "collection": self._server.collection, "state": error.message}
 
     @property
     def not_searched(self) -> Sequence[str]:

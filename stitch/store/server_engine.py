@@ -185,6 +185,23 @@ class ServerEngine:
         """In a fork: the connection is the parent's."""
         never_free(self._connection)
 
+    def about(self) -> dict[str, str]:
+        """What the server says of itself and of the collection."""
+
+        def ask(client: QdrantClient) -> dict[str, str]:
+            info = client.get_collection(self._name)
+            params = info.config.params
+            return {
+                "version": client.info().version,
+                "state": info.status.value,
+                "points": str(client.count(self._name, exact=True).count),
+                "shards": str(params.shard_number),
+                "replicas": str(params.replication_factor),
+                "payload": "readable" if self.tells_snippets else "none",
+            }
+
+        return self._connection.ask("read", ask)
+
     def sweep(self, *, keep: Collection[int] = ()) -> int:
         """Delete what this journal has put for other stores than this one and those of some generations."""
         kept = {self.generation, *keep}

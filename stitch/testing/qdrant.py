@@ -83,6 +83,8 @@ class LoopbackQdrant(LoopbackServer):
             self.busy -= 1
             return _refusal(429, "Rate limiting exceeded: retry after 1s", {"retry-after": "1"})
         path = request.path.partition("?")[0].strip("/").split("/")
+        if path == [""]:
+            return Reply({"title": "qdrant - vector search engine", "version": "1.18.3"})
         try:
             with self._lock:
                 result = self._answer(request.method, unquote(path[1]), "/".join(path[2:]), request.body)

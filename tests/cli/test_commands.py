@@ -187,8 +187,8 @@ def test_status_counts(run, memory):
     status = json.loads(out)
     assert code == 0
     assert set(status) == {
-        "accepted", "labeled", "stored", "failed", "retired", "snippets", "trajectories", "embedder", "schema_version",
-        "model", "redacted", "waiting", "away",
+        "accepted", "labeled", "stored", "failed", "retired", "snippets", "trajectories", "embedder", "journal",
+        "server", "schema_version", "model", "redacted", "waiting", "away",
     }  # fmt: skip
     assert (status["accepted"], status["stored"], status["snippets"], status["trajectories"]) == (6, 6, 6, 1)
     assert "accepted        6" in run("status", "--memory", memory)[1]

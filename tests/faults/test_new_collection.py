@@ -252,3 +252,26 @@ def test_a_memory_restored_elsewhere_is_another_journal_and_takes_the_collection
     assert reindex_memory(server.url, adopt=True, **there).snippets == 6
     with open_memory(server.url, tenant="ann", **there) as memory:
         assert memory.lifecycle.verify() == (3, 3, ())
+
+
+def test_the_status_tells_where_what_lies_and_what_the_server_says(
+    server: LoopbackQdrant, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
+        status = memory.status()
+        assert (status.journal, status.snippets) == (settings["journal"], 3)
+        assert status.server == {
+            "url": server.url, "collection": "old", "version": "1.18.3", "state": "green", "points": "6", "shards": "1",
+            "replicas": "1", "payload": "none",
+        }  # fmt: skip
+        server.away = True
+        assert memory.status().server["state"].startswith("cannot read the collection 'old'")
+        server.away = False
+
+
+def test_a_question_to_an_empty_collection_says_that_it_is_empty(server: LoopbackQdrant, tmp_path: Path) -> None:
+    folder = str(tmp_path / "empty")
+    open_memory(server.url, journal=folder).close()
+    (tmp_path / "settings.yaml").write_text(json.dumps({"memory": server.url, "journal": folder}))
+    status, _, err = run("query", "What costs 2 dollars?", "--config", str(tmp_path / "settings.yaml"))
+    assert (status, err) == (0, "stitch: this memory is empty; `stitch ingest FILE` fills it\n")

@@ -1,0 +1,115 @@
+"""The store against a live Qdrant: one node or a cluster, over REST and gRPC.
+
+`STITCH_TEST_QDRANT_URL` (or `STITCH_QDRANT_URL`) names it, with commas between the nodes of a cluster;
+`STITCH_TEST_QDRANT_SHARDS` and `STITCH_TEST_QDRANT_REPLICAS` say what collections are made like.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from qdrant_client import models
+
+from stitch.store import EdgeStore, ServerStore
+from stitch.store.collection import LAYOUT, VECTOR, drop
+from stitch.store.connection import Server
+from stitch.store.server_engine import ServerEngine
+from stitch.testing.contracts.engine import MakeEngine, VectorEngineContract, engine
+from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
+from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, random_query, random_records
+
+__all__ = ["engine"]
+
+LIVE = os.environ.get("STITCH_TEST_QDRANT_URL") or os.environ.get("STITCH_QDRANT_URL")
+JOURNAL = "live tests"
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.skipif(LIVE is None, reason="STITCH_TEST_QDRANT_URL names no server"),
+]
+
+MakeServer = Callable[[], Server]
+
+
+@pytest.fixture(params=["rest", "grpc"])
+def make_server(request: pytest.FixtureRequest) -> Iterator[MakeServer]:
+    """Makes collections of this run, which are dropped in the end."""
+    made: list[Server] = []
+
+    def make() -> Server:
+        assert LIVE is not None
+        server = Server(
+            url=LIVE,
+            collection=f"stitch-live-{uuid.uuid4()}",
+            api_key=os.environ.get("STITCH_QDRANT_KEY"),
+            prefer_grpc=request.param == "grpc",
+        )
+        made.append(server)
+        with closing(server.connect()) as connection:
+            connection.ask_first(
+                "make",
+                lambda client: client.create_collection(
+                    server.collection,
+                    vectors_config={VECTOR: models.VectorParams(size=DIMENSION, distance=models.Distance.DOT)},
+                    hnsw_config=models.HnswConfigDiff(m=0),
+                    shard_number=int(os.environ.get("STITCH_TEST_QDRANT_SHARDS", "1")),
+                    replication_factor=int(os.environ.get("STITCH_TEST_QDRANT_REPLICAS", "1")),
+                    metadata={"stitch": {"journal": JOURNAL, "layout": LAYOUT}},
+                ),
+            )
+        return server
+
+    yield make
+    for server in made:
+        with closing(server.connect()) as connection:
+            drop(connection)
+
+
+def open_store(server: Server, folder: Path) -> ServerStore:
+    return ServerStore(folder, server=server, journal=JOURNAL, embedder_name=EMBEDDER, dimension=DIMENSION)
+
+
+class TestServerEngineOnAServer(VectorEngineContract):
+    @pytest.fixture
+    def make_engine(self, make_server: MakeServer) -> MakeEngine:
+        def make() -> ServerEngine:
+            connection = make_server().connect()
+            return ServerEngine(connection, dimension=DIMENSION, journal=JOURNAL, generation=None, location="live")
+
+        return make
+
+
+class TestServerStoreOnAServer(SnippetStoreContract):
+    worlds = 2
+
+    @pytest.fixture
+    def make_store(self, make_server: MakeServer, tmp_path: Path) -> MakeStore:
+        numbers = iter(range(100))
+        return lambda: open_store(make_server(), tmp_path / str(next(numbers)))
+
+
+def test_a_server_and_an_embedded_store_answer_alike_to_the_last_digit(make_server: MakeServer, tmp_path: Path) -> None:
+    rng = random.Random(3)
+    records = random_records(rng, 600)
+    about = {"embedder_name": EMBEDDER, "dimension": DIMENSION}
+    with (
+        closing(open_store(make_server(), tmp_path / "server")) as served,
+        closing(EdgeStore(tmp_path / "edge", **about)) as embedded,  # type: ignore[arg-type]  # by name
+    ):
+        for store in (served, embedded):
+            store.put(records[:400])
+            store.delete("t", [record.snippet.id for record in records[100:200]])
+            store.put(records[300:])
+        for _ in range(300):
+            query, _ = random_query(rng)
+            found = [
+                [(hit.snippet.id, hit.density, hit.similarity) for hit in store.rank(query)]
+                for store in (served, embedded)
+            ]
+            assert found[0] == found[1]
