@@ -46,7 +46,7 @@ class Server:
     timeout_s: float = 30.0
     """How long one request to one URL may take."""
     prefer_grpc: bool = False
-    """Whether gRPC (port 6334) is spoken instead of REST."""
+    """Whether gRPC (at the next port, as 6334) is spoken instead of REST."""
     readable: bool = False
     """Whether the collection has texts and labels beside vectors, for people who look into it with other tools."""
     client: QdrantClient | None = None
@@ -84,7 +84,7 @@ class Connection:
         api_key: The server's key, if it asks for one.
         timeout_s: How long one request to one URL may take; whole seconds, at least one. So long the server is also
             waited for while it is starting, and when it asks to come back later.
-        prefer_grpc: Whether gRPC (port 6334) is spoken instead of REST where the client can.
+        prefer_grpc: Whether gRPC (at the next port, as 6334) is spoken instead of REST where the client can.
         client: A client to use instead of making one; it is not closed.
         pause: Waits for so many seconds.
         timer: Gives seconds that no change of the clock moves.
@@ -205,6 +205,7 @@ class Connection:
             headers={"api-key": self._api_key} if self._api_key is not None else None,
             timeout=max(1, round(self._timeout_s)),
             prefer_grpc=self._prefer_grpc,
+            grpc_port=(urlsplit(url).port or 6333) + 1,
             check_compatibility=False,
         )
 
