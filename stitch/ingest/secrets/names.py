@@ -83,14 +83,16 @@ _UNSURE = frozenset({"said", "said_east", "asked", "to", "cell", "far", "short"}
 
 def _accepts_token(name: Name, value: Value) -> bool:
     if value.way in _UNSURE and not name.is_tag():
-        said = value.way == "said" and len(value.text) >= 32 and value.text[:2] != "0x"
-        return is_dense(value.text) or (said and looks_random(value.text))
+        return is_dense(value.text) or (value.way == "said" and _is_long_token(value.text))
     if value.way == "space" and not name.is_option():
-        return is_dense(value.text) or (
-            looks_random(value.text) and (value.quoted or (len(value.text) >= 32 and value.text[:2] != "0x"))
-        )
+        return is_dense(value.text) or (looks_random(value.text) and (value.quoted or _is_long_token(value.text)))
     literal = (value.quoted or value.way == "space") and value.way != "comma"
     return looks_random(value.text) or (literal and _may_be_token(value.text)) or _is_secret(name, value)
+
+
+def _is_long_token(text: str) -> bool:
+    """Whether it is a token although nothing encloses it: no address of a contract."""
+    return len(text) >= 32 and text[:2] != "0x" and looks_random(text)
 
 
 def _is_secret(name: Name, value: Value) -> bool:

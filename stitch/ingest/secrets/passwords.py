@@ -231,7 +231,7 @@ def find_password_nearby(name: Name) -> Found | None:
 
 def find_login(name: Name) -> Found | None:
     """The password in a pair behind a word such as `credentials`, or what it is said to be."""
-    return _find_pair(name) or _find_told(name)
+    return _find_pair(name) or _find_told(name) or _find_login_token(name)
 
 
 def _find_pair(name: Name) -> Found | None:
@@ -245,12 +245,18 @@ def _find_pair(name: Name) -> Found | None:
     return None
 
 
+def _find_login_token(name: Name) -> Found | None:
+    """The token of `tool login x`."""
+    value = name.value() if name.word == "login" else None
+    if value is None or value.way != "space" or len(value.text) < 32 or "-" in value.text:
+        return None
+    return Found(value.start, value.end, "secret") if looks_random(value.text) else None
+
+
 def _find_told(name: Name) -> Found | None:
     value = name.value()
     if value is None or is_placeholder(value.text):
         return None
-    if value.way == "space" and name.word == "login" and "-" not in value.text:  # wandb login x
-        return Found(value.start, value.end, "secret") if len(value.text) >= 32 and looks_random(value.text) else None
     if value.way not in {*SURE, "said"} and not (value.way == "space" and name.word in ("clave", "chave")):
         return None
     plain = len(value.text) >= 5 and " " not in value.text and "@" not in value.text
