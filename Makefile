@@ -35,6 +35,7 @@ test-long: $(STAMP)
 	$(BIN)/python tests/faults/kills.py --runs 220
 	$(BIN)/python tests/faults/erasures.py --runs 100
 	$(BIN)/python tests/security/erased_words.py --erasures 198 --steps 18
+	$(BIN)/python tests/security/erased_words.py --erasures 66 --steps 3 --length 120
 	STITCH_TEST_PROJECTION_KILLS=50 $(BIN)/pytest -q tests/faults/test_projection_kills.py
 	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50
 	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50 --labels model --steps 120

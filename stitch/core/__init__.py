@@ -18,7 +18,10 @@ from stitch.core.protocols import (
     CorrectableSession,
     DensityQuery,
     Embedder,
+    ErasedText,
     FilterSelector,
+    ForgetfulSession,
+    Forgotten,
     Labeler,
     LabelSession,
     Observer,
@@ -79,8 +82,8 @@ from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
     "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "DensityCount",
-    "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "FilterMaker",
-    "FilterSelector", "InputRejected", "IntentFilter", "LABELS",
+    "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "ErasedText", "FilterMaker",
+    "FilterSelector", "ForgetfulSession", "Forgotten", "InputRejected", "IntentFilter", "LABELS",
     "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler",
     "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler", "Position",
     "Projection", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult",

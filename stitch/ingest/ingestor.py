@@ -40,6 +40,7 @@ from stitch.ingest.outage import WaitingSteps
 from stitch.ingest.pipeline import StepPipeline
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
+from stitch.ingest.rework import Rework
 from stitch.ingest.secrets import redact_steps, redact_text, redact_value
 from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
@@ -256,9 +257,20 @@ class Ingestor:
             trajectory: Its name.
             change: Changes the journal. A step that has to be put again is left as `LABELED`.
         """
-        with self._states.reworked(tenant, trajectory) as forget, self._writer.behind(tenant, trajectory):
-            change()
-            state = forget()
+        self.erase(tenant, trajectory, lambda _: change())
+
+    def erase(self, tenant: str, trajectory: str, change: Callable[[Rework], None]) -> None:
+        """As `rework`, for steps that are erased: what the labeling remembers without them (`Rework.without`) stays.
+
+        Args:
+            tenant: Whose trajectory it is.
+            trajectory: Its name.
+            change: Erases them in the journal.
+        """
+        with self._states.reworked(tenant, trajectory) as held, self._writer.behind(tenant, trajectory):
+            rework = Rework(self._states, held)
+            change(rework)
+            state = rework.changed()
             self._pipeline.work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
         self._checkpoint_when_due()
 

@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from stitch.core import CorrectableSession, LabelInventory, LabelSession, Step, StepLabels, Trust
+from stitch.core import (
+    CorrectableSession,
+    ErasedText,
+    ForgetfulSession,
+    Forgotten,
+    LabelInventory,
+    LabelSession,
+    Step,
+    StepLabels,
+    Trust,
+)
 from stitch.core.text_cache import text_cache
 from stitch.journal.entries import Entry, borrowed_trust
 
@@ -94,6 +104,15 @@ class LineageSession:
                 self._past[place] = right
         if step.id is not None and step.id in self._trusts:
             self._trusts[step.id] = right.trust
+        return True
+
+    def forget(self, gone: Sequence[Forgotten], *, erased: ErasedText, left: Callable[[int], Step]) -> bool:
+        """Forget steps, and all that only they said; False if the labeling cannot."""
+        session, ids = self._session, {each.step.id for each in gone}
+        if not isinstance(session, ForgetfulSession) or not session.forget(gone, erased=erased, left=left):
+            return False
+        self._past = deque((past for past in self._past if past.id not in ids), maxlen=WINDOW_STEPS)
+        self._trusts = OrderedDict((step, trust) for step, trust in self._trusts.items() if step not in ids)
         return True
 
     def inventory(self) -> LabelInventory:

@@ -342,6 +342,7 @@ class Journal(Protocol):
         trajectory: str,
         labels: Sequence[tuple[int, bytes]] = (),
         revisions: Sequence[tuple[int, bytes]] = (),
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         """Erase steps of a trajectory and all that is kept of them; a trajectory without steps goes too.
 
@@ -355,6 +356,7 @@ class Journal(Protocol):
             trajectory: Where.
             labels: Of other steps of the trajectory, those that take the place of what they have: clean of the erased.
             revisions: The same for labels of revisions, by their numbers (`Encoded.number`).
+            checkpoint: What the labeling remembers without them; None if it has to be learnt again from the journal.
         """
         ...
 

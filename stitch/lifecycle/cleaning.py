@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -58,9 +58,13 @@ class ErasedWords:
         folded = fold(text)
         return self._unsaid.may_be_in(folded) or self._has_sequence(folded) or self._has_quote(text)
 
+    def may_say(self, text: str) -> bool:
+        """Whether a text may have a word that only erased steps say; False is certain, and costs little."""
+        return self._unsaid.may_be_in(fold(text))
+
     def said_in(self, text: str) -> bool:
         """Whether a text has a word that only erased steps say."""
-        return self._unsaid.may_be_in(fold(text)) and any(map(self._is_erased, split_names(text)))
+        return self.may_say(text) and any(map(self._is_erased, split_names(text)))
 
     def quoted_in(self, text: str) -> bool:
         """Whether a text has such a word, or several words in a row that only erased steps say so."""
@@ -76,6 +80,10 @@ class ErasedWords:
         """A name without such words; empty if no word is left."""
         kept = " ".join(word for word in name.split() if not self.said_in(word))
         return kept if _RUN.search(kept) else ""
+
+    def renamed(self, scope: str) -> str:
+        """The name of a scope without such words."""
+        return (self.without(scope) or NO_SCOPE) if self.said_in(scope) else scope
 
     def _is_erased(self, word: str) -> bool:
         return word in self._unsaid.words or stem(word) in self._unsaid.stems
@@ -100,15 +108,8 @@ def given_by_hand(past: Sequence[StepLabels | None]) -> set[str]:
     return set[str]().union(*values) - values[0]
 
 
-def cleaner(
-    left: Iterable[dict[str, Any]],
-    gone: Sequence[Entry],
-    *,
-    by_hand: Iterable[str] = (),
-    kept: Iterable[str] = (),
-    quotes: Iterable[bytes] = (),
-) -> Callable[[bytes], bytes | None]:
-    """What takes out of the labels of a remaining step all that they have from the erased ones; None if nothing.
+class Cleaner:
+    """Takes out of the labels of remaining steps all that they have from erased ones.
 
     Args:
         left: The steps of the trajectory that remain, as JSON values.
@@ -117,18 +118,27 @@ def cleaner(
         kept: What labels that a person gave to steps that remain say.
         quotes: Fragments of erased texts that no step which remains says.
     """
-    ids = {entry.id for entry in gone}
-    erased_text = "\n".join(_said(entry.step.model_dump(exclude_defaults=True)) for entry in gone)
-    erased = ErasedWords("\n".join((erased_text, *by_hand)), chain(map(_said, left), kept), quotes=quotes)
 
-    def clean(encoded: bytes) -> bytes | None:
-        if _has_nothing_of(encoded, erased, ids):
+    def __init__(
+        self,
+        left: Iterable[dict[str, Any]],
+        gone: Sequence[Entry],
+        *,
+        by_hand: Iterable[str] = (),
+        kept: Iterable[str] = (),
+        quotes: Iterable[bytes] = (),
+    ) -> None:
+        self._ids = {entry.id for entry in gone}
+        erased_text = "\n".join(_said(entry.step.model_dump(exclude_defaults=True)) for entry in gone)
+        self.erased = ErasedWords("\n".join((erased_text, *by_hand)), chain(map(_said, left), kept), quotes=quotes)
+
+    def clean(self, encoded: bytes) -> bytes | None:
+        """The labels without it; None if they have nothing."""
+        if _has_nothing_of(encoded, self.erased, self._ids):
             return None
         labels = StepLabels.model_validate_json(encoded)
-        made = _without(labels, erased, ids)
+        made = _without(labels, self.erased, self._ids)
         return None if made == labels else encode_labels(made, step="")
-
-    return clean
 
 
 def _has_nothing_of(encoded: bytes, erased: ErasedWords, ids: set[str]) -> bool:
@@ -172,7 +182,7 @@ def _without(labels: StepLabels, erased: ErasedWords, ids: set[str]) -> StepLabe
                 each for each in labels.mentions if not erased.said_in(each.value) and kept([each.entity_type])
             ),
             "intent": ContextualIntent(
-                scope=None if intent.scope is None else erased.without(intent.scope) or NO_SCOPE,
+                scope=None if intent.scope is None else erased.renamed(intent.scope),
                 event_types=kept(intent.event_types),
                 entity_types=kept(intent.entity_types),
                 targets=kept(intent.targets),

@@ -105,31 +105,43 @@ def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> 
         groups.setdefault(entry.trajectory, []).append(entry)
     found = set[str]()
     for trajectory, entries in groups.items():
-        left = _unsaid(words_of(entries), journal.kept(tenant, trajectory), cut=_words_in_any_form)
-        unsaid = {word for word in left.words if stem(word) in left.stems}
-        labeled, by_hand = set[str](), set[str]()
-        for kept in journal.kept(tenant, trajectory) if unsaid else ():
-            encoded = (*(revision[3] for revision in kept.revisions), kept.labels)
-            if not any(left.may_be_in(fold(each.decode())) for each in encoded if each is not None):
-                continue  # to decode all labels would take most of the time of an erasure
+        steps = journal.encoded(tenant, trajectory)
+        left = _unsaid(words_of(entries), (each.step for each in steps), cut=_words_in_any_form)
+        # To decode all labels would take most of the time of an erasure.
+        told = (each.labels for each in (*steps, *journal.encoded_revisions(tenant, trajectory)))
+        if left.words and _may_say(left, told):
+            unsaid = {word for word in left.words if stem(word) in left.stems}
+            found |= unsaid & _labeled(left, journal.kept(tenant, trajectory))
+    return found
+
+
+def _labeled(unsaid: Unsaid, steps: Iterable[KeptStep]) -> set[str]:
+    """The words of those labels that may say one that no step says, but for what persons called their steps."""
+    labeled, by_hand = set[str](), set[str]()
+    for kept in steps:
+        encoded = (*(revision[3] for revision in kept.revisions), kept.labels)
+        if _may_say(unsaid, encoded):
             made = [None if each is None else StepLabels.model_validate_json(each) for each in encoded]
             by_hand.update(words("\n".join(given_by_hand(made))))
             labeled.update(*(_label_words(each) for each in made if each is not None))
-        found |= (unsaid & labeled) - by_hand
-    return found
+    return labeled - by_hand
+
+
+def _may_say(unsaid: Unsaid, encoded: Iterable[bytes | None]) -> bool:
+    return any(unsaid.may_be_in(fold(each.decode())) for each in encoded if each is not None)
 
 
 def not_said(these: set[str], steps: Iterable[KeptStep]) -> set[str]:
     """Which of some words steps do not say."""
-    return _unsaid(these, steps, cut=_words_in).words
+    return _unsaid(these, (kept.step for kept in steps), cut=_words_in).words
 
 
-def _unsaid(these: set[str], steps: Iterable[KeptStep], *, cut: Callable[[str], Iterable[str]]) -> Unsaid:
+def _unsaid(these: set[str], steps: Iterable[bytes], *, cut: Callable[[str], Iterable[str]]) -> Unsaid:
     unsaid = Unsaid(these, cut=cut)
-    for kept in steps:
+    for step in steps:
         if not unsaid.words:
             break
-        unsaid.read(kept.step.decode())
+        unsaid.read(step.decode())
     return unsaid
 
 

@@ -433,10 +433,17 @@ class DictJournal(DictRecords):
         trajectory: str,
         labels: Sequence[tuple[int, bytes]] = (),
         revisions: Sequence[tuple[int, bytes]] = (),
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         with self._open():
             gone = [self._steps.pop(seq) for seq in seqs if seq in self._steps]
             self._erased.setdefault((tenant, trajectory), set()).update(kept.id for kept in gone)
+            before = self._checkpoints.get((tenant, trajectory))
+            self._forget_labeling(tenant, trajectory)
+            if checkpoint is not None:
+                if before is not None:
+                    self._checkpoints[tenant, trajectory] = before
+                self.save_checkpoint(tenant, trajectory, checkpoint)
             self._note_of(ChangeKind.ERASED, gone)
             cleaned = dict(revisions)
             for kept in self._of(tenant, trajectory):
@@ -446,7 +453,6 @@ class DictJournal(DictRecords):
                 kept.labels = made
                 kept.state = StepState.LABELED if kept.state is StepState.STORED else kept.state
             self._note_of(ChangeKind.LABELED, [self._steps[seq] for seq, _ in labels])
-            self._forget_labeling(tenant, trajectory)
             if not self._of(tenant, trajectory):
                 self._forget(tenant, trajectory)
             self._owes_purge = True

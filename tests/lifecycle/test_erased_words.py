@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall, snippet_id
 from stitch.errors import JournalError
 from stitch.journal.entries import Entry, encode_labels
-from stitch.lifecycle.cleaning import NO_SCOPE, ErasedWords, cleaner, split_names
+from stitch.lifecycle.cleaning import NO_SCOPE, Cleaner, ErasedWords, split_names
 from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
 from stitch.lifecycle.traces import traces_of
 from stitch.lifecycle.unsaid import Unsaid, fold
@@ -123,8 +123,7 @@ def labels(**fields: Any) -> StepLabels:
 def test_labels_of_a_remaining_step_lose_what_they_have_from_erased_ones(
     had: dict[str, Any], has: dict[str, Any] | None
 ) -> None:
-    clean = cleaner(LEFT, [gone()])
-    made = clean(encode_labels(labels(**had), step="left"))
+    made = Cleaner(LEFT, [gone()]).clean(encode_labels(labels(**had), step="left"))
     assert made == (None if has is None else encode_labels(labels(**{**had, **has}), step="left"))
 
 

@@ -45,8 +45,8 @@ def _load(name: str) -> ModuleType:
 SCANNER = _load("scanner")
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-STEPS, ERASED = 36, 8
-"""Of a memory's first trajectory, and of these."""
+LENGTH, ERASED = 36, 8
+"""How many steps a memory's first trajectory has, and how many of these are erased."""
 
 
 def made_word(chance: random.Random, letters: str = "bdfgklmnprstvz") -> str:
@@ -65,15 +65,15 @@ def debate(chance: random.Random) -> list[Step]:
 
 def _generated(chance: random.Random, domain: str) -> list[Step]:
     turns = generate(domain, SIZES["S"], seed=str(chance.random())).turns
-    first = chance.randrange(max(1, len(turns) - STEPS))
-    return [Step(id=turn.id, role=turn.role, content=turn.content) for turn in turns[first : first + STEPS]]
+    first = chance.randrange(max(1, len(turns) - LENGTH))
+    return [Step(id=turn.id, role=turn.role, content=turn.content) for turn in turns[first : first + LENGTH]]
 
 
 def agent_run(chance: random.Random) -> list[Step]:
     """An agent that reads and changes files, with names that come once and names that come again."""
     files = [f"{made_word(chance)}/{made_word(chance)}_{made_word(chance)}.py" for _ in range(6)]
     steps = [Step(id="0", role="user", content=f"Please find out why {made_word(chance)} fails in {files[0]}.")]
-    while len(steps) < STEPS:
+    while len(steps) < LENGTH:
         file, name, n = chance.choice(files), f"{made_word(chance)}_{made_word(chance)}", str(len(steps))
         call = chance.choice([
             ToolCall(name="open", arguments={"path": file, "line": chance.randrange(900)}),
@@ -85,7 +85,7 @@ def agent_run(chance: random.Random) -> list[Step]:
         result = f"{where}:\n    raise {made_word(chance).title()}Error"
         noted = {"exit": n, "host": made_word(chance)}
         steps.append(Step(id=f"{n}r", role="tool", tool_name=call.name, content=result, metadata=noted))
-    return steps[:STEPS]
+    return steps[:LENGTH]
 
 
 def odd_names(chance: random.Random) -> list[Step]:
@@ -119,7 +119,7 @@ def odd_names(chance: random.Random) -> list[Step]:
         "Next is the {0}. Compare it with the second one.",
     )
     steps = []
-    for n in range(STEPS):
+    for n in range(LENGTH):
         names = [chance.choice(forms)(made_word(chance), made_word(chance)) for _ in range(2)]
         content = chance.choice(templates).format(*names)
         steps.append(Step(id=f"s{n}", role=chance.choice(["user", "assistant", "Mel"]), content=content))
@@ -141,7 +141,7 @@ def own_words(chance: random.Random) -> list[Step]:
         "{1}? {0}!",
     )
     steps = []
-    for n in range(STEPS):
+    for n in range(LENGTH):
         pair = [chance.choice([word, word.title()]) for word in chance.sample(found, 2)]
         steps.append(Step(id=f"s{n}", role="user", content=chance.choice(templates).format(*pair)))
     return steps
@@ -154,10 +154,10 @@ def from_set(path: Path) -> Callable[[random.Random], list[Step]]:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             records = [line for _, line in zip(range(60), lines, strict=False)]
         found = json.loads(chance.choice(records))["steps"]
-        first = chance.randrange(max(1, len(found) - STEPS))
+        first = chance.randrange(max(1, len(found) - LENGTH))
         known = set(Step.model_fields)
         made = []
-        for step in found[first : first + STEPS]:
+        for step in found[first : first + LENGTH]:
             fields = {key: value for key, value in step.items() if key in known}
             made.append(Step.model_validate({**fields, "content": fields["content"][:4000]}))
         return made
@@ -286,9 +286,11 @@ def main() -> int:
     arguments.add_argument("--erasures", type=int, default=200)
     arguments.add_argument("--first", type=int, default=0, help="the seed of the first memory")
     arguments.add_argument("--steps", type=int, default=ERASED, help="how many steps of a memory are erased")
+    arguments.add_argument("--length", type=int, default=LENGTH, help="how many steps the memory's trajectory has")
     arguments.add_argument("--kind", action="append", help="only memories of this kind")
     arguments.add_argument("--show", action="store_true", help="print the words that were found")
     options = arguments.parse_args()
+    globals()["LENGTH"] = options.length
     outcomes: list[Outcome] = []
     seed, names = options.first, options.kind or list(kinds())
     while len(outcomes) < options.erasures:

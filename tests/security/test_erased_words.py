@@ -47,9 +47,11 @@ def places(folder: Path, *words: str) -> dict[str, list[str]]:
 
 
 def test_random_erasures_end_clean_and_no_word_is_found_that_only_they_said() -> None:
-    # Names in odd forms, and words that the files use themselves; the long form has nine kinds more.
+    # Names in odd forms, and words that the files use themselves; the long form has nine kinds more, and trajectories
+    # so short that they are learnt again.
     kinds = ("odd names", "own words")
-    command = [sys.executable, str(HERE / "erased_words.py"), "--erasures", "4", "--steps", "2", "--show"]
+    options = ["--erasures", "4", "--steps", "2", "--length", "67", "--show"]
+    command = [sys.executable, str(HERE / "erased_words.py"), *options]
     done = subprocess.run(
         [*command, *(word for kind in kinds for word in ("--kind", kind))], capture_output=True, text=True, timeout=600
     )

@@ -248,7 +248,13 @@ def replace_labels(db: sqlite3.Connection, labels: Sequence[tuple[int, bytes]]) 
 
 def forget_checkpoint(db: sqlite3.Connection, number: int | None) -> None:
     """Forget what the labeling of a trajectory remembered, and what it was about to write down."""
-    for table in ("checkpoints", "cuts", "replies"):
+    db.execute("DELETE FROM checkpoints WHERE trajectory = ?", (number,))
+    forget_intentions(db, number)
+
+
+def forget_intentions(db: sqlite3.Connection, number: int | None) -> None:
+    """Forget what the labeling of a trajectory was about to write down."""
+    for table in ("cuts", "replies"):
         db.execute(f"DELETE FROM {table} WHERE trajectory = ?", (number,))
 
 
@@ -331,6 +337,7 @@ def erase(
     trajectory: str,
     labels: Sequence[tuple[int, bytes]],
     revisions: Sequence[tuple[int, bytes]],
+    checkpoint: Checkpoint | None,
 ) -> None:
     """Erase steps of a trajectory and all that is kept of them; a trajectory without steps goes too."""
     given = json.dumps(list(seqs))
@@ -339,7 +346,11 @@ def erase(
     ErasedSteps(db, tenant).note(trajectory, there.values())
     for table in _OF_A_STEP:
         db.execute(f"DELETE FROM {table} WHERE seq IN {GIVEN}", (given,))
-    forget_checkpoint(db, number)
+    if checkpoint is None:
+        forget_checkpoint(db, number)
+    else:
+        forget_intentions(db, number)
+        save_checkpoint(db, number, checkpoint, tenant=tenant)
     replace_labels(db, labels)
     _clean_revisions(db, revisions)
     db.executemany(

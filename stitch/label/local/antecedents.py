@@ -6,8 +6,9 @@ More than 400 lines because all of it is one state, bounded and saved together.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log
@@ -16,6 +17,7 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
+from stitch.core.protocols import ErasedText
 from stitch.label.local.hypernyms import nouns_for, purpose, same_purpose, told_kinds
 from stitch.text.names import NameMention, last_unit, name_key
 from stitch.text.numbers import fold_words
@@ -98,6 +100,19 @@ class Referent:
     price: float | None = None
     """What was last said to be its price."""
 
+    def is_only_in(self, ids: Set[str | None], erased: ErasedText) -> bool:
+        """Whether nobody named it but these steps, which are erased."""
+        return (self.step in ids and self.since == self.named) or erased.quoted_in(self.name)
+
+    def forget(
+        self, ids: Set[str | None], *, prices: Container[float], erased: ErasedText, moved: Callable[[int], int]
+    ) -> None:
+        """Forget that steps spoke of it; `moved` gives the new time for an old one."""
+        self.step = None if self.step in ids else self.step
+        self.told = [word for word in self.told if not erased.said_in(word)]
+        self.price = None if self.price is None or self.price in prices else self.price
+        self.last, self.since, self.named = map(moved, (self.last, self.since, self.named))
+
 
 @dataclass(slots=True)
 class Raised:
@@ -115,6 +130,16 @@ class Raised:
     """What it was raised for ("breakfast"); empty if nothing was said."""
     answers: list[str] = field(default_factory=list)
     """Words that others answered with."""
+
+    def forget(self, erased: ErasedText) -> None:
+        """Forget words that only erased steps said."""
+        self.words, self.answers = (
+            [word for word in words if not erased.said_in(word)] for words in (self.words, self.answers)
+        )
+        self.by, self.unit, self.slot = (
+            "" if erased.said_in(text) else text for text in (self.by, self.unit, self.slot)
+        )
+        self.scope = erased.renamed(self.scope)
 
 
 @dataclass(slots=True)
@@ -297,7 +322,7 @@ class Antecedents:
             before = [name for place, name in spoken if place < match.start()]
             referent = self.find(before[-1]) if before else None
             if referent is not None:
-                referent.price = float(match.group(1).replace(",", ""))
+                referent.price = _price(match.group(1))
 
     def cheapest(self, *, dearest: bool) -> Referent | None:
         """Return the cheapest (or dearest) thing last listed, else spoken of lately; None without two prices."""
@@ -353,6 +378,41 @@ class Antecedents:
         sure = [item for item in items if kin & {*item.words, *fold_words(item.name)}]
         return _extend(sure, items, count) if sure else items
 
+    def forget(self, gone: Sequence[int], *, ids: Set[str | None], texts: Iterable[str], erased: ErasedText) -> None:
+        """Forget what steps named, raised and listed, and what only they said.
+
+        Args:
+            gone: When they were heard (`clock`), in order.
+            ids: Their ids.
+            texts: What they said.
+            erased: What only they said.
+        """
+
+        def moved(clock: int) -> int:
+            return clock - bisect_left(gone, clock)
+
+        prices = set(map(_price, _PRICE.findall("\n".join(texts))))
+        self.referents = {
+            key: referent for key, referent in self.referents.items() if not referent.is_only_in(ids, erased)
+        }
+        for referent in self.referents.values():
+            referent.forget(ids, prices=prices, erased=erased, moved=moved)
+        followed = self.raised[self.followed] if 0 <= self.followed < len(self.raised) else None
+        self.raised = [item for item in self.raised if item.step not in ids and not erased.quoted_in(item.name)]
+        for item in self.raised:
+            item.forget(erased)
+        self.followed = next((place for place, item in enumerate(self.raised) if item is followed), -1)
+        if self.listed_at in gone:
+            self.listed, self.together = [], ""
+        self.listed = _remaining(self.listed, erased)
+        self.together = " ".join(_remaining([self.together], erased))
+        self.topics = [] if self.topic_at in gone else _remaining(self.topics, erased)
+        self.unit = "" if erased.said_in(self.unit) else self.unit
+        self.clock, self.listed_at, self.topic_at, self.turned = map(
+            moved, (self.clock, self.listed_at, self.topic_at, self.turned)
+        )
+        self.unbound = {word: moved(clock) for word, clock in self.unbound.items()}
+
     def save(self) -> dict[str, JsonValue]:
         """Return everything as JSON values."""
         saved: dict[str, JsonValue] = orjson.loads(orjson.dumps(self))  # many times faster than `asdict`
@@ -375,6 +435,14 @@ class Antecedents:
             turned=data.get("turned", -1),
             unbound=data.get("unbound", {}),
         )
+
+
+def _price(digits: str) -> float:
+    return float(digits.replace(",", ""))
+
+
+def _remaining(names: Iterable[str], erased: ErasedText) -> list[str]:
+    return [name for name in names if not erased.quoted_in(name)]
 
 
 def distinct(names: Iterable[str]) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
 from stitch.core.intent import ContextualIntent, LabelKind, LabelMerge, LabelVocabulary, clean_label
+from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.snippets import LabelInventory, ScopeSummary, StepLabels
 from stitch.core.steps import Step
 from stitch.label.curation import MERGE_EVERY_STEPS
@@ -126,6 +127,70 @@ class LocalLabelSession:
         scopes.put_in(read_step(step, speakers=scopes.speakers), joined, position=position)
         if left is not None and not left.steps:
             left.into = joined.number
+
+    def forget(self, gone: Sequence[Forgotten], *, erased: ErasedText, left: Callable[[int], Step]) -> bool:
+        """Forget steps, and all that only they said; see `ForgetfulSession.forget`."""
+        scopes = self._scopes
+        readings = {each.place: read_step(each.step, speakers=scopes.speakers) for each in gone}
+        scopes.forget(readings, left=lambda place: read_step(left(place), speakers=scopes.speakers), erased=erased)
+        self._events.vocabulary.forget((each.labels.intent.event_types for each in gone), erased=erased)
+        self._entities.forget(gone, erased=erased, held=scopes.held)
+        self._references.forget(gone, steps=self._steps, left=left, erased=erased)
+        self._steps -= len(gone)
+        self._forget_names(erased)
+        return True
+
+    def _forget_names(self, erased: ErasedText) -> None:
+        """Forget the names of scopes without steps; others lose the words that only erased steps said."""
+        lost = self._forget_empty()
+        renamed = {name: erased.renamed(name) for name in self._names if name and erased.said_in(name)}
+        for number, name in enumerate(self._names):
+            wished, quality = self._wishes[number]
+            if name in renamed:
+                self._names[number], self._wishes[number] = renamed[name], (renamed[name], EXPLICIT)
+            elif erased.said_in(wished):
+                self._wishes[number] = name, quality
+        self._merges = list(self._merges_without(lost, erased))
+        taken, self._taken = self._taken, {}
+        for name, number in taken.items():
+            self._taken.setdefault(erased.renamed(name).lower(), number)
+        self._join_namesakes(renamed.values())
+
+    def _forget_empty(self) -> set[str]:
+        """Forget the names of scopes without steps; return those that no other scope has."""
+        empty = [scope.number for scope in self._scopes.scopes if not scope.steps]
+        lost = {self._names[number] for number in empty}
+        for number in empty:
+            self._names[number], self._wishes[number] = "", ("", MADE_UP)
+        lost.difference_update(self._names)
+        gone = set(map(str.lower, lost))
+        self._taken = {name: number for name, number in self._taken.items() if number not in empty and name not in gone}
+        return lost
+
+    def _merges_without(self, lost: Collection[str], erased: ErasedText) -> Iterator[LabelMerge]:
+        """The merges of scopes but for those of names that are lost, or were made of what only erased steps said."""
+        names, known = LabelVocabulary(self._merges), set(self._names)
+        for merge in self._merges:
+            if merge.alias in lost or merge.into in lost:
+                continue
+            alias, into = erased.renamed(merge.alias), merge.into
+            if erased.said_in(into):  # by what it was called last: names between are gone
+                into = erased.renamed(names.canonical(LabelKind.SCOPE, into))
+            if alias == merge.alias or alias not in known:
+                known.add(alias)
+                if into != alias:
+                    yield merge.model_copy(update={"alias": alias, "into": into})
+
+    def _join_namesakes(self, names: Iterable[str]) -> None:
+        """Let scopes be one whose names have become the same; they are given, as names of others are."""
+        for name in dict.fromkeys(names):
+            same = [scope for scope in self._scopes.scopes if scope.into is None and self._names[scope.number] == name]
+            for scope in same:
+                scope.given = True
+            for scope in same[1:]:
+                self._scopes.join(scope, same[0])
+            if same:
+                self._taken[name.lower()] = same[0].number
 
     def _scope_called(self, name: str) -> Scope | None:
         number = self._taken.get(name.lower())

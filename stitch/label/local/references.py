@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
+from stitch.core.protocols import ErasedText, Forgotten
 from stitch.label.local.antecedents import Antecedents, distinct
 from stitch.label.local.counting import find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
@@ -128,6 +130,41 @@ class ReferenceResolver:
             step, text, scope=scope, names=names, counted=counted, stood=stood, pointed=pointed, resolved=resolved
         )
         return Resolution(references, context)
+
+    def forget(self, gone: Sequence[Forgotten], *, steps: int, left: Callable[[int], Step], erased: ErasedText) -> None:
+        """Forget steps, and all that only they said.
+
+        Args:
+            gone: The steps.
+            steps: How many there were with them.
+            left: Gives a step that remains, by how many of those that remain stand before it.
+            erased: What only the steps said.
+        """
+        places = sorted(each.place for each in gone)
+        self._said = self._said_without(places, steps=steps, left=left, erased=erased)
+        texts = [straighten_quotes(each.step.content) for each in gone]
+        ask = self._ask
+        if ask is not None and (erased.quoted_in("\n".join(ask)) or any(ask.text in text for text in texts)):
+            self._ask = None
+        self._topics = [name for name in self._topics if not erased.quoted_in(name)]
+        self._speakers = [role for role in self._speakers if not erased.said_in(role)]
+        self._known.forget(
+            [place + 1 for place in places], ids={each.step.id for each in gone}, texts=texts, erased=erased
+        )
+
+    def _said_without(
+        self, gone: Sequence[int], *, steps: int, left: Callable[[int], Step], erased: ErasedText
+    ) -> list[Said]:
+        said: list[Said] = []
+        for place, before in enumerate(self._said, start=steps - len(self._said)):
+            if place in gone:
+                continue
+            if erased.quoted_in("\n".join(before)):  # in a replacement
+                step = left(place - bisect_left(gone, place))
+                said = remember(said, straighten_quotes(step.content), role=step.role)
+            else:
+                said.append(before)
+        return said
 
     def save(self) -> dict[str, JsonValue]:
         """Return everything remembered, as JSON values."""

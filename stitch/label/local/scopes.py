@@ -10,7 +10,7 @@ More than 400 lines because choosing, assigning and joining share one memory of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import repeat
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from stitch.core.protocols import ErasedText
 from stitch.label.local.evidence import (
     SCOPE_FEATURES,
     STEP_FEATURES,
@@ -29,9 +30,10 @@ from stitch.label.local.evidence import (
     scope_evidence,
     step_evidence,
 )
+from stitch.label.local.forgetting import close_up, drop, forget_speaker, return_to, scrub, uncount, without_place
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.reading import INSTRUCTING, Reading
-from stitch.label.local.replies import Heard, Replies, blend, fit, shipped_replies, vector, vectors
+from stitch.label.local.replies import FADING_STEPS, Heard, Replies, blend, fit, shipped_replies, vector, vectors
 from stitch.label.local.threads import (
     JOIN_FEATURES,
     JOIN_MARGIN,
@@ -60,6 +62,8 @@ _MAX_TERMS = 160
 _MAX_VALUES = 120
 _MAX_PARENTS = 512
 _RECENT_STEPS = 3
+_HEARD_AGAIN = 4 * FADING_STEPS
+"""Of a scope that loses a step so many of its last steps are read again: what was before has faded."""
 _MAX_RIVALS = 6
 _NO_STEP = [0.0] * len(STEP_FEATURES)
 _NO_SCOPE = [0.0] * len(SCOPE_FEATURES)
@@ -128,6 +132,11 @@ class ScopeTracker:
         """The scope of the last step."""
         number = self._stream.current
         return None if number is None else self.scope(number)
+
+    @property
+    def held(self) -> Container[str]:
+        """The values that steps name, in the forms in which they are compared."""
+        return self._holders.keys()
 
     @property
     def speakers(self) -> Mapping[str, object]:
@@ -345,16 +354,21 @@ class ScopeTracker:
 
     def take_out(self, reading: Reading, scope: Scope, *, position: int) -> None:
         """Take in that an earlier step does not belong to a scope."""
-        scope.spans = [part for span in scope.spans for part in _without(span, position)]
+        scope.spans = [part for span in scope.spans for part in without_place(span, position)]
         scope.steps -= 1
         for counts, keys in _counted(scope, reading):
             for key in keys:
-                _uncount(counts, key)
+                uncount(counts, key)
         for value in reading.values:
             if value not in scope.values and scope.number in self._holders.get(value, ()):
-                self._holders[value].remove(scope.number)
+                self._release(value, scope)
         for stem in reading.stem_set:
-            _uncount(self._stream.df, stem)
+            uncount(self._stream.df, stem)
+
+    def _release(self, value: str, scope: Scope) -> None:
+        self._holders[value].remove(scope.number)
+        if not self._holders[value]:
+            del self._holders[value]
 
     def put_in(self, reading: Reading, scope: Scope, *, position: int) -> None:
         """Take in that an earlier step belongs to a scope."""
@@ -365,6 +379,59 @@ class ScopeTracker:
         if position == self._stream.position - 1 and not reading.is_notice:
             self._stream.current = self._stream.spoke[reading.role] = scope.number
             self._leave_at(reading, scope, position=position)
+
+    def forget(self, gone: Mapping[int, Reading], *, left: Callable[[int], Reading], erased: ErasedText) -> None:
+        """Forget steps, by their places, and what only they said; what followed what stays as it was heard.
+
+        Args:
+            gone: The steps.
+            left: Gives a step that remains, by how many of those that remain stand before it.
+            erased: What only they said.
+        """
+        stream, places = self._stream, sorted(gone)
+        touched = {place: self.at(place) for place in places}
+        for place, scope in touched.items():
+            self.take_out(gone[place], scope, position=place)
+            forget_speaker(stream, gone[place])
+            self._parents.pop(gone[place].step.id or "", None)
+        was_last = stream.position - 1 in gone
+        close_up(self.scopes, stream, places)
+        for scope in {scope.number: scope for scope in touched.values()}.values():
+            if scope.steps:
+                self._hear_again(scope, left)
+            else:
+                self._leave_empty(scope, near=min(touched, key=lambda place: touched[place] is not scope))
+        if was_last:
+            reading = left(stream.position - 1)
+            return_to(stream, reading, self.at(stream.position - 1))
+            self._left = None
+        self._ahead, self._heard = {}, None
+        for counts in scrub(self.scopes, stream, erased):
+            drop(counts, erased)
+        drop(self._holders, erased)
+        drop(self._parents, erased)
+
+    def at(self, position: int) -> Scope:
+        """The scope that holds the step at a place."""
+        return next(s for s in self.scopes if s.into is None and any(a <= position <= b for a, b in s.spans))
+
+    def _hear_again(self, scope: Scope, left: Callable[[int], Reading]) -> None:
+        """How the last steps of a scope leave it, from these steps anew."""
+        places = [place for first, last in scope.spans for place in range(first, last + 1)][-_HEARD_AGAIN:]
+        steps = scope.steps
+        scope.recent, scope.gist, scope.asker, scope.closed = [], [], "", False
+        for number, place in enumerate(places, start=steps - len(places) + 1):
+            scope.steps = number
+            self._leave_at(left(place), scope, position=place)
+        scope.steps = steps
+
+    def _leave_empty(self, scope: Scope, *, near: int) -> None:
+        """Let a scope without steps lead to the one beside which it stood."""
+        for value in scope.values:
+            if scope.number in self._holders.get(value, ()):
+                self._release(value, scope)
+        home = self.at(min(near, self._stream.position - 1))
+        self.scopes[scope.number] = Scope(scope.number, into=home.number)
 
     def _count_words(self, reading: Reading) -> None:
         df = self._stream.df
@@ -409,8 +476,6 @@ class ScopeTracker:
         scope.opens, scope.stands = reading.opens, reading.stands
         scope.closed = reading.closes or (scope.closed and SentenceForm.THANKS in reading.forms)
         scope.addressed = list(reading.addressees)
-        for call in reading.data.calls:
-            scope.calls[call.name] = scope.calls.get(call.name, 0) + 1
 
     def _bound(self, scope: Scope) -> None:
         scope.terms = _bounded(scope.terms, _MAX_TERMS)
@@ -499,22 +564,8 @@ def _counted(scope: Scope, reading: Reading) -> tuple[tuple[dict[str, int], Iter
         (scope.told, sorted(reading.telling)),
         (scope.pointed, sorted(reading.pointed)),
         (scope.kinds, dict.fromkeys(reading.values.values())),
+        (scope.calls, [call.name for call in reading.data.calls]),
     )
-
-
-def _uncount(counts: dict[str, int], key: str) -> None:
-    if (left := counts.get(key, 0) - 1) > 0:
-        counts[key] = left
-    else:
-        counts.pop(key, None)
-
-
-def _without(span: list[int], position: int) -> list[list[int]]:
-    """What is left of a stretch without one of its places."""
-    first, last = span
-    if not first <= position <= last:
-        return [span]
-    return [part for part in ([first, position - 1], [position + 1, last]) if part[0] <= part[1]]
 
 
 @lru_cache(maxsize=1)

@@ -116,7 +116,11 @@ def _do_something(journal: Journal, chance: random.Random, number: int) -> None:
     elif kind == 8:
         kept = [(seq, encode_labels(OTHERS, step="")) for seq in labeled if seq not in seqs][:1]
         journal.record_removed(seqs)
-        journal.erase(seqs, tenant=tenant, trajectory=trajectory, labels=kept)
+        saved = (
+            Checkpoint("local", number, b"saved", LabelInventory(merges=(MERGE,))) if chance.random() < 0.5 else None
+        )
+        all_gone = {entry.seq for entry in entries} <= set(seqs)
+        journal.erase(seqs, tenant=tenant, trajectory=trajectory, labels=kept, checkpoint=None if all_gone else saved)
     else:
         inventory = LabelInventory(steps=len(entries), merges=(MERGE,) if chance.random() < 0.3 else ())
         journal.save_checkpoint(tenant, trajectory, Checkpoint("local", len(entries), b"saved", inventory))
