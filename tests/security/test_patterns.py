@@ -56,7 +56,7 @@ MADE_WHEN_USED = {
 """Functions that put patterns together, and why none of these can be made slow by a text."""
 _USES = frozenset({"compile", "match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"})
 _ANCHORED = frozenset({"match", "fullmatch"})
-NOISE_S = 0.01
+NOISE_S = 0.003
 """What takes less is not looked at: the clock of a busy machine says nothing there."""
 TIMES = 6
 MOST_GROWTH = 15.0
