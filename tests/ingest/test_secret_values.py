@@ -19,7 +19,8 @@ def repeated(word: str, times: int) -> str:
 SECRET: dict[str, tuple[list[str], list[str]]] = {
     "looks_random": (
         ["a1b2c3d4e5f6g7h8", "A1234567890123456", "a1b2c3d4a1b2c3d4"],
-        ["a1b2c3d4e5f6g7h", "abcdefghijklmnop", "1234567890123456", "aaaaaaaaaaaaaaa1", "a1b2c3a1b2c3a1b2"],
+        ["a1b2c3d4e5f6g7h", "abcdefghijklmnop", "1234567890123456", "1234-5678-9012-34567",
+         "aaaaaaaaaaaaaaa1", "a1b2c3a1b2c3a1b2"],
     ),
     "is_dense": (
         [DENSE, f"{LONGER[:12]}/{LONGER[13:]}", f"x0{LONGER}", EVEN],
@@ -35,7 +36,7 @@ SECRET: dict[str, tuple[list[str], list[str]]] = {
         ["hunter2", "k@y!", "kPqzBwQr", "aB!", "a!b", "ab+c", "aB3", "Passwort1"],
         ["Hunter", "hunter", "get_password()", "self.token", "std::token", "a->b", "~/key1", "./key1", "../key1",
          "C:\\key1", "/etc/k1", "http://x1", "2024-05-01", "2024-05-01T10:00", "12:30", "12:30:59", "sha256", "UTF8",
-         "userName", "kPqzBwQ", "ab!", "abc!", "12345678", "name{x1}", "x[1]"],
+         "userName", "mapOneTwo", "kPqzBwQ", "ab!", "abc!", "12345678", "name{x1}", "x[1]"],
     ),
     "is_odd_word": (
         ["hunt3r!x", "hu3!xy", "ann3!mail.com", "hunt3r!x.", "hunt3r!x?!", "a1" * 10 + "!" + "b2" * 9 + "b"],
@@ -68,7 +69,7 @@ SECRET: dict[str, tuple[list[str], list[str]]] = {
         [repeated("maple", 11), repeated("maple", 25), repeated("maple,", 12), f"1. {repeated('maple', 11)}",
          repeated("Maple", 12), repeated("fox", 12), repeated("mapletre", 12)],
         [repeated("maple", 10), repeated("maple", 26), f"{repeated('maple', 11)} the", repeated("ox", 12),
-         repeated("mapletree", 12)],
+         repeated("mapletree", 12), f"a {repeated('maple', 12)}"],
     ),
     "is_placeholder": (
         ["<token>", "${TOKEN}", "xxxx", "***", "*", "your-key", "[redacted:x]", "changeme", "change-me", "secret",
@@ -76,9 +77,14 @@ SECRET: dict[str, tuple[list[str], list[str]]] = {
         ["xx", "yourkey", "hunter2", "$2b$10$abc", "{abcdefghijklmnopqrstuvwxyz}"],
     ),
     "is_credential": (
-        ["a1", "abcdefghijklmnop", "abcdABCDefghEFGH"], ["abc", "abcdefghijklmno", "aaaabbbbccccdddd", "call(1)"],
+        ["a1", "abcdefghijklmnop", "abcdABCDefghEFGH", "abcdefghiijjkkll"],
+        ["abc", "abcdefghijklmno", "aaaabbbbccccdddd", "call(1)"],
     ),
     "is_cookie": (["a1b2c3d4a1b2c3d4", "abcdefghijk1"], ["abcdefghij1", "abcdefghijkl", "a1b2c3a1b2c3"]),
+    "is_key_of_call": (
+        ["a1b2c3d4", "maple-trees", "a_b1c2d3"],
+        ["a1b2c3d", "mapletrees", "MapleTrees", "_b1c2d3e4", "sha-256-x", "f(x1y2z3)"],
+    ),
     "is_argument": (["hunter2", "ab-c"], ["123", "-p", "/etc/x", "$HOME", ""]),
     "is_odd_argument": (["hunter2", "8080x"], ["8080", "80:80", "80/tcp", "img/x1", "alpine", "-x1", "10.0.0.1"]),
     "is_card": (

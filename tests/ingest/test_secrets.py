@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from stitch import open_memory
 from stitch.cli.main import cli
-from stitch.core import Redaction, Step, ToolCall
+from stitch.core import ContextualIntent, Redaction, Step, StepLabels, ToolCall
 from stitch.errors import InputError
 from stitch.ingest.secrets import kinds, redact_step, redact_text, redact_value
+from stitch.ingest.secrets.steps import redact_labels, redact_path
 from stitch.lifecycle.selection import Selector
 
 _A = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"  # mixed, as providers make them
@@ -231,11 +233,13 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
 def test_a_step_is_cleaned_everywhere_and_told_of_without_the_values() -> None:
     token = SECRETS["github-token"][0]
     step = Step(
-        id=f"call {token}", role="assistant", content=f"I use {token} twice: {token}", session=token, parent=token,
+        id=f"call {token}", role="assistant", tool_name=f"get {token}", timestamp=f"today {token}",
+        content=f"I use {token} twice: {token}", session=token, parent=token,
         tool_calls=[
             ToolCall(name="login", arguments={"password": "plain", "deep": [{"note": token}], "n": 3}, id=token)
         ],
-        metadata={"env": {"OPENAI_API_KEY": _A, token: 1}, "token": "the", "auth_token": "${X}"},
+        metadata={"env": {"OPENAI_API_KEY": _A, token: 1}, "token": "the", "auth_token": "${X}", "password": "tulip",
+                  "argv": ["mysql", "-pHunter22"]},
     )  # fmt: skip
     cleaned, redactions = redact_step(step)
     written = cleaned.model_dump_json()
@@ -245,7 +249,10 @@ def test_a_step_is_cleaned_everywhere_and_told_of_without_the_values() -> None:
     assert cleaned.metadata["token"] == "the"
     assert cleaned.tool_calls[0].arguments["n"] == 3
     assert Redaction(kind="github-token", count=2, place="content") in redactions
-    assert {each.place for each in redactions} == {"content", "id", "session", "parent", "tool_calls", "metadata"}
+    assert {each.place for each in redactions} == {
+        "content", "id", "session", "parent", "tool_name", "timestamp", "tool_calls", "metadata",
+    }  # fmt: skip
+    assert Redaction(kind="password", count=2, place="metadata") in redactions
     assert cleaned.id is not None
     assert cleaned.id == redact_step(step)[0].id
     assert cleaned.parent != cleaned.id
@@ -256,19 +263,43 @@ def test_a_step_is_cleaned_everywhere_and_told_of_without_the_values() -> None:
     [
         (["mysql", "-u", "root", "-pHunter22"], ["mysql", "-u", "root", "-p[redacted:password]"]),
         (["curl", "-u", "ci:abcDEF12", "x"], ["curl", "-u", "ci:[redacted:password]", "x"]),
-        (["--password", "hunter22", "-v"], ["--password", "[redacted:password]", "-v"]),
+        (["--password", "hunter22"], ["--password", "[redacted:password]"]),
+        (["curl", "-s", "https://bob:hunter2@x.io/a"], ["curl", "-s", "https://bob:[redacted:url-password]@x.io/a"]),
         ({"name": "DB_PASSWORD", "value": "tulip"}, {"name": "DB_PASSWORD", "value": "[redacted:password]"}),
+        (
+            {"id": 3, "name": "DB_PASSWORD", "value": "x"},
+            {"id": 3, "name": "DB_PASSWORD", "value": "[redacted:password]"},
+        ),
         ({"name": "city", "value": "Berlin"}, {"name": "city", "value": "Berlin"}),
         ({"element": "Password box", "text": "tulip"}, {"element": "Password box", "text": "[redacted:password]"}),
         ({"passwords": ["tulip", "rose"]}, {"passwords": ["[redacted:password]", "[redacted:password]"]}),
         ({"pin": 4711, "port": 8080}, {"pin": "[redacted:secret]", "port": 8080}),
         ({"otp": "482913", "max_tokens": 4096}, {"otp": "[redacted:secret]", "max_tokens": 4096}),
+        (
+            {"pin": 471, "pins": 47, "password": 4711},
+            {"pin": "[redacted:secret]", "pins": 47, "password": "[redacted:password]"},
+        ),
+        ({"cvv": "123", "cvc": "12", "pin": "none"}, {"cvv": "[redacted:secret]", "cvc": "12", "pin": "none"}),
         ({"password": None, "token": ""}, {"password": None, "token": ""}),
     ],
 )
 def test_json_is_cleaned_by_what_stands_around_a_value(given: object, cleaned: object) -> None:
     assert redact_value(given) == cleaned
     assert redact_value(cleaned) == cleaned
+
+
+def test_of_a_path_the_names_that_hold_secrets_change_and_still_tell_files_apart() -> None:
+    one, two = (redact_path(f"runs/{token}/a.jsonl") for token in SECRETS["github-token"][:2])
+    assert redact_path("runs/one/a.jsonl") == "runs/one/a.jsonl"
+    assert one != two
+    assert re.fullmatch(r"runs/\w+-\[redacted:github-token\]/a\.jsonl", one)
+
+
+def test_labels_without_secrets_are_the_very_same_and_others_are_cleaned() -> None:
+    labels = StepLabels(intent=ContextualIntent(), made_by="ann", summary="they deploy")
+    token = SECRETS["github-token"][0]
+    assert redact_labels(labels) is labels
+    assert redact_labels(labels.model_copy(update={"summary": f"use {token}"})).summary == "use [redacted:github-token]"
 
 
 def test_a_step_without_secrets_is_the_very_same() -> None:

@@ -61,7 +61,7 @@ MOST_S = 5.0
 LEAST_S, TIMES = 5.0, 3.0
 """A mutant does not end if it takes more processor time than this, and more than so often what its tests take."""
 IDLE_S, IDLE_SHARE = 15.0, 0.007
-"""Neither does it end if its processes used less than this share of a processor for so long."""
+"""Neither does it end if its processes neither used this share of a processor nor waited for one for so long."""
 KILLED = ("killed", "timeout")
 CONTROLS = 2
 """So often the tests of a mutant are run without it: all have to pass."""
@@ -308,21 +308,22 @@ def _wait(process: int) -> int:
         time.sleep(pause_s)
         pause_s = min(0.1, pause_s * 1.1)
         if time.monotonic() - since > IDLE_S:
-            now_s = _used_s(process)
-            if now_s - used_s < IDLE_SHARE * IDLE_S:
+            now_s = _wanted_s(process)
+            if abs(now_s - used_s) < IDLE_SHARE * IDLE_S:
                 os.killpg(process, signal.SIGKILL)
             used_s, since = now_s, time.monotonic()
 
 
-def _used_s(group: int) -> float:
-    """The processor time of all processes of a group."""
-    ticks = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
+def _wanted_s(group: int) -> float:
+    """The processor time of all processes of a group, and how long their threads waited for a processor."""
+    ticks = waited_ns = 0
+    for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            fields = path.read_text().rpartition(")")[2].split()
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
             if int(fields[2]) == group:
                 ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+                waited_ns += sum(int(path.read_text().split()[1]) for path in folder.glob("task/*/schedstat"))
+    return ticks / os.sysconf("SC_CLK_TCK") + waited_ns / 1e9
 
 
 def _copy(folder: Path) -> None:

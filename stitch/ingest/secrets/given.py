@@ -88,9 +88,7 @@ def _read(text: str, end: int, start: int, way: str) -> Value | None:
         return Value(start, end, text[start:end], way, False)
     if (closing := _CLOSING.get(text[start : start + 1])) is not None:
         close = text.find(closing, start + 1, start + 302)
-        if close == start + 1 and not text[close + 1 : close + 2].isalnum():
-            return None
-        if close == start + 1:  # as in "\"x\"", read without the backslashes
+        if close == start + 1 and text[close + 1 : close + 2].isalnum():  # as in "\"x\"", read without the backslashes
             start, close = close, text.find(closing, close + 1, close + 302)
         if close > 0 and "\n" not in text[start:close]:
             return Value(start + 1, close, text[start + 1 : close], way, True)

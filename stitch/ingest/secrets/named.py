@@ -41,7 +41,7 @@ class Name(NamedTuple):
     def is_part_of_word(self) -> bool:
         """Whether it is a part of another word: `pass` of "passenger", `pw` of "upward"."""
         if self.word in WORD_ALONE and self.at and self.folded[self.at - 1].isalpha():
-            return self.word not in ("pass", "pw") or not self._follows(PASS_BEFORE, 8)
+            return self.word not in ("pass", "pw", "pwd") or not self._follows(PASS_BEFORE, 8)
         if self.folded.startswith("secretid", self.at):
             return False
         behind = self.folded[self.end : self.end + 1]
@@ -66,17 +66,11 @@ class Name(NamedTuple):
 
     def is_pass(self) -> bool:
         """Whether it is the word `pass` alone, which means many things."""
-        before, behind = self.text[self.at - 1 : self.at], self.text[self.at + 4 : self.at + 5]
-        return (
-            self.folded.startswith("pass", self.at)
-            and not behind.isalpha()
-            and not (before.isalnum() or before in ("_", "-"))
-        )
+        return self.word == "pass" and not self.text[self.at - 1 : self.at].isalnum()
 
     def is_option(self) -> bool:
         """Whether it is an option of a command: `--password`, `/password`."""
-        end = self.at + 1 if self.text[self.at] == "-" else self.at
-        return _FLAG.search(self.text, max(0, self.at - 44), end) is not None
+        return _FLAG.search(self.text, max(0, self.at - 44), self.at + 1) is not None  # of `-pass`, with its hyphen
 
     def value(self) -> Value | None:
         """The value that is given behind it; that of an option is the next argument."""
@@ -96,7 +90,7 @@ class Name(NamedTuple):
     def is_variable(self, start: int) -> bool:
         """Whether it is a variable with the value at `start`, as in `DB_PASSWORD=x run` and `DB_PASSWORD: x`."""
         name = self.text[self.at : start].rstrip(" ")
-        return name[-1:] in ("=", ":") and name[:-1].replace("_", "").isupper()
+        return name[-1:] in ("=", ":") and name[:-1].isupper()
 
     def is_of_element(self, end: int) -> bool:
         """Whether what ends at `end` is all that an element of this name holds: `<dbPassword>x</dbPassword>`."""

@@ -17,7 +17,6 @@ from stitch.ingest.secrets.named import Name
 from stitch.ingest.secrets.passwords import find_login, find_password, find_password_before, find_password_nearby
 from stitch.ingest.secrets.rules import Found
 from stitch.ingest.secrets.values import (
-    has_digit,
     has_three_kinds,
     is_dense,
     is_mixed,
@@ -108,4 +107,4 @@ def _is_secret(name: Name, value: Value) -> bool:
 
 def _may_be_token(secret: str) -> bool:
     """Whether a value that is written out is a token although it does not look random."""
-    return len(secret) >= 8 and is_mixed(secret) and has_digit(secret) and " " not in secret and is_password(secret)
+    return len(secret) >= 8 and is_mixed(secret) and " " not in secret and is_password(secret)

@@ -87,7 +87,7 @@ def _accepts_bare(name: Name, value: Value) -> bool:
     """Whether a value without quotation marks is a password; how sure it must look depends on how it is given."""
     if name.is_pass():  # "pass: 12", "pass = yes"
         given = value.way in SURE or (value.way == "space" and name.follows_login())
-        return given and len(value.text) >= 6 and is_mixed(value.text) and is_password(value.text)
+        return given and is_mixed(value.text) and is_password(value.text)
     return _ACCEPTS.get(value.way, _accepts_given)(name, value)
 
 
@@ -107,7 +107,7 @@ def _accepts_behind_space(name: Name, value: Value) -> bool:
 
 def _accepts_assigned(name: Name, value: Value) -> bool:
     if name.is_option():  # --password=word
-        return _is_argument_of_option(value.text) and is_argument(value.text)
+        return _looks_like_one(value) or (_is_argument_of_option(value.text) and is_argument(value.text))
     return _accepts_given(name, value)
 
 
@@ -208,7 +208,7 @@ def find_password_before(name: Name) -> Found | None:
         return None
     secret = before["secret"]
     accepted = (is_password(secret) or (bool(before["quote"]) and is_joined_words(secret))) and (
-        bool(before["quote"]) or (has_digit(secret) and is_mixed(secret))
+        bool(before["quote"]) or is_mixed(secret)
     )
     return Found(*before.span("secret"), "password") if accepted else None
 
@@ -240,7 +240,7 @@ def _find_pair(name: Name) -> Found | None:
         secret = pair["secret"].rstrip(".)!")
         told = _TOLD.fullmatch(text, end, pair.start()) is not None
         is_pair = told or ("\n" not in text[end : pair.start()] and (" " in pair.group() or "@" in pair.group()))
-        if is_pair and len(secret) >= 5 and is_mixed(secret) and is_password(secret) and not is_placeholder(secret):
+        if is_pair and is_mixed(secret) and is_password(secret) and not is_placeholder(secret):
             return Found(pair.start("secret"), pair.start("secret") + len(secret), "password")
     return None
 
@@ -259,6 +259,6 @@ def _find_told(name: Name) -> Found | None:
         return None
     if value.way not in {*SURE, "said"} and not (value.way == "space" and name.word in ("clave", "chave")):
         return None
-    plain = len(value.text) >= 5 and " " not in value.text and "@" not in value.text
+    plain = " " not in value.text and "@" not in value.text
     accepted = plain and is_mixed(value.text) and is_password(value.text)
     return Found(value.start, value.end, "password") if accepted else None

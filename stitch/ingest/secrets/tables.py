@@ -43,7 +43,7 @@ def _in_column(text: str, start: int, delimiter: str, column: int, columns: int)
             if _is_secret(cell):
                 place = start + sum(len(each) + 1 for each in cells[:column]) + cells[column].index(cell)
                 yield Found(place, place + len(cell), "password")
-        if end < 0 or len(row) > _ROW_CHARS:
+        if end < 0:
             return
         start = end + 1
 
@@ -74,10 +74,9 @@ def find_in_insert(text: str) -> Iterator[Found]:
         columns = [column.strip(' "`[]\n') for column in insert[1].split(",")]
         values = [value for value in _SQL_VALUE.finditer(text, *insert.span(2)) if value.group().strip()]
         for column, value in zip(columns, values, strict=False):
-            written = value.group().strip()
+            written = value.group()
             if SECRET_NAME.search(column) and written[0] == "'" and not is_placeholder(written) and len(written) > 4:
-                start = value.start() + value.group().index("'") + 1
-                yield Found(start, start + len(written) - 2, "password")
+                yield Found(value.start() + 1, value.end() - 1, "password")
 
 
 _OBJECT = re.compile(
@@ -116,7 +115,7 @@ def _decoded(word: str) -> str | None:
     """The printable text that a word in base64 stands for; None if it stands for none."""
     word = word.rstrip("=").replace("-", "+").replace("_", "/")
     try:
-        data = base64.b64decode(word + "=" * (-len(word) % 4), validate=True)
+        data = base64.b64decode(word + "=" * (-len(word) % 4))
         text = data.decode().replace("\0", ":").strip(":")
     except (binascii.Error, UnicodeDecodeError):
         return None

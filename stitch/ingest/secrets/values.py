@@ -88,7 +88,7 @@ def has_three_kinds(text: str) -> bool:
 
 
 def is_mixed(text: str) -> bool:
-    """Whether it has letters and digits and is no repetition."""
+    """Whether it has letters and digits, is six signs long at least (which is 2.6 bits) and no repetition."""
     return has_digit(text) and any(map(str.isalpha, text)) and _bits(text) >= 2.5
 
 
@@ -134,8 +134,7 @@ _TERM = re.compile(
 def is_plain_secret(text: str) -> bool:
     """Whether a word is a password where others are as likely: letters with digits, no term, time or address."""
     return (
-        len(text) >= 6
-        and is_mixed(text)
+        is_mixed(text)
         and is_password(text)
         and _TERM.fullmatch(text) is None
         and _ADDRESS.fullmatch(text) is None
