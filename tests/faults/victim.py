@@ -228,7 +228,7 @@ def perform(ingestor: Ingestor, operation: Operation, *, folder: Path, number: i
     elif kind == "repair":
         ingestor.snippets.rebuild()
     else:
-        rebuild(ingestor, folder=folder)
+        rebuild(ingestor)
 
 
 def restore(ingestor: Ingestor, *, folder: Path, number: int) -> None:
