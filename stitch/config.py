@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from stitch.core import DensityCount, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError
+from stitch.store.options import QdrantOptions
 
 ENV_PREFIX = "STITCH_"
 CONFIG_VARIABLE = "STITCH_CONFIG"
@@ -29,7 +30,8 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
 
     memory: str | None = None
-    """Where the memory is: a folder, or the URL of a Qdrant server."""
+    """Where the memory is: a folder, or the URL of a Qdrant server. Of a cluster several URLs, as a list or with commas
+    between them: the first names the memory, the next is tried where one is away."""
     tenant: str = "default"
     """Whose memory it is. Nothing of one tenant is ever seen by another."""
 
@@ -65,6 +67,9 @@ class Settings(BaseSettings):
     """How long one request to a Qdrant server may take."""
     collection: str = "stitch"
     """The collection on a Qdrant server."""
+    qdrant: QdrantOptions = QdrantOptions()
+    """What a collection on a Qdrant server is made like and how it is read and written: `shard_number`,
+    `replication_factor`, `write_consistency_factor`, `on_disk`, `write_ordering`, `read_consistency`, `prefer_grpc`."""
     server_payload: Literal["none", "readable"] = "none"
     """What a Qdrant server holds beside vectors: nothing, or texts and labels for people with other tools."""
     journal: str | None = None
@@ -112,6 +117,11 @@ class Settings(BaseSettings):
     """How many calls of a model may be under way at once; twice as many trajectories are labeled side by side."""
     offline: bool = False
     """Refuse to leave this machine for a model."""
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _one_location(cls, value: Any) -> Any:
+        return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
 class LoadedSettings(NamedTuple):

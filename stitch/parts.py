@@ -197,6 +197,7 @@ def server_of(settings: Settings, location: str) -> Server:
         collection=settings.collection,
         api_key=key.get_secret_value() if key else None,
         timeout_s=settings.qdrant_timeout_s,
+        options=settings.qdrant,
         readable=settings.server_payload == "readable",
     )
 

@@ -48,7 +48,7 @@ def folder_of(location: str, *, journal: str | None, collection: str) -> Path:
     """The folder of a memory's journal, which need not be there.
 
     Args:
-        location: A folder, or the URL of a Qdrant server.
+        location: A folder, or the URL of a Qdrant server; of several the first names the memory.
         journal: The folder, for a memory on a server; one under the user's data folder if None.
         collection: On the server.
     """
@@ -57,7 +57,8 @@ def folder_of(location: str, *, journal: str | None, collection: str) -> Path:
     if journal is not None:
         return Path(journal)
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    digest = hashlib.sha256(f"{location}\n{collection}".encode()).hexdigest()
+    first = location.partition(",")[0].strip()
+    digest = hashlib.sha256(f"{first}\n{collection}".encode()).hexdigest()
     return data / "stitch" / digest[:16]
 
 

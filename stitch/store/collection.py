@@ -83,10 +83,15 @@ def make(connection: Connection, *, dimension: int, journal: str) -> Found:
     def create(client: QdrantClient) -> None:
         client.create_collection(
             connection.collection,
-            vectors_config={VECTOR: models.VectorParams(size=dimension, distance=models.Distance.DOT)},
+            vectors_config={
+                VECTOR: models.VectorParams(
+                    size=dimension, distance=models.Distance.DOT, on_disk=connection.options.on_disk
+                )
+            },
             # No graph: of all vectors bounds are here, and the few that are left are asked for by their ids.
             hnsw_config=models.HnswConfigDiff(m=0),
             metadata={_OWN: {"journal": journal, "layout": LAYOUT}},
+            **connection.options.making,
         )
 
     try:
@@ -152,7 +157,8 @@ def check(found: Found, connection: Connection, *, dimension: int, journal: str,
 
 def points(connection: Connection, *, page: int = _PAGE) -> list[int | str]:
     """The ids of all points of a collection."""
-    return connection.ask("read", lambda client: list(_scroll(client, connection.collection, page=page)))
+    reading = connection.options.reading
+    return connection.ask("read", lambda client: list(_scroll(client, connection.collection, page=page, **reading)))
 
 
 def count(connection: Connection) -> int:
@@ -160,10 +166,12 @@ def count(connection: Connection) -> int:
     return connection.ask("read", lambda client: client.count(connection.collection, exact=True).count)
 
 
-def _scroll(client: QdrantClient, collection: str, *, page: int) -> Iterator[int | str]:
+def _scroll(client: QdrantClient, collection: str, *, page: int, **reading: Any) -> Iterator[int | str]:
     offset: Any = None
     while True:
-        found, offset = client.scroll(collection, limit=page, offset=offset, with_payload=False, with_vectors=False)
+        found, offset = client.scroll(
+            collection, limit=page, offset=offset, with_payload=False, with_vectors=False, **reading
+        )
         yield from (point.id for point in found)  # type: ignore[misc]  # UUIDs come as texts
         if offset is None:
             return

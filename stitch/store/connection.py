@@ -9,14 +9,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from stitch.errors import StoreError, StoreUnavailableError
+from stitch.store.options import QdrantOptions
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
+    from qdrant_client.http.exceptions import UnexpectedResponse
 
 T = TypeVar("T")
 
@@ -24,6 +26,9 @@ _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 
 _AGAIN_S = 0.5
 """After how long a server that is starting is asked again."""
+
+_LEAST_PAUSE_S = 0.05
+"""For how long at least who asks to come back later is left alone."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,8 +50,8 @@ class Server:
     """The server's key, if it asks for one."""
     timeout_s: float = 30.0
     """How long one request to one URL may take."""
-    prefer_grpc: bool = False
-    """Whether gRPC (at the next port, as 6334) is spoken instead of REST."""
+    options: QdrantOptions = field(default_factory=QdrantOptions)
+    """What the collection is made like, and how it is read and written."""
     readable: bool = False
     """Whether the collection has texts and labels beside vectors, for people who look into it with other tools."""
     client: QdrantClient | None = None
@@ -63,7 +68,7 @@ class Server:
             collection=self.collection,
             api_key=self.api_key,
             timeout_s=self.timeout_s,
-            prefer_grpc=self.prefer_grpc,
+            options=self.options,
             client=self.client,
         )
 
@@ -84,7 +89,7 @@ class Connection:
         api_key: The server's key, if it asks for one.
         timeout_s: How long one request to one URL may take; whole seconds, at least one. So long the server is also
             waited for while it is starting, and when it asks to come back later.
-        prefer_grpc: Whether gRPC (at the next port, as 6334) is spoken instead of REST where the client can.
+        options: What the collection is made like, and how it is read and written.
         client: A client to use instead of making one; it is not closed.
         pause: Waits for so many seconds.
         timer: Gives seconds that no change of the clock moves.
@@ -100,7 +105,7 @@ class Connection:
         collection: str,
         api_key: str | None = None,
         timeout_s: float = 30.0,
-        prefer_grpc: bool = False,
+        options: QdrantOptions = QdrantOptions(),  # noqa: B008 - it is frozen
         client: QdrantClient | None = None,
         pause: Callable[[float], None] = time.sleep,
         timer: Callable[[], float] = time.monotonic,
@@ -108,7 +113,8 @@ class Connection:
         self.location = location
         self.collection = collection
         self._urls = addresses(location)
-        self._api_key, self._timeout_s, self._prefer_grpc = api_key, timeout_s, prefer_grpc
+        self.options = options
+        self._api_key, self._timeout_s = api_key, timeout_s
         self._pause, self._timer = pause, timer
         self._lent = client
         self._lock = threading.Lock()
@@ -179,7 +185,7 @@ class Connection:
             try:
                 return request(client)
             except ResourceExhaustedResponse as error:
-                again_s = max(1.0, error.retry_after_s)
+                again_s = max(_LEAST_PAUSE_S, error.retry_after_s)
                 if again_s > patience_s:
                     raise
                 patience_s -= again_s
@@ -204,7 +210,7 @@ class Connection:
             url=url,
             headers={"api-key": self._api_key} if self._api_key is not None else None,
             timeout=max(1, round(self._timeout_s)),
-            prefer_grpc=self._prefer_grpc,
+            prefer_grpc=self.options.prefer_grpc,
             grpc_port=(urlsplit(url).port or 6333) + 1,
             check_compatibility=False,
         )
@@ -240,7 +246,7 @@ def _own_errors(what: str, *, url: str) -> Iterator[None]:
             raise _refused(what) from error
         if (error.status_code or 500) >= 500:
             raise _unavailable(what, str(error), url=url) from error
-        raise StoreError(f"{what}: {_line(str(error))}") from error
+        raise StoreError(f"{what}: {_answer(error)}") from error
     except grpc.RpcError as error:
         code = error.code() if isinstance(error, grpc.Call) else None
         reason = error.details() if isinstance(error, grpc.Call) else str(error)
@@ -263,6 +269,15 @@ def _unavailable(what: str, reason: str, *, url: str) -> StoreUnavailableError:
 
 def _refused(what: str) -> StoreError:
     return StoreError(f"{what}: the server refuses the key", hint="set STITCH_QDRANT_KEY to a key that may write")
+
+
+def _answer(error: UnexpectedResponse) -> str:
+    """What a server answers that refuses a request, in one line."""
+    try:
+        said = str(json.loads(error.content)["status"]["error"])
+    except (ValueError, TypeError, LookupError):
+        said = str(error)
+    return _line(f"{error.status_code} {error.reason_phrase}: {said}")
 
 
 def _line(reason: str) -> str:

@@ -6,17 +6,20 @@ pages for a while after it was deleted.
 
 from __future__ import annotations
 
+import logging
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 
 from stitch.core.process import never_free
-from stitch.errors import StoreError
+from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.collection import VECTOR, check, count, look, make, note_readable, points
 from stitch.store.connection import Connection
+from stitch.store.limits import Limits
 from stitch.store.payload import LABEL_FIELDS, to_payload
 
 if TYPE_CHECKING:
@@ -27,14 +30,11 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-_BATCH = 256
-"""How many vectors go over the wire at a time."""
-
-_PAGE = 10_000
-"""How many scores or ids are asked for at a time."""
-
 _ROW_BITS, _GENERATION_BITS, _TAG_BITS = 32, 8, 24
 """The id of a point: who put it, for which of its stores, and the row."""
+_ROW_MASK = (1 << _ROW_BITS) - 1
+
+_log = logging.getLogger(__name__)
 
 _READABLE = ("tenant", "trajectory", "step", "role", "text", *LABEL_FIELDS.values())
 """What is kept of a snippet for who looks into the collection with other tools."""
@@ -76,8 +76,6 @@ class ServerEngine:
         self._dimension, self._journal, self._location = dimension, journal, location
         self.tells_snippets = readable
         self._name = connection.collection
-        self._batch, self._page = _BATCH, _PAGE
-        self._exact = False
         self._tag = crc32(journal.encode()) >> (32 - _TAG_BITS)
         found = look(connection) or make(connection, dimension=dimension, journal=journal)
         check(found, connection, dimension=dimension, journal=journal, reindex=f"stitch reindex --memory {location}")
@@ -85,7 +83,8 @@ class ServerEngine:
         """Whether the collection has, or has had, texts and labels."""
         if readable and not found.readable:
             note_readable(found, connection)
-        self._adapt(found.info.config)
+        self._limits = Limits.of(found.info.config, what=connection.what)
+        self._warn_of_one_replica(found.info.config)
         self.generation = self._unused_generation() if generation is None else generation
 
     # Vectors
@@ -97,15 +96,11 @@ class ServerEngine:
         ids, lists = list(map(self._id, rows)), vectors.tolist()
         payloads = [_readable(snippet) for snippet in snippets] if self.tells_snippets else None
 
-        def write(client: QdrantClient) -> None:
-            for start in range(0, len(ids), self._batch):
-                part = slice(start, start + self._batch)
-                batch = models.Batch(
-                    ids=ids[part], vectors={VECTOR: lists[part]}, payloads=payloads[part] if payloads else None
-                )
-                client.upsert(self._name, batch, wait=True)
-
-        self._connection.ask("write to", write)
+        for part in _parts(len(ids), self._limits.batch):
+            batch = models.Batch(
+                ids=ids[part], vectors={VECTOR: lists[part]}, payloads=payloads[part] if payloads else None
+            )
+            self._connection.ask("write to", partial(self._upsert, batch=batch))
 
     def delete(self, rows: Sequence[int]) -> None:
         """Delete vectors; the server frees their bytes when it likes."""
@@ -113,30 +108,14 @@ class ServerEngine:
 
     def cosines(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
         """The cosine of each of these rows with a unit vector; one request for 10,000 of them."""
-        from qdrant_client import models
-
         ids = [self._id(row) for row in rows]
-        params = models.SearchParams(
-            exact=self._exact or None, quantization=models.QuantizationSearchParams(ignore=True)
-        )
-
-        def ask(client: QdrantClient) -> dict[int, float]:
-            scores: dict[int, float] = {}
-            for start in range(0, len(ids), self._page):
-                part: list[Any] = ids[start : start + self._page]
-                found = client.query_points(
-                    self._name,
-                    query=list(vector),
-                    using=VECTOR,
-                    query_filter=models.Filter(must=[models.HasIdCondition(has_id=part)]),
-                    limit=len(part),
-                    with_payload=False,
-                    search_params=params,
-                ).points
-                scores.update({int(point.id): point.score for point in found})
-            return scores
-
-        scores = self._connection.ask("search", ask) if ids else {}
+        scores: dict[int, float] = {}
+        if self._limits.scores:
+            for part in _parts(len(ids), self._limits.page):
+                scores |= self._connection.ask("search", partial(self._scores, ids=ids[part], vector=vector))
+        else:
+            asked = np.array(vector, dtype=np.float32)
+            scores = {self._id(row): float(found @ asked) for row, found in self.vectors(rows).items()}
         if len(scores) < len(ids):
             raise StoreError(
                 f"{self._connection.what} lacks vectors of {len(ids) - len(scores)} snippets",
@@ -148,19 +127,10 @@ class ServerEngine:
     def vectors(self, rows: Sequence[int]) -> dict[int, Vectors]:
         """The vectors of these rows; those that are not there are left out."""
         ids = [self._id(row) for row in rows]
-        mask = (1 << _ROW_BITS) - 1
-
-        def ask(client: QdrantClient) -> dict[int, Vectors]:
-            vectors = {}
-            step = min(self._page, 4 * _BATCH)
-            for start in range(0, len(ids), step):
-                part = ids[start : start + step]
-                for point in client.retrieve(self._name, part, with_payload=False, with_vectors=[VECTOR]):
-                    if isinstance(point.vector, dict) and VECTOR in point.vector:
-                        vectors[int(point.id) & mask] = np.array(point.vector[VECTOR], dtype=np.float32)
-            return vectors
-
-        return self._connection.ask("read", ask)
+        vectors: dict[int, Vectors] = {}
+        for part in _parts(len(ids), min(self._limits.page, 4 * self._limits.batch)):
+            vectors |= self._connection.ask("read", partial(self._retrieve, ids=ids[part]))
+        return vectors
 
     def __len__(self) -> int:
         """How many points the collection has, those of other generations included: then something has to be done."""
@@ -168,8 +138,7 @@ class ServerEngine:
 
     def rows(self) -> list[int]:
         """Every row that is there."""
-        mask = (1 << _ROW_BITS) - 1
-        return [point & mask for point in self._own_points() if point >> _ROW_BITS == self._store]
+        return [point & _ROW_MASK for point in self._own_points() if point >> _ROW_BITS == self._store]
 
     def flush(self) -> None:
         """Do nothing: what was put is in the server's log already."""
@@ -197,6 +166,7 @@ class ServerEngine:
                 "points": str(client.count(self._name, exact=True).count),
                 "shards": str(params.shard_number),
                 "replicas": str(params.replication_factor),
+                "nodes": str(self._nodes()),
                 "payload": "readable" if self.tells_snippets else "none",
             }
 
@@ -210,14 +180,56 @@ class ServerEngine:
         self._delete_points(strays)
         return len(strays)
 
-    def _adapt(self, config: models.CollectionConfig) -> None:
-        """Keep within what the collection allows."""
-        self._exact = config.hnsw_config.m != 0  # else there is no graph, and every search is exact
-        limits = config.strict_mode_config
-        if limits is None or not limits.enabled:
-            return
-        self._batch = min(self._batch, limits.upsert_max_batchsize or self._batch)
-        self._page = min(self._page, limits.max_query_limit or self._page, limits.condition_max_size or self._page)
+    def _warn_of_one_replica(self, config: models.CollectionConfig) -> None:
+        if config.params.replication_factor == 1 and (nodes := self._nodes()) > 1:
+            _log.warning(
+                "%s has one replica on a cluster of %d nodes: with a lost node its vectors are lost, until"
+                " `stitch verify --repair` puts them again; see `qdrant.replication_factor`",
+                self._connection.what,
+                nodes,
+            )
+
+    def _nodes(self) -> int:
+        """How many nodes the server's cluster has; 1 if it is none, or does not tell this key."""
+        try:
+            status: Any = self._connection.ask("open", lambda client: client.cluster_status())
+        except StoreUnavailableError:
+            raise
+        except StoreError:
+            return 1
+        return len(getattr(status, "peers", None) or {}) or 1
+
+    # Requests
+
+    def _upsert(self, client: QdrantClient, *, batch: models.Batch) -> None:
+        client.upsert(self._name, batch, **self._connection.options.writing)
+
+    def _scores(self, client: QdrantClient, *, ids: list[int], vector: Sequence[float]) -> dict[int, float]:
+        from qdrant_client import models
+
+        among: list[Any] = list(ids)
+        found = client.query_points(
+            self._name,
+            query=list(vector),
+            using=VECTOR,
+            query_filter=models.Filter(must=[models.HasIdCondition(has_id=among)]),
+            limit=len(among),
+            with_payload=False,
+            search_params=models.SearchParams(
+                exact=self._limits.exact or None, quantization=models.QuantizationSearchParams(ignore=True)
+            ),
+            **self._connection.options.reading,
+        ).points
+        return {int(point.id): point.score for point in found}
+
+    def _retrieve(self, client: QdrantClient, *, ids: list[int]) -> dict[int, Vectors]:
+        reading = self._connection.options.reading
+        points = client.retrieve(self._name, ids, with_payload=False, with_vectors=[VECTOR], **reading)
+        return {
+            int(point.id) & _ROW_MASK: np.array(point.vector[VECTOR], dtype=np.float32)
+            for point in points
+            if isinstance(point.vector, dict) and VECTOR in point.vector
+        }
 
     # Points
 
@@ -238,20 +250,24 @@ class ServerEngine:
         shift = _ROW_BITS + _GENERATION_BITS
         return [
             point
-            for point in points(self._connection, page=self._page)
+            for point in points(self._connection, page=self._limits.page)
             if isinstance(point, int) and point >> shift == self._tag
         ]
 
     def _delete_points(self, ids: Sequence[int]) -> None:
         from qdrant_client import models
 
-        def write(client: QdrantClient) -> None:
-            for start in range(0, len(ids), self._page):
-                part: list[Any] = list(ids[start : start + self._page])
-                client.delete(self._name, models.PointIdsList(points=part), wait=True)
+        for part in _parts(len(ids), self._limits.page):
+            points = models.PointIdsList(points=list(ids[part]))
+            self._connection.ask("delete from", partial(self._delete, points=points))
 
-        if ids:
-            self._connection.ask("delete from", write)
+    def _delete(self, client: QdrantClient, *, points: models.PointIdsList) -> None:
+        client.delete(self._name, points, **self._connection.options.writing)
+
+
+def _parts(count: int, size: int) -> Iterator[slice]:
+    """The slices into which so many are cut. Each is a request of its own: one that has to wait repeats no other."""
+    return (slice(start, start + size) for start in range(0, count, size))
 
 
 def _readable(snippet: MemorySnippet) -> dict[str, Any]:

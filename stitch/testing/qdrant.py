@@ -8,6 +8,7 @@ can be told to be strict, to have no room for now, to hang, and to be away.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,9 +22,9 @@ _DONE = {"operation_id": 0, "status": "completed"}
 class RefusalError(Exception):
     """What the server answers with another status than 200."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status, self.message, self.headers = status, message, headers or {}
 
 
 class Collection:
@@ -68,8 +69,11 @@ class LoopbackQdrant(LoopbackServer):
         """How many requests are still answered with 429."""
         self.strict: dict[str, Any] = {}
         """The limits of strict mode, as a collection's configuration has them."""
+        self._spent = Counter[str]()
         self.keeps_metadata = True
         """Whether it is of a version that does."""
+        self.nodes = 1
+        """How many nodes it says that its cluster has."""
         self.shards = shards
         self.collections: dict[str, Collection] = {} if node_of is None else node_of.collections
         self._lock: threading.Lock = threading.Lock() if node_of is None else node_of._lock
@@ -83,14 +87,26 @@ class LoopbackQdrant(LoopbackServer):
             self.busy -= 1
             return _refusal(429, "Rate limiting exceeded: retry after 1s", {"retry-after": "1"})
         path = request.path.partition("?")[0].strip("/").split("/")
+        if path == ["cluster"]:
+            return Reply({"result": self._cluster(), "status": "ok", "time": 0.0})
         if path == [""]:
             return Reply({"title": "qdrant - vector search engine", "version": "1.18.3"})
         try:
             with self._lock:
                 result = self._answer(request.method, unquote(path[1]), "/".join(path[2:]), request.body)
         except RefusalError as refused:
-            return _refusal(refused.status, refused.message, {})
+            return _refusal(refused.status, refused.message, refused.headers)
         return Reply({"result": result, "status": "ok", "time": 0.0})
+
+    def _cluster(self) -> Any:
+        if self.nodes == 1:
+            return {"status": "disabled"}
+        raft: dict[str, Any] = {"term": 1, "commit": 1, "pending_operations": 0, "is_voter": True}
+        return {
+            "status": "enabled", "peer_id": 1, "peers": {str(n): {"uri": f"http://{n}"} for n in range(self.nodes)},
+            "raft_info": raft, "consensus_thread_status": {"consensus_thread_status": "stopped"},
+            "message_send_failures": {},
+        }  # fmt: skip
 
     def _answer(self, method: str, name: str, what: str, body: Any) -> Any:
         if what == "exists":
@@ -112,7 +128,7 @@ class LoopbackQdrant(LoopbackServer):
             return True
         if not what:
             return self._info(collection)
-        self._check_limits(what if method == "POST" else "put", body)
+        self._check_limits(collection, what if method == "POST" else "put", body)
         answer = {
             "points": _retrieve if method == "POST" else _upsert,
             "points/scroll": _scroll, "points/count": _count, "points/query": _query, "points/delete": _delete,
@@ -140,7 +156,7 @@ class LoopbackQdrant(LoopbackServer):
             "segments_count": 1, "config": config, "payload_schema": {},
         }  # fmt: skip
 
-    def _check_limits(self, what: str, body: Any) -> None:
+    def _check_limits(self, collection: Collection, what: str, body: Any) -> None:
         most = self.strict
         limit = body.get("limit") or 0
         among = _among(body)
@@ -151,9 +167,24 @@ class LoopbackQdrant(LoopbackServer):
         most_points = most.get("upsert_max_batchsize")
         if what == "put" and most_points is not None and len(_ids(body)) > most_points:
             raise RefusalError(400, f"Forbidden: Upsert limit exceeded {len(_ids(body))} > {most_points}")
-        params = body.get("params") or {}
-        if what == "points/query" and params.get("exact") and most.get("search_allow_exact") is False:
-            raise RefusalError(400, "Forbidden: Exact search disabled")
+        if what == "points/query" and most.get("search_allow_exact") is False:
+            if (body.get("params") or {}).get("exact"):
+                raise RefusalError(400, "Forbidden: Exact search disabled")
+            if (collection.made.get("hnsw_config") or {}).get("m") == 0:
+                raise RefusalError(400, "Forbidden: global vector indexing is disabled (hnsw_config.m = 0)")
+        self._spend(what, len(_ids(body)) if what == "put" else len(body.get("ids") or body.get("points") or [0]))
+
+    def _spend(self, what: str, cost: int) -> None:
+        """Take tokens for a request; who is told to come back later finds them all there again."""
+        name = "write_rate_limit" if what in ("put", "points/delete") else "read_rate_limit"
+        if (most := self.strict.get(name)) is None:
+            return
+        if cost > most:
+            raise RefusalError(429, "Rate limiting exceeded: request larger than rate limiter capacity")
+        if self._spent[name] + cost > most:
+            self._spent[name] = 0
+            raise RefusalError(429, f"Rate limiting exceeded: {name}", {"retry-after": "0"})
+        self._spent[name] += cost
 
 
 def _refusal(status: int, message: str, headers: dict[str, str]) -> Reply:

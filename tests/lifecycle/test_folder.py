@@ -154,3 +154,8 @@ def test_a_collection_that_does_not_hold_a_memory_is_refused(tmp_path: Path) -> 
         check_restored(URL, tmp_path)
     assert caught.value.message == f"the memory {URL!r} is not wholly restored"
     assert caught.value.hint == f"stitch reindex --memory {URL} finishes it"
+
+
+def test_of_several_urls_the_first_names_the_memory() -> None:
+    several = f"{URL}, http://other:6333"
+    assert folder_of(several, journal=None, collection="c") == folder_of(URL, journal=None, collection="c")

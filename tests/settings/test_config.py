@@ -109,3 +109,16 @@ def test_a_file_made_to_break_the_reader_is_told_of_in_one_line(tmp_path, text):
         load_settings(file)
     assert len(str(caught.value)) < 1_000
     assert "\n" not in caught.value.message
+
+
+def test_a_cluster_is_named_by_a_list_and_what_its_collection_is_made_like_by_a_section(tmp_path, monkeypatch):
+    file = tmp_path / "s.yaml"
+    file.write_text("memory: [http://a:6333, http://b:6333]\nqdrant: {shard_number: 6, replication_factor: 2}\n")
+    settings = load_settings(file).settings
+    assert settings.memory == "http://a:6333,http://b:6333"
+    assert (settings.qdrant.shard_number, settings.qdrant.replication_factor) == (6, 2)
+    monkeypatch.setenv("STITCH_QDRANT", '{"write_ordering": "strong"}')
+    assert load_settings().settings.qdrant.writing == {"wait": True, "ordering": "strong"}
+    monkeypatch.setenv("STITCH_QDRANT", '{"shards": 6}')
+    with pytest.raises(SettingsError, match=r"setting 'qdrant' \(from environment STITCH_QDRANT\)"):
+        load_settings()

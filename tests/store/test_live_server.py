@@ -14,11 +14,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from qdrant_client import models
 
 from stitch.store import EdgeStore, ServerStore
-from stitch.store.collection import LAYOUT, VECTOR, drop
+from stitch.store.collection import drop
 from stitch.store.connection import Server
+from stitch.store.options import QdrantOptions
 from stitch.store.server_engine import ServerEngine
 from stitch.testing.contracts.engine import MakeEngine, VectorEngineContract, engine
 from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
@@ -48,21 +48,13 @@ def make_server(request: pytest.FixtureRequest) -> Iterator[MakeServer]:
             url=LIVE,
             collection=f"stitch-live-{uuid.uuid4()}",
             api_key=os.environ.get("STITCH_QDRANT_KEY"),
-            prefer_grpc=request.param == "grpc",
+            options=QdrantOptions(
+                prefer_grpc=request.param == "grpc",
+                shard_number=int(os.environ.get("STITCH_TEST_QDRANT_SHARDS", "1")),
+                replication_factor=int(os.environ.get("STITCH_TEST_QDRANT_REPLICAS", "1")),
+            ),
         )
         made.append(server)
-        with closing(server.connect()) as connection:
-            connection.ask_first(
-                "make",
-                lambda client: client.create_collection(
-                    server.collection,
-                    vectors_config={VECTOR: models.VectorParams(size=DIMENSION, distance=models.Distance.DOT)},
-                    hnsw_config=models.HnswConfigDiff(m=0),
-                    shard_number=int(os.environ.get("STITCH_TEST_QDRANT_SHARDS", "1")),
-                    replication_factor=int(os.environ.get("STITCH_TEST_QDRANT_REPLICAS", "1")),
-                    metadata={"stitch": {"journal": JOURNAL, "layout": LAYOUT}},
-                ),
-            )
         return server
 
     yield make

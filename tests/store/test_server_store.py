@@ -19,6 +19,7 @@ from stitch.errors import StoreError, StoreLockedError, StoreMismatchError, Stor
 from stitch.store import ServerStore
 from stitch.store.collection import look
 from stitch.store.connection import Server
+from stitch.store.options import QdrantOptions
 from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
 from stitch.testing.qdrant import Collection, LoopbackQdrant
@@ -32,7 +33,9 @@ def qdrant() -> Iterator[LoopbackQdrant]:
 
 def open_store(qdrant: LoopbackQdrant, folder: Path, **options: Any) -> ServerStore:
     about = {"journal": "mine", "embedder_name": EMBEDDER, "dimension": DIMENSION}
-    server = Server(url=qdrant.url, **{key: options.pop(key) for key in ("collection", "readable") if key in options})
+    server = Server(
+        url=qdrant.url, **{key: options.pop(key) for key in ("collection", "readable", "options") if key in options}
+    )
     return ServerStore(folder, server=server, **{**about, **options})
 
 
@@ -215,6 +218,8 @@ def test_what_is_replaced_and_deleted_is_deleted_on_the_server_by_the_next_flush
 
 @pytest.mark.parametrize("strict", [
     {"max_query_limit": 7}, {"upsert_max_batchsize": 3}, {"search_allow_exact": False}, {"condition_max_size": 5},
+    {"write_rate_limit": 9}, {"read_rate_limit": 9}, {"filter_max_conditions": 0},
+    {"search_allow_exact": False, "read_rate_limit": 9, "write_rate_limit": 7, "upsert_max_batchsize": 5},
 ])  # fmt: skip
 def test_what_strict_mode_allows_is_kept_to(qdrant: LoopbackQdrant, tmp_path: Path, strict: dict[str, Any]) -> None:
     open_store(qdrant, tmp_path).close()
@@ -227,6 +232,51 @@ def test_what_strict_mode_allows_is_kept_to(qdrant: LoopbackQdrant, tmp_path: Pa
     with closing(open_store(qdrant, tmp_path)) as store:
         assert store.check("t") == []
         assert len(qdrant.collections["stitch"].ids()) == 20
+
+
+@pytest.mark.parametrize("name", ["max_query_limit", "upsert_max_batchsize", "write_rate_limit", "read_rate_limit"])
+def test_a_collection_that_allows_nothing_is_refused_with_the_name_of_the_limit(
+    qdrant: LoopbackQdrant, tmp_path: Path, name: str
+) -> None:
+    qdrant.strict = {name: 0}
+    with pytest.raises(StoreError, match=f"its strict mode has {name} 0") as caught:
+        open_store(qdrant, tmp_path)
+    assert name in caught.value.hint
+
+
+# What a collection is made like
+
+
+def test_a_collection_is_made_and_used_as_the_options_say(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
+    options = QdrantOptions(
+        shard_number=4,
+        replication_factor=2,
+        write_consistency_factor=2,
+        on_disk=True,
+        write_ordering="strong",
+        read_consistency="majority",
+    )
+    with closing(open_store(qdrant, tmp_path, options=options)) as store:
+        store.put(RECORDS)
+        nearest(store, RECORDS[0])
+        about = store.about()
+    made = qdrant.collections["stitch"].made
+    assert made["vectors"]["text"]["on_disk"] is True
+    assert (made["shard_number"], made["replication_factor"], made["write_consistency_factor"]) == (4, 2, 2)
+    assert (about["shards"], about["replicas"], about["nodes"]) == ("4", "2", "1")
+    paths = [request.path for request in qdrant.requests]
+    assert any("/points?" in path and "ordering=strong" in path for path in paths)
+    assert any("/points/query?" in path and "consistency=majority" in path for path in paths)
+
+
+@pytest.mark.parametrize(("replicas", "nodes", "lines"), [(1, 3, 1), (2, 3, 0), (1, 1, 0)])
+def test_one_replica_on_a_cluster_is_told_when_a_store_is_opened(
+    qdrant: LoopbackQdrant, tmp_path: Path, replicas: int, nodes: int, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    qdrant.nodes = nodes
+    with closing(open_store(qdrant, tmp_path, options=QdrantOptions(replication_factor=replicas))) as store:
+        assert store.about()["nodes"] == str(nodes)
+    assert ["one replica" in record.getMessage() for record in caplog.records] == [True] * lines
 
 
 # What is interrupted, and what is lost

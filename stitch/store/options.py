@@ -1,0 +1,44 @@
+"""What a collection on a Qdrant server is made like and how it is read and written, in Qdrant's own words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+AtLeastOne: TypeAlias = Annotated[int, Field(ge=1)]
+
+
+class QdrantOptions(BaseModel):
+    """Options of a collection; what is None is left to the server. The first four matter when it is made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    shard_number: AtLeastOne | None = None
+    replication_factor: AtLeastOne | None = None
+    """How many nodes hold each vector. With one, a lost node takes its part of the vectors with it."""
+    write_consistency_factor: AtLeastOne | None = None
+    """How many of them have to answer before a write counts."""
+    on_disk: bool | None = None
+    """Whether vectors are read from the disk instead of memory."""
+    write_ordering: Literal["weak", "medium", "strong"] | None = None
+    read_consistency: AtLeastOne | Literal["majority", "quorum", "all"] | None = None
+    prefer_grpc: bool = False
+    """Whether gRPC (at the port after that of the URL, as 6334) is spoken instead of REST."""
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What the client is given with each read."""
+        return {} if self.read_consistency is None else {"consistency": self.read_consistency}
+
+    @property
+    def writing(self) -> dict[str, Any]:
+        """What the client is given with each write: it is waited for."""
+        ordering = {} if self.write_ordering is None else {"ordering": self.write_ordering}
+        return {"wait": True, **ordering}
+
+    @property
+    def making(self) -> dict[str, Any]:
+        """What the client is given when it makes the collection, but for what concerns vectors."""
+        names = ("shard_number", "replication_factor", "write_consistency_factor")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
