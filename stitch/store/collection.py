@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.errors import StoreError, StoreMismatchError
 from stitch.store.connection import Connection
+from stitch.store.limits import Limits
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
@@ -161,8 +162,10 @@ def points(connection: Connection, *, page: int = _PAGE) -> list[int | str]:
     return connection.ask("read", lambda client: list(_scroll(client, connection.collection, page=page, **reading)))
 
 
-def count(connection: Connection) -> int:
+def count(connection: Connection, limits: Limits) -> int:
     """How many points a collection has."""
+    if not limits.counts:
+        return len(points(connection, page=limits.page))
     return connection.ask("read", lambda client: client.count(connection.collection, exact=True).count)
 
 

@@ -25,6 +25,8 @@ class Limits(NamedTuple):
     """How many scores or ids are asked for, or points deleted, at a time."""
     scores: bool = True
     """Whether the server may score vectors one by one. Where it may not, they are read and scored here."""
+    counts: bool = True
+    """Whether it may count points exactly. Where it may not, their ids are listed."""
     exact: bool = False
     """Whether it has to be told to, for there is a graph that it would use."""
 
@@ -58,6 +60,7 @@ class Limits(NamedTuple):
             scores=strict.search_allow_exact is not False
             and strict.condition_max_size != 0
             and strict.filter_max_conditions != 0,
+            counts=strict.search_allow_exact is not False,
             exact=graph,
         )
 

@@ -134,7 +134,7 @@ class ServerEngine:
 
     def __len__(self) -> int:
         """How many points the collection has, those of other generations included: then something has to be done."""
-        return count(self._connection)
+        return count(self._connection, self._limits)
 
     def rows(self) -> list[int]:
         """Every row that is there."""
@@ -156,6 +156,7 @@ class ServerEngine:
 
     def about(self) -> dict[str, str]:
         """What the server says of itself and of the collection."""
+        there, nodes = len(self), self._nodes()
 
         def ask(client: QdrantClient) -> dict[str, str]:
             info = client.get_collection(self._name)
@@ -163,10 +164,10 @@ class ServerEngine:
             return {
                 "version": client.info().version,
                 "state": info.status.value,
-                "points": str(client.count(self._name, exact=True).count),
+                "points": str(there),
                 "shards": str(params.shard_number),
                 "replicas": str(params.replication_factor),
-                "nodes": str(self._nodes()),
+                "nodes": str(nodes),
                 "payload": "readable" if self.tells_snippets else "none",
             }
 

@@ -167,6 +167,8 @@ class LoopbackQdrant(LoopbackServer):
         most_points = most.get("upsert_max_batchsize")
         if what == "put" and most_points is not None and len(_ids(body)) > most_points:
             raise RefusalError(400, f"Forbidden: Upsert limit exceeded {len(_ids(body))} > {most_points}")
+        if what == "points/count" and body.get("exact") and most.get("search_allow_exact") is False:
+            raise RefusalError(400, "Forbidden: Exact search disabled")
         if what == "points/query" and most.get("search_allow_exact") is False:
             if (body.get("params") or {}).get("exact"):
                 raise RefusalError(400, "Forbidden: Exact search disabled")

@@ -262,7 +262,7 @@ def test_the_status_tells_where_what_lies_and_what_the_server_says(
         assert (status.journal, status.snippets) == (settings["journal"], 3)
         assert status.server == {
             "url": server.url, "collection": "old", "version": "1.18.3", "state": "green", "points": "6", "shards": "1",
-            "replicas": "1", "payload": "none",
+            "replicas": "1", "nodes": "1", "payload": "none",
         }  # fmt: skip
         server.away = True
         assert memory.status().server["state"].startswith("cannot read the collection 'old'")
