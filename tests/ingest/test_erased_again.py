@@ -35,6 +35,14 @@ def ids(memory: Memory, trajectory: str = "trip") -> list[str]:
     return [entry.id for entry in memory.steps(trajectory)]
 
 
+def erased_in(folder: Path) -> int:
+    """How many erased steps, and tenants that erased, a closed folder or a backup knows."""
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
+        query = "SELECT (SELECT count(*) FROM erased) + count(*) FROM erasers WHERE number <> 0"
+        (count,) = db.execute(query).fetchone()
+    return int(count)
+
+
 def test_an_erased_step_is_refused_by_every_way_of_adding(memory: Memory) -> None:
     memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
     refused = Receipt(
@@ -56,7 +64,7 @@ def test_an_erased_step_is_refused_by_every_way_of_adding(memory: Memory) -> Non
     assert memory.lifecycle.verify().disagreements == ()
 
 
-def test_an_erased_step_is_added_again_where_that_is_asked_for(memory: Memory) -> None:
+def test_an_erased_step_is_added_again_where_that_is_asked_for(memory: Memory, tmp_path: Path) -> None:
     for again in (
         lambda: memory.add(TRIP[0], trajectory="trip", again=True),
         lambda: memory.add_many(TRIP, trajectory="trip", again=True)[0],
@@ -67,6 +75,8 @@ def test_an_erased_step_is_added_again_where_that_is_asked_for(memory: Memory) -
         assert isinstance(receipt, Receipt)
         assert (receipt.state, receipt.repeated) == (StepState.STORED, False)
         assert memory.add(TRIP[0], trajectory="trip").repeated, "now it is known"
+    memory.close()
+    assert erased_in(tmp_path / "m") == 1, "the tenant, and no step"
 
 
 def test_an_erased_trajectory_stays_erased_and_an_erased_tenant_is_forgotten(memory: Memory) -> None:
@@ -75,6 +85,16 @@ def test_an_erased_trajectory_stays_erased_and_an_erased_tenant_is_forgotten(mem
     assert memory.trajectories() == []
     memory.lifecycle.erase(Selector(everything=True))
     assert [receipt.state for receipt in memory.add_many(TRIP, trajectory="trip")] == [StepState.STORED] * 3
+
+
+def test_a_backup_of_one_tenant_does_not_know_what_others_erased(memory: Memory, tmp_path: Path) -> None:
+    memory.lifecycle.erase(Selector(trajectory="trip"))
+    memory.close()
+    with open_memory(tmp_path / "m", tenant="ann") as other:
+        other.add_many(TRIP, trajectory="trip")
+        other.lifecycle.erase(Selector(trajectory="trip", step="a"))
+        other.lifecycle.backup(tmp_path / "b")
+    assert (erased_in(tmp_path / "m"), erased_in(tmp_path / "b")) == (6, 2)
 
 
 def test_a_name_that_was_erased_is_given_to_no_other_step(memory: Memory) -> None:

@@ -223,7 +223,7 @@ def test_labels_follow_without_a_call(worlds: Make, steps: Make) -> None:
             labeled.set()
 
     world = worlds(labeler=Telling(), label_threads=1)
-    world.add(*steps(4))
+    assert {receipt.state for receipt in world.add(*steps(4))} == {StepState.ACCEPTED}
     assert labeled.wait(60)
     world.ingestor.close()
 
