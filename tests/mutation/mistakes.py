@@ -129,7 +129,9 @@ def _mistakes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "returned None", ast.Return(ast.Constant(None))
         case ast.Call(func=ast.Name(id="min" | "max") | ast.Attribute(attr="minimum" | "maximum")):
             return  # the order of what is compared says nothing
-        case ast.Call(args=[ast.expr(), ast.expr(), *_]) if not any(isinstance(a, ast.Starred) for a in node.args):
+        case ast.Call(args=[ast.expr() as one, ast.expr() as other, *_]):
+            if ast.dump(one) == ast.dump(other) or any(isinstance(each, ast.Starred) for each in node.args):
+                return
             changed.args = [node.args[1], node.args[0], *node.args[2:]]
             yield "swapped arguments", changed
 

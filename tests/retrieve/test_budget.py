@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, Trust
 from stitch.retrieve import PieceCounter, TokenCounter, fit_context
+from stitch.retrieve.context.quoting import clock
 
 COUNTER = PieceCounter()
 
@@ -143,6 +144,12 @@ def test_both_clocks_are_said_when_they_change_and_low_trust_always() -> None:
         '<step n="3" role="user" recorded="12:01" trust="low">c</step>',
         '<step n="4" role="user" time="7.5" recorded="2025-11-22 12:00">d</step>',
     ]
+
+
+def test_a_number_is_a_moment_from_1973_to_5138_and_else_a_number() -> None:
+    assert [clock(moment) for moment in (1e8 - 1, 1e8, 1e11 - 1, 1e11)] == [
+        "99999999.0", "1973-03-03 09:46", "5138-11-16 09:46", "100000000000.0",
+    ]  # fmt: skip
 
 
 def test_the_last_hit_is_cut_at_its_last_full_sentence_that_fits() -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 
 from stitch.core import (
@@ -33,6 +34,7 @@ from stitch.retrieve import (
     PieceCounter,
 )
 from stitch.retrieve.intent import informativeness
+from stitch.retrieve.rank.similarity import Similarity
 from stitch.testing.contracts.retriever import (
     EMBEDDER,
     LEXICAL,
@@ -187,6 +189,24 @@ def test_similarity_reads_what_the_filter_leaves_over() -> None:
     request = SearchRequest(query="day 1 costs", tenant="a")
     assert steps(whole, request)[0] == "0"
     assert steps(rest, request)[0] == "1"
+
+
+def test_what_is_asked_for_counts_beside_the_whole_question_by_its_share_in_vectors_and_words() -> None:
+    request = SearchRequest(query="in the storm, where is the boat?", tenant="a")
+    ways = [
+        Similarity(embedder=EMBEDDER, lexical=LEXICAL, asked_share=share).query(request, asked="where is the boat?")
+        for share in (0.0, 0.5, 1.0)
+    ]
+    whole, both, asked = (way.vector for way in ways)
+    assert whole is not None
+    assert both is not None
+    assert asked is not None
+    assert both == pytest.approx((whole + asked) / np.linalg.norm(whole + asked), abs=1e-6)
+    assert not np.allclose(whole, both)
+    words = [way.words or {} for way in ways]
+    assert words[1] == pytest.approx({n: (words[0].get(n, 0) + words[2].get(n, 0)) / 2 for n in words[0]})
+    plain = Similarity(embedder=EMBEDDER).query(request)
+    assert (plain.words, plain.vector) == (None, pytest.approx(whole))
 
 
 def test_with_weights_a_rare_label_outranks_a_frequent_one() -> None:

@@ -127,6 +127,13 @@ def test_two_equally_good_scopes_are_both_chosen() -> None:
     assert chosen.scopes == ("bus a", "bus b")
 
 
+def test_a_name_tells_where_at_most_half_of_the_scopes_hold_it() -> None:
+    half = [scope("bus a", "Oslo"), scope("bus b", "Oslo"), scope("hotel"), scope("car")]
+    asked = "For the trip to Oslo, what was the fare?"
+    assert select(asked, inventory(*half)).intent_filter.scopes == ("bus a", "bus b")
+    assert not select(asked, inventory(*half, scope("bus c", "Oslo"))).intent_filter
+
+
 def test_one_scope_tells_nothing() -> None:
     assert not select(
         "In the request where the city is Oslo, what was it?", inventory(scope("a", "Oslo"))
@@ -214,6 +221,11 @@ def test_merged_labels_are_chosen_under_the_name_they_read_as() -> None:
     )
     selection = select("In the request where the city is Oslo, what was the ticket fare?", merged)
     assert selection.intent_filter.entity_types == ("price",)
+
+
+def test_merged_scopes_are_chosen_under_the_name_they_read_as() -> None:
+    merged = BUSES.model_copy(update={"merges": (LabelMerge(kind=LabelKind.SCOPE, alias="bus 2", into="hotel"),)})
+    assert select("In the request where the city is Oslo, what was it?", merged).intent_filter.scopes == ("hotel",)
 
 
 def test_reasons_quote_the_question() -> None:
