@@ -290,3 +290,11 @@ def test_who_goes_on_without_a_checkpoint_knows_every_step_from_the_first(
     later.add(Step(id="next", role="user", content="It opens at 9"))
     *_, entry = first.journal.entries("a", "t")
     assert (entry.labels.summary, entry.labels.intent.scope) == ("step 5", "scope 1")
+
+
+def test_nobody_stands_back_for_a_search_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stitch.ingest.priorities._LATELY_S", 0.0)
+    searches = RightOfWay()
+    with searches.first(), searches.first():
+        assert searches.wanted
+    assert not searches.wanted

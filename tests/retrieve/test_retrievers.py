@@ -156,6 +156,23 @@ def test_the_price_in_the_right_scope_is_first_although_another_step_has_the_wor
     assert steps(DenseRetriever(store=stored(), embedder=EMBEDDER, counter=COUNTER), ASKED)[0] != "2"
 
 
+def test_a_question_is_matched_against_the_labels_of_its_own_tenant_and_trajectory() -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    def inventories(tenant: str, trajectory: str | None) -> LabelInventory:
+        asked.append((tenant, trajectory))
+        return INVENTORY
+
+    retriever = IntentRetriever(
+        store=stored(), selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, inventories=inventories,
+        counter=COUNTER,
+    )  # fmt: skip
+    request = SearchRequest(query=QUERY, tenant="a", trajectory="trip")
+    retriever.search(request)
+    retriever.why_not(request, step="1")
+    assert set(asked) == {("a", "trip")}
+
+
 def test_an_empty_filter_ranks_as_the_hybrid_does() -> None:
     hybrid = HybridRetriever(store=stored(), embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
     assert intent_retriever(choosing=IntentFilter()).search(ASKED).hits == hybrid.search(ASKED).hits

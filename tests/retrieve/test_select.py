@@ -127,6 +127,13 @@ def test_two_equally_good_scopes_are_both_chosen() -> None:
     assert chosen.scopes == ("bus a", "bus b")
 
 
+def test_a_name_within_a_longer_one_is_not_read_for_itself() -> None:
+    cities = inventory(scope("bus", "New York"), scope("bus 2", "York"), scope("hotel"), scope("car"))
+    asked = "In the request where the city is {}, what was the fare?"
+    assert select(asked.format("New York"), cities).intent_filter.scopes == ("bus",)
+    assert select(asked.format("York"), cities).intent_filter.scopes == ("bus", "bus 2")
+
+
 def test_a_name_tells_where_at_most_half_of_the_scopes_hold_it() -> None:
     half = [scope("bus a", "Oslo"), scope("bus b", "Oslo"), scope("hotel"), scope("car")]
     asked = "For the trip to Oslo, what was the fare?"

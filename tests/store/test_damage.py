@@ -117,6 +117,18 @@ def test_damaged_snippets_are_named_and_mended_by_putting_them_again(tmp_path: P
             assert [store.rank(query) for query in queries] == [other.rank(query) for query in queries]
 
 
+def test_a_damaged_snippet_is_overwritten_when_all_of_them_are_read_again(tmp_path: Path) -> None:
+    with closing(EdgeStore(tmp_path, embedder_name=EMBEDDER, dimension=DIMENSION)) as store:
+        store.put([make_record(name, text=f"the {name} of Quetzalina") for name in ("hat", "coat", "shoe")])
+    for name in ("checksums.json", "index.bin"):  # as after a kill
+        (tmp_path / "store" / name).unlink()
+    file = tmp_path / "store" / "snippets.bin"
+    flip(file, file.read_bytes().index(b"coat of"), 1)
+    with closing(open_store(tmp_path)) as store:
+        assert sorted(snippet.step for snippet in store.scroll("t")) == ["hat", "shoe"]
+    assert file.read_bytes().count(b"of Quetzalina") == 2
+
+
 def test_bounds_that_are_damaged_are_made_again(tmp_path: Path) -> None:
     fill(tmp_path, random_records(random.Random(1), 50))
     for name, width in (("heads.bin", 4 * (DIMENSION + 1)), ("sketches.bin", DIMENSION + 8)):
