@@ -72,14 +72,15 @@ class WaitingSteps:
             done = self._put_all()
             with self._changed:
                 self.pending = not done or bool(self._reach.reason)  # it may be lost again meanwhile
+                self._changed.notify_all()
                 return not self.pending
 
     def close(self) -> None:
         """Try no more, and wait for what is under way; closing twice is harmless."""
         with self._changed:
             self._closed = True
-            self._changed.notify_all()
             thread = self._thread
+            self._changed.notify_all()
         if thread is not None:
             thread.join()
 
@@ -87,9 +88,8 @@ class WaitingSteps:
         pause_s = FIRST_PAUSE_S
         while True:
             with self._changed:
-                if self._changed.wait_for(lambda: self._closed, pause_s):
-                    return
-                if not self.pending:
+                self._changed.wait_for(lambda: self._closed or not self.pending, pause_s)
+                if self._closed or not self.pending:
                     self._thread = None
                     return
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
@@ -101,17 +101,26 @@ class WaitingSteps:
                 _log.exception("steps that wait for the store have to wait longer")
 
     def _put_all(self) -> bool:
-        try:
-            for tenant, trajectory in self._journal.unfinished(_OPEN):
-                if not self._put_trajectory(tenant, trajectory):
+        while True:
+            losses, away = self._reach.losses, bool(self._reach.reason)
+            try:
+                if not self._put_once():
                     return False
-            for tenant, trajectory in self._writer.owed:
-                with self._states.held(tenant, trajectory):
-                    self._writer.settle(tenant, trajectory)
-        except StoreUnavailableError as error:
-            self._reach.lose(error)
-            return False
-        self._reach.regain()
+            except StoreUnavailableError as error:
+                self._reach.lose(error)
+                return False
+            self._reach.regain()
+            # Whoever found it away until now has let steps wait that may have been looked for too early.
+            if not away and losses == self._reach.losses:
+                return True
+
+    def _put_once(self) -> bool:
+        for tenant, trajectory in self._journal.unfinished(_OPEN):
+            if not self._put_trajectory(tenant, trajectory):
+                return False
+        for tenant, trajectory in self._writer.owed:
+            with self._states.held(tenant, trajectory):
+                self._writer.settle(tenant, trajectory)
         return True
 
     def _put_trajectory(self, tenant: str, trajectory: str) -> bool:

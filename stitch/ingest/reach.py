@@ -34,6 +34,8 @@ class StoreReach:
         self._lock = threading.Lock()
         self._error: StoreUnavailableError | None = None
         self._since = 0.0
+        self.losses = 0
+        """How often it went."""
 
     @property
     def reason(self) -> str:
@@ -62,6 +64,7 @@ class StoreReach:
             if self._error is not None:
                 return
             self._error, self._since = error, self._timer()
+            self.losses += 1
         self._notice(StoreAway(reason=error.message))
         self._lost()
 

@@ -160,13 +160,16 @@ class Connection:
 
     def ask_first(self, doing: str, request: Callable[[QdrantClient], T]) -> T:
         """As `ask`, of a server that may be starting: it is waited for as long as a request may take."""
-        deadline = self._timer() + self._timeout_s
+        deadline, told = self._timer() + self._timeout_s, False
         while True:
             try:
                 return self.ask(doing, request)
-            except StoreUnavailableError:
+            except StoreUnavailableError as error:
                 if self._timer() + _AGAIN_S > deadline:
                     raise
+                if not told:
+                    _log.warning("waiting for the server for up to %g s: %s", self._timeout_s, error)
+                    told = True
                 self._pause(_AGAIN_S)
 
     def close(self) -> None:

@@ -173,6 +173,48 @@ def test_a_correction_while_it_is_away_is_told_and_put_when_it_is_back(world: An
     assert {snippet.text for snippet in world.store.scroll("a")} >= {"Book the Ritz"}
 
 
+class InterruptedStore(ListStore):
+    """A store in whose next put something else happens first."""
+
+    first: Callable[[], object] | None = None
+
+    def put(self, records: Sequence[SnippetRecord]) -> None:
+        """Write snippets."""
+        if (first := self.first) is not None:
+            self.first = None
+            first()
+        super().put(records)
+
+
+def test_what_is_added_while_it_is_seen_that_the_store_is_back_is_put_too(worlds: Make, steps: Make) -> None:
+    world = worlds(store=InterruptedStore())
+    world.store.away = True
+    world.add(*steps(1))
+    world.store.away = False
+    world.store.first = lambda: world.add(*steps(2), trajectory="u")
+    world.ingestor.flush()
+    assert states(world.ingestor.receipts("a")) == ["stored"] * 3
+
+
+def test_what_finds_the_store_away_while_others_find_it_back_is_put_too(worlds: Make, steps: Make) -> None:
+    world = worlds(store=InterruptedStore())
+    world.store.away = True
+    world.add(*steps(1))
+    world.add(*steps(1), trajectory="v")
+    world.store.away = False
+
+    def goes_for_a_moment() -> None:
+        world.store.first = lost_again
+
+    def lost_again() -> None:
+        world.store.fail_next(StoreUnavailableError("reset"))
+        world.add(*steps(2), trajectory="u")
+
+    world.store.first = goes_for_a_moment
+    world.ingestor.flush()
+    assert states(world.ingestor.receipts("a")) == ["stored"] * 4
+
+
 acts = st.lists(
     st.one_of(
         st.tuples(st.just("add"), st.sampled_from("tu"), st.integers(1, 4)),

@@ -93,7 +93,7 @@ def test_a_refusal_is_not_taken_to_the_next_url() -> None:
         connection.close()
 
 
-def test_a_server_that_is_starting_is_waited_for() -> None:
+def test_a_server_that_is_starting_is_waited_for_and_one_line_says_so(caplog: pytest.LogCaptureFixture) -> None:
     replies = [Reply({"status": {"error": "starting"}}, status=503)] * 3 + [YES]
     clock = Clock()
     with LoopbackServer(lambda _: replies.pop(0)) as server:
@@ -101,6 +101,9 @@ def test_a_server_that_is_starting_is_waited_for() -> None:
         assert connection.ask_first("open", exists)
         connection.close()
     assert len(clock.pauses) == 3
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        "waiting for the server for up to 5 s"
+    ]
 
 
 def test_a_server_that_does_not_start_is_given_up_after_the_timeout() -> None:
