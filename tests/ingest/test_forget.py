@@ -92,6 +92,8 @@ def test_of_an_erased_step_no_byte_is_left_in_any_file(tmp_path: Path) -> None:
         erased = memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
         assert (erased.steps, erased.trajectories, erased.proof.found) == (1, 1, ())
         assert erased.proof.files > 5
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        assert erased.proof.megabytes == pytest.approx(size / 1e6, abs=0.5)
         assert erased.proof.traces > 5
         assert files_with(folder, *CANARIES) == []
         assert not any(name in str(memory.inventory()).lower().encode() for name in CANARIES)
@@ -190,6 +192,23 @@ def test_lines_of_other_tenants_stay_in_a_trace(folder: Path) -> None:
         memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
     kept = [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
     assert kept == lines[1:]
+
+
+def test_of_files_those_are_forgotten_whose_steps_went_to_what_was_erased(memory: Memory, folder: Path) -> None:
+    memory.add_many(TRIP, trajectory="kept-trajectory")
+    memory.add_many([Step(role="user", content="Where is my doctor?")], trajectory="gone-trajectory")
+    files = [
+        {"tenant": "default", "file": f"/x/{name}.md", "trajectory": f"{name}-trajectory"} for name in ("gone", "kept")
+    ]
+    (folder / "files.jsonl").write_text("".join(json.dumps(line) + "\n" for line in files))
+    rejects = [{"tenant": "default", "source": line["file"], "reason": "no text"} for line in files]
+    (folder / "rejects.jsonl").write_text("".join(json.dumps(line) + "\n" for line in rejects))
+    memory.lifecycle.erase(Selector(trajectory="gone-trajectory"))
+    left = [
+        [json.loads(line) for line in (folder / name).read_text().splitlines()]
+        for name in ("files.jsonl", "rejects.jsonl")
+    ]
+    assert left == [files[1:], rejects[1:]]
 
 
 def test_the_ledger_keeps_what_a_forgotten_trajectory_cost_and_not_its_name(memory: Memory, folder: Path) -> None:
