@@ -62,6 +62,8 @@ LEAST_S, TIMES = 5.0, 3.0
 """A mutant does not end if it takes more processor time than this, and more than so often what its tests take."""
 IDLE_S, IDLE_SHARE = 15.0, 0.007
 """Neither does it end if its processes neither used this share of a processor nor waited for one for so long."""
+MOST_BYTES = 2 << 30
+"""Of memory, and of each file: a mutant may ask for more and more."""
 KILLED = ("killed", "timeout")
 CONTROLS = 2
 """So often the tests of a mutant are run without it: all have to pass."""
@@ -277,7 +279,8 @@ def _fork(work: Callable[[], int], *, limit_s: float) -> tuple[str, str]:
         try:
             os.setsid()
             resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s) + 1, int(limit_s) + 5))
-            resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, 8 << 30))
+            resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
             nothing = os.open(os.devnull, os.O_RDWR)
             for number in (0, 1):
                 os.dup2(nothing, number)
