@@ -167,13 +167,8 @@ class LoopbackQdrant(LoopbackServer):
         most_points = most.get("upsert_max_batchsize")
         if what == "put" and most_points is not None and len(_ids(body)) > most_points:
             raise RefusalError(400, f"Forbidden: Upsert limit exceeded {len(_ids(body))} > {most_points}")
-        if what == "points/count" and body.get("exact") and most.get("search_allow_exact") is False:
-            raise RefusalError(400, "Forbidden: Exact search disabled")
-        if what == "points/query" and most.get("search_allow_exact") is False:
-            if (body.get("params") or {}).get("exact"):
-                raise RefusalError(400, "Forbidden: Exact search disabled")
-            if (collection.made.get("hnsw_config") or {}).get("m") == 0:
-                raise RefusalError(400, "Forbidden: global vector indexing is disabled (hnsw_config.m = 0)")
+        if most.get("search_allow_exact") is False:
+            _check_not_exact(collection, what, body)
         self._spend(what, len(_ids(body)) if what == "put" else len(body.get("ids") or body.get("points") or [0]))
 
     def _spend(self, what: str, cost: int) -> None:
@@ -191,6 +186,15 @@ class LoopbackQdrant(LoopbackServer):
 
 def _refusal(status: int, message: str, headers: dict[str, str]) -> Reply:
     return Reply({"status": {"error": message}, "time": 0.0}, status=status, headers=headers)
+
+
+def _check_not_exact(collection: Collection, what: str, body: Any) -> None:
+    """What a server refuses that scores with a graph alone."""
+    exact = body.get("exact") if what == "points/count" else (body.get("params") or {}).get("exact")
+    if what in ("points/count", "points/query") and exact:
+        raise RefusalError(400, "Forbidden: Exact search disabled")
+    if what == "points/query" and (collection.made.get("hnsw_config") or {}).get("m") == 0:
+        raise RefusalError(400, "Forbidden: global vector indexing is disabled (hnsw_config.m = 0)")
 
 
 def _among(body: Any) -> list[Any]:
