@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 
+import pytest
 from click.testing import CliRunner
 
 from stitch.bench.perf import command, sample_question, sample_steps
@@ -32,6 +33,7 @@ def test_the_command_prints_every_figure_as_one_object() -> None:
     assert "stitch: measuring" in run.stderr
 
 
+@pytest.mark.slow
 def test_the_same_is_measured_on_a_server_and_its_collection_dropped() -> None:
     with LoopbackQdrant() as server:
         run = CliRunner().invoke(command, ["--steps", "20", "--json", "--memory", server.url], catch_exceptions=False)
