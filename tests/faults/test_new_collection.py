@@ -138,7 +138,7 @@ def test_another_machine_is_refused_and_loses_and_deletes_nothing(
     server: LoopbackQdrant, settings: dict[str, Any], tmp_path: Path
 ) -> None:
     before = str(server.collections["old"].shards)
-    other = {"journal": str(tmp_path / "other"), "collection": "old"}
+    other: dict[str, Any] = {"journal": str(tmp_path / "other"), "collection": "old"}
     own = journal_id(Path(settings["journal"]))
     with pytest.raises(StoreMismatchError, match=f"belongs to the journal {own}, and this one is [0-9a-f-]{{36}}$"):
         open_memory(server.url, tenant="ann", **other)
@@ -154,7 +154,7 @@ def test_another_machine_is_refused_and_loses_and_deletes_nothing(
 def test_a_collection_is_adopted_after_a_dry_run_and_then_refused_to_whom_it_was(
     server: LoopbackQdrant, settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    other = {"journal": str(tmp_path / "other"), "collection": "old"}
+    other: dict[str, Any] = {"journal": str(tmp_path / "other"), "collection": "old"}
     with open_memory(server.url, collection="mine", tenant="ann", journal=other["journal"]) as memory:
         memory.add(Step(role="user", content="Nobody else knows this", id="0"), trajectory="t")
     assert adoption(server.url, **other) == (journal_id(Path(settings["journal"])), 6)
@@ -246,7 +246,7 @@ def test_a_memory_restored_elsewhere_is_another_journal_and_takes_the_collection
     server: LoopbackQdrant, settings: dict[str, Any], tmp_path: Path
 ) -> None:
     backup_memory(server.url, collection="old", to=tmp_path / "backup", **settings)
-    there = {"journal": str(tmp_path / "restored"), "collection": "old"}
+    there: dict[str, Any] = {"journal": str(tmp_path / "restored"), "collection": "old"}
     with pytest.raises(StoreMismatchError, match="belongs to the journal"):
         restore_memory(tmp_path / "backup", memory=server.url, **there)
     assert reindex_memory(server.url, adopt=True, **there).snippets == 6

@@ -90,7 +90,7 @@ def test_of_two_journals_that_make_a_collection_at_once_one_gets_it(
     qdrant: LoopbackQdrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = iter([None])
-    monkeypatch.setattr("stitch.store.server_engine.look", lambda connection: next(found, None) or look(connection))
+    monkeypatch.setattr("stitch.store.server_engine.look", lambda connection: next(found, look(connection)))
     open_store(qdrant, tmp_path / "mine").close()
     found = iter([None])
     with pytest.raises(StoreMismatchError, match="belongs to the journal mine"):
