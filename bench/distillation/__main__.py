@@ -1,0 +1,168 @@
+"""Make a fitted table for the static embedder, from packages to the files of a table; `README.md` says how."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from itertools import chain, groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stitch.bench.distillation.fit import FitSettings, HeldOut, Runs, fit, unit
+from stitch.bench.distillation.teacher import Teacher
+from stitch.bench.distillation.texts import Text, read_texts, sample_runs
+from stitch.embed.pieces import WordPieces
+from stitch.embed.static import TABLE
+from stitch.errors import StitchError
+from stitch.pipelines.distill import token_weights
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
+
+_AT_ONCE = 1000
+"""Texts between two savings of what the teacher said."""
+
+_SIF = 1e-3
+"""Coefficient of the weights with which tokens begin."""
+
+
+def make_table(
+    *, packages: Path, model: Path, work: Path, start: Path, out: Path, dimension: int, version: int
+) -> HeldOut:
+    """Make the table, write it to `out`, and return how well held-out texts are met.
+
+    Args:
+        packages: Folder of the packages that the README names.
+        model: Folder of MiniLM.
+        work: Folder for unpacked packages and for what the teacher said, so that a run can go on where it ended.
+        start: Folder of a table with the same vocabulary; its tokenizer is kept.
+        out: Folder to write.
+        dimension: Principal components of the teacher that are kept.
+        version: Goes into the name.
+
+    Raises:
+        SettingsError: A package is missing.
+    """
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    work.mkdir(parents=True, exist_ok=True)
+    runs = sample_runs(read_texts(packages, work / "unpacked"), seed=FitSettings.seed)
+    texts = [text.text for text in chain.from_iterable(runs)]
+    teacher = Teacher(model)
+    taught = _taught(teacher, texts, work)
+    _values, vectors = np.linalg.eigh(taught.T @ taught)
+    basis = vectors[:, ::-1][:, :dimension]
+    tokenizer = json.loads((start / "tokenizer.json").read_bytes())
+    vocabulary: dict[str, int] = tokenizer["model"]["vocab"]
+    table = _beginning(teacher, sorted(vocabulary, key=vocabulary.__getitem__), basis)
+    found = Runs(_pieces(start, table).read(texts), unit(taught @ basis), _neighbors(runs), len(table))
+    best: list[HeldOut] = []
+
+    def report(turn: int, figures: HeldOut) -> None:
+        best.append(figures)
+        sys.stderr.write(f"round {turn}: {figures}\n")
+
+    fitted = fit(table, found, FitSettings(), report)
+    fitted = _turned(fitted, start, found)
+    out.mkdir(parents=True, exist_ok=True)
+    scale = np.abs(fitted).max() / 127
+    save_file({"embeddings": np.rint(fitted / scale).astype(np.int8)}, out / "model.safetensors")
+    (out / "tokenizer.json").write_bytes((start / "tokenizer.json").read_bytes())
+    config = json.loads((start / "config.json").read_bytes())
+    config |= {"name": f"minilm-static-{dimension}-v{version}", "hidden_dim": dimension, "apply_pca": dimension}
+    (out / "config.json").write_text(json.dumps(config, indent=4))
+    return max(best, key=lambda figures: figures.score)
+
+
+def _turned(table: Vectors, start: Path, runs: Runs) -> Vectors:
+    # A rotation changes no similarity. This one brings texts as near as can be to where the table before had them,
+    # so that weights fitted on its vectors (which answer fits a question) keep their meaning (orthogonal Procrustes).
+    import numpy as np
+    from safetensors.numpy import load_file
+
+    before = load_file(start / "model.safetensors")["embeddings"].astype(np.float32)
+    if before.shape != table.shape:
+        return table
+    rows = runs.rows([(place,) for place in range(len(runs.tokens))])
+    left, _sizes, right = np.linalg.svd(unit(rows @ table).T @ unit(rows @ before))
+    turned: Vectors = table @ (left @ right)
+    return turned
+
+
+def _neighbors(runs: Sequence[tuple[Text, ...]]) -> list[tuple[int, ...]]:
+    # The texts of a run that are from one document, by their places; one alone has no neighbors.
+    found: list[tuple[int, ...]] = []
+    places = enumerate(chain.from_iterable(runs))
+    for run in runs:
+        of_run = [next(places) for _ in run]
+        for _, group in groupby(of_run, key=lambda entry: entry[1].document):
+            found.append(tuple(place for place, _text in group))
+    return [group for group in found if len(group) > 1]
+
+
+def _taught(teacher: Teacher, texts: Sequence[str], work: Path) -> Vectors:
+    import numpy as np
+
+    said, vectors = work / "taught.json", work / "taught.npy"
+    known: list[str] = json.loads(said.read_bytes()) if said.is_file() else []
+    if known != list(texts[: len(known)]):
+        known = []
+    parts: list[Vectors] = [np.load(vectors)[: len(known)]] if known else []
+    for at in range(len(known), len(texts), _AT_ONCE):
+        parts.append(teacher.embed(texts[at : at + _AT_ONCE]))
+        np.save(vectors, np.concatenate(parts))
+        said.write_text(json.dumps(texts[: at + _AT_ONCE]))
+        sys.stderr.write(f"the teacher has read {min(at + _AT_ONCE, len(texts))} of {len(texts)} texts\n")
+    return np.concatenate(parts)
+
+
+def _pieces(folder: Path, table: Vectors) -> WordPieces:
+    # The tokens that the embedder will read.
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
+    return WordPieces(StaticModel(table, tokenizer, normalize=True, max_length=None))
+
+
+def _beginning(teacher: Teacher, vocabulary: Sequence[str], basis: Vectors) -> Vectors:
+    # As Model2Vec does: what the teacher makes of each token alone, weighed by its estimated frequency.
+    import numpy as np
+
+    alone = teacher.embed_tokens(vocabulary)
+    table = ((alone - alone.mean(axis=0)) @ basis) * token_weights(vocabulary, sif=_SIF)[:, None]
+    table /= np.linalg.norm(table, axis=1).mean()
+    table[vocabulary.index("[UNK]")] = 0
+    beginning: Vectors = table.astype(np.float32)
+    return beginning
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run as a command; returns its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m stitch.bench.distillation",
+        description="Make a fitted table for the static embedder.",
+        epilog="example: python -m stitch.bench.distillation --packages packages --model minilm --work w --out table",
+    )
+    parser.add_argument("--packages", type=Path, required=True, help="folder of the packages that the README names")
+    parser.add_argument("--model", type=Path, required=True, help="folder of MiniLM")
+    parser.add_argument("--work", type=Path, required=True, help="folder for what is in between")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    parser.add_argument("--start", type=Path, default=TABLE, help="whose vocabulary is kept (the shipped one)")
+    parser.add_argument("--dimension", type=int, default=256, help="components kept (default: %(default)s)")
+    parser.add_argument("--version", type=int, default=2, help="goes into the name (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    try:
+        figures = make_table(**vars(options))
+    except StitchError as error:
+        sys.stderr.write(f"error: {error}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
+        return error.exit_code
+    sys.stdout.write(f"{options.out}: {figures}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
