@@ -27,6 +27,7 @@ from stitch.lifecycle.folder import (
     folder_of,
     is_url,
     journal_id,
+    made_folder,
     owner_note,
     restoring_in,
     store_folder,
@@ -73,7 +74,8 @@ def reindex_memory(
     Args:
         memory: A folder, or the URL of a Qdrant server.
         config: A YAML file of settings.
-        adopt: Drop a collection with what others have put there; `adoption` says what that is.
+        adopt: Drop a collection with what others have put there; `adoption` says what that is. Without a journal here,
+            an empty one is begun.
         settings: Any other of `stitch.config.Settings` by name.
 
     Raises:
@@ -91,11 +93,12 @@ def reindex_memory(
     from stitch.store.owner import Ownership
     from stitch.store.snippet_file import holds_snippets
 
-    loaded, location, folder = _found(memory, config, settings)
-    check_writable(folder)
+    loaded, location, folder = _found(memory, config, settings, to_adopt=adopt)
     embedder = parts.embedder_for(loaded)
     path = store_folder(location, folder, collection=loaded.collection)
     with ExitStack() as stack:
+        stack.enter_context(made_folder(folder))
+        check_writable(folder)
         finish_move(path)
         make_private_folder(path / "store", parents=True)
         for note in dict.fromkeys((path / "store" / OWNER_FILE, owner_note(location, folder))):
@@ -138,11 +141,12 @@ def adoption(memory: str | Path | None = None, *, config: str | Path | None = No
     """
     from stitch.lifecycle.adoption import adopted
 
-    loaded, location, folder = _found(memory, config, settings)
+    loaded, location, folder = _found(memory, config, settings, to_adopt=True)
     if not is_url(location):
         raise InputError("only a collection on a server can be adopted", hint="name one with --memory URL")
+    own = journal_id(folder) if (folder / JOURNAL_FILE).is_file() else ""
     with closing(parts.server_of(loaded, location).connect()) as connection:
-        return adopted(connection, journal=journal_id(folder))
+        return adopted(connection, journal=own)
 
 
 def backup_memory(
@@ -308,14 +312,18 @@ def _nothing_of(tenant: str) -> InputError:
 
 
 def _found(
-    memory: str | Path | None, config: str | Path | None, settings: dict[str, Any]
+    memory: str | Path | None, config: str | Path | None, settings: dict[str, Any], *, to_adopt: bool = False
 ) -> tuple[Settings, str, Path]:
-    """The settings of a memory that is there, where it is, and the folder of its journal."""
+    """The settings of a memory that is there, where it is, and the folder of its journal.
+
+    Who would adopt a collection on a server needs no journal yet: it may begin with an empty one.
+    """
     from stitch.journal.sqlite import check_version
 
     loaded, location = parts.settings_for(memory, config=config, **settings)
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
-    check_there(location, folder)
+    if not to_adopt or not is_url(location) or restoring_in(folder).exists():
+        check_there(location, folder)
     refuse_links(folder)
     check_version(folder / JOURNAL_FILE)  # before anything of it is touched
     return loaded, location, folder

@@ -18,7 +18,7 @@ from stitch.assemble import open_tenants
 from stitch.cli.main import cli
 from stitch.core import snippet_id
 from stitch.embed import HashingEmbedder
-from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
+from stitch.errors import InputError, StoreError, StoreMismatchError, StoreUnavailableError
 from stitch.lifecycle.folder import journal_id
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import adoption, backup_memory, reindex_memory, restore_memory
@@ -164,6 +164,21 @@ def test_a_collection_is_adopted_after_a_dry_run_and_then_refused_to_whom_it_was
         assert [hit.snippet.text for hit in memory.search("Who knows?").hits] == ["Nobody else knows this"]
     with pytest.raises(StoreMismatchError, match="belongs to the journal"):
         open_memory(server.url, collection="old", tenant="ann", **settings)
+
+
+def test_who_has_no_journal_yet_is_told_what_adopting_would_drop_and_may_begin_with_an_empty_one(
+    server: LoopbackQdrant, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    other: dict[str, Any] = {"journal": str(tmp_path / "other"), "collection": "old"}
+    assert adoption(server.url, **other) == (journal_id(Path(settings["journal"])), 6)
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(InputError, match="no memory at"):
+        reindex_memory(server.url, **other)
+    assert not (tmp_path / "other").exists()
+    assert reindex_memory(server.url, adopt=True, **other).snippets == 0
+    with open_memory(server.url, tenant="ann", **other) as memory:
+        memory.add(Step(role="user", content="The first one here", id="0"), trajectory="t")
+        assert [hit.snippet.text for hit in memory.search("Which is here?").hits] == ["The first one here"]
 
 
 def test_a_collection_of_an_earlier_version_is_made_anew_unless_others_have_put_something_there(
