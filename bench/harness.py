@@ -24,7 +24,7 @@ from stitch.bench.metrics.label_selection import diagnose_selection
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, append, mend, prepared_file, read_prepared, read_records, record_file
 from stitch.bench.registry import make_methods
-from stitch.core import Trajectory
+from stitch.core import Trajectory, with_calls
 from stitch.lm import Totals
 
 DEPTH = 200
@@ -229,7 +229,7 @@ def _step_tokens(trajectory: Trajectory) -> dict[str, int]:
     from stitch.retrieve import PieceCounter
 
     count = PieceCounter().count
-    return {str(step.id): count(step.content) for step in trajectory.steps}
+    return {str(step.id): count(with_calls(step.content, step.tool_calls)) for step in trajectory.steps}
 
 
 def _record(

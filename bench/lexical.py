@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stitch.core import Step
+from stitch.core import Step, with_calls
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +27,8 @@ STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 def spoken(step: Step) -> str:
-    """A step as the baselines read it: with its speaker."""
-    return f"{step.role}: {step.content}"
+    """A step as the baselines read it: with its speaker, and with its calls as text."""
+    return f"{step.role}: {with_calls(step.content, step.tool_calls)}"
 
 
 def terms(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from stitch.bench.data.types import Inquiry
-from stitch.core import MemorySnippet, ScoredSnippet, Trajectory
+from stitch.core import MemorySnippet, ScoredSnippet, Trajectory, with_calls
 
 if TYPE_CHECKING:
     from stitch.bench.lexical import Bm25
@@ -244,8 +244,8 @@ def raw_snippets(trajectory: Trajectory) -> list[MemorySnippet]:
             step=str(step.id),
             position=place,
             role=step.role,
-            text=step.content,
-            resolved=step.content,
+            text=with_calls(step.content, step.tool_calls),
+            resolved=with_calls(step.content, step.tool_calls),
             session=step.session,
             happened=step.timestamp,
             recorded=0.0,

@@ -11,9 +11,10 @@ from pydantic import ValidationError
 from stitch.bench.data.files import read_records, required
 from stitch.bench.data.types import GoldLabels, Question
 from stitch.core import Step, Trajectory
-from stitch.errors import InputError
+from stitch.errors import InputError, StepRejectedError
+from stitch.sources.tool_calls import ToolCalls
 
-_STEP_FIELDS = ("id", "role", "content", "timestamp", "session")
+_STEP_FIELDS = ("role", "timestamp", "session", "tool_name", "parent")
 
 
 class ReadTrajectory(NamedTuple):
@@ -22,7 +23,7 @@ class ReadTrajectory(NamedTuple):
     trajectory: Trajectory
     gold: dict[str, GoldLabels]
     empty: frozenset[str]
-    """Ids of steps that say nothing and so cannot be stored."""
+    """Ids of steps that say nothing, call nothing and answer nothing, and so cannot be stored."""
 
 
 def read_trajectories(path: Path) -> Iterator[ReadTrajectory]:
@@ -43,6 +44,10 @@ def read_trajectories(path: Path) -> Iterator[ReadTrajectory]:
 def trajectory_from(name: str, rows: Sequence[Mapping[str, Any]], *, where: str) -> ReadTrajectory:
     """Make a trajectory of step records; what only a benchmark may know goes to `gold`.
 
+    A step with `tool_calls` calls tools; its own words then are `words`, if it has them, for `content` shows the calls
+    as text as well. `tool_name` says whose result a step is, and `tool_results` hold results: a step is one step, also
+    where it has both.
+
     Raises:
         InputError: A step cannot be used, or two have the same id.
     """
@@ -50,6 +55,7 @@ def trajectory_from(name: str, rows: Sequence[Mapping[str, Any]], *, where: str)
     gold: dict[str, GoldLabels] = {}
     empty: set[str] = set()
     ids: set[str] = set()
+    tools = ToolCalls()
     if not isinstance(rows, list):
         raise InputError(f"{where} is no trajectory: 'steps' is no list")
     for place, row in enumerate(rows):
@@ -59,12 +65,14 @@ def trajectory_from(name: str, rows: Sequence[Mapping[str, Any]], *, where: str)
         if step in ids:
             raise InputError(f"{where} repeats the step {step!r}")
         ids.add(step)
-        if not str(row.get("content") or "").strip():
-            empty.add(step)
-            continue
-        fields = {field: row[field] for field in _STEP_FIELDS if row.get(field) is not None}
         try:
+            fields = _fields_of(row, tools)
+            if not fields["content"].strip() and not fields.get("tool_calls") and not fields.get("tool_name"):
+                empty.add(step)
+                continue
             steps.append(Step.model_validate({**fields, "id": step}))
+        except StepRejectedError as error:
+            raise InputError(f"{where}, step {step!r}: {error}") from None
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"])) or "step"
@@ -72,6 +80,27 @@ def trajectory_from(name: str, rows: Sequence[Mapping[str, Any]], *, where: str)
         if labels := gold_labels(row.get("gold")):
             gold[step] = labels
     return ReadTrajectory(Trajectory(id=name, steps=tuple(steps)), gold, frozenset(empty))
+
+
+def _fields_of(row: Mapping[str, Any], tools: ToolCalls) -> dict[str, Any]:
+    """The fields of a step but for its id.
+
+    Raises:
+        StepRejectedError: A call names no tool.
+    """
+    fields = {field: row[field] for field in _STEP_FIELDS if row.get(field) is not None}
+    calls = tuple(tools.call(call) for call in row.get("tool_calls") or ())
+    if calls:
+        fields["tool_calls"] = calls
+    said = row.get("words") if calls and row.get("words") is not None else row.get("content")
+    texts = [str(said or "")]
+    if results := [tools.result(result if isinstance(result, Mapping) else {"content": result})
+                   for result in row.get("tool_results") or ()]:  # fmt: skip
+        texts += [result["content"] for result in results]
+        if not calls:
+            fields.setdefault("tool_name", results[0]["tool_name"])
+    fields["content"] = "\n".join(filter(None, texts))
+    return fields
 
 
 def gold_labels(record: Any) -> GoldLabels:

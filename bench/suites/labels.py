@@ -29,7 +29,7 @@ from stitch.bench.metrics.switches import switch_f1
 from stitch.bench.metrics.v_measure import v_measure
 from stitch.bench.metrics.window_diff import window_diff
 from stitch.bench.texttiling import texttiling
-from stitch.core import ContextualIntent, Labeler, LabelKind, Trajectory
+from stitch.core import ContextualIntent, Labeler, LabelKind, Trajectory, with_calls
 
 Intents = Sequence[ContextualIntent]
 """The intent of each step of a trajectory, in order."""
@@ -145,7 +145,8 @@ def _speaker(trajectory: Trajectory) -> Intents:
 
 
 def _texttiling(trajectory: Trajectory) -> Intents:
-    return [ContextualIntent(scope=f"segment {n}") for n in texttiling([step.content for step in trajectory.steps])]
+    texts = [with_calls(step.content, step.tool_calls) for step in trajectory.steps]
+    return [ContextualIntent(scope=f"segment {n}") for n in texttiling(texts)]
 
 
 BASELINES: Mapping[str, Callable[[Trajectory], Intents]] = {

@@ -77,7 +77,16 @@ from stitch.core.snippets import (
     apply_rewrites,
     snippet_id,
 )
-from stitch.core.steps import Step, ToolCall, Trajectory, clean_name, clean_text, tenant_name, trajectory_name
+from stitch.core.steps import (
+    Step,
+    ToolCall,
+    Trajectory,
+    clean_name,
+    clean_text,
+    tenant_name,
+    trajectory_name,
+    with_calls,
+)
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
@@ -92,4 +101,5 @@ __all__ = [
     "StepSource", "StepState", "StepsAccepted", "StepsFailed", "StepsStored", "StoreAway", "StoreBack", "StoreHit",
     "ToolCall", "Trajectory", "Trust", "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match",
     "matched_by_kind", "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name",
+    "with_calls",
 ]  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -140,6 +141,18 @@ class Step(BaseModel):
         if not self.content.strip() and not self.tool_calls and self.tool_name is None:
             raise ValueError("content is empty and no tool is involved")
         return self
+
+
+def with_calls(text: str, calls: Sequence[ToolCall]) -> str:
+    """A step as it is stored and read: its words, and under them its tool calls, one a line."""
+    if not calls:
+        return text
+    written = "".join(f"\n{call.name}({_arguments(call.arguments)})" for call in calls)
+    return (text + written).lstrip("\n")
+
+
+def _arguments(arguments: Mapping[str, JsonValue]) -> str:
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
 
 
 class Trajectory(BaseModel):

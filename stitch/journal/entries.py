@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 import orjson
-from pydantic import JsonValue
 
 from stitch.core import (
     ContextualIntent,
@@ -23,6 +22,7 @@ from stitch.core import (
     StepState,
     Trust,
     apply_rewrites,
+    with_calls,
 )
 from stitch.errors import ReplyError, StepRejectedError
 
@@ -83,7 +83,6 @@ class Entry(NamedTuple):
         """
         step, labels = self.step, self.labels or _NO_LABELS
         origin = step.whence()
-        calls = "".join(f"\n{call.name}({_arguments(call.arguments)})" for call in step.tool_calls)
         resolved = apply_rewrites(step.content, labels.references)
         return MemorySnippet(
             tenant=self.tenant,
@@ -91,8 +90,8 @@ class Entry(NamedTuple):
             step=self.id,
             position=self.position,
             role=step.role,
-            text=(step.content + calls).lstrip("\n") if calls else step.content,
-            resolved=(resolved + calls).lstrip("\n") if calls else resolved,
+            text=with_calls(step.content, step.tool_calls),
+            resolved=with_calls(resolved, step.tool_calls),
             summary=labels.summary,
             context=labels.context,
             intent=labels.intent,
@@ -277,7 +276,3 @@ def _alike(one: object, other: object) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_alike, one, other))
     return one == other
-
-
-def _arguments(arguments: Mapping[str, JsonValue]) -> str:
-    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())

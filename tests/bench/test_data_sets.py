@@ -17,7 +17,7 @@ from stitch.bench.data.files import digest_of, read_json, read_records, required
 from stitch.bench.data.official import load_locomo, load_longmemeval
 from stitch.bench.data.sets import load_labels, load_questions, load_rewrites
 from stitch.bench.data.types import GoldLabels, Inquiry, Question
-from stitch.core import Step, StepLabels, Trajectory
+from stitch.core import Step, StepLabels, ToolCall, Trajectory
 from stitch.errors import InputError
 from stitch.memory import Memory
 
@@ -238,3 +238,57 @@ def test_the_shared_sets_load(shared_data: Callable[[str], Path], name: str, ste
     loaded = load_questions(shared_data(f"memory_qa/{name}"))
     assert (loaded.steps, len(loaded.questions)) == (steps, questions)
     assert bool(loaded.gold) == (name == "sgd_interleaved")
+
+
+CALL = {"name": "find_flight", "arguments": {"to": "Delos"}}
+
+
+@pytest.mark.parametrize(
+    ("row", "step"),
+    [
+        (
+            {"role": "assistant", "content": 'Looking.\nfind_flight({"to": "Delos"})', "words": "Looking.",
+             "tool_calls": [CALL], "parent": "z", "timestamp": "2025-05-15 08:00"},
+            Step(id="a", role="assistant", content="Looking.", parent="z", timestamp="2025-05-15 08:00",
+                 tool_calls=(ToolCall(name="find_flight", arguments={"to": "Delos"}),)),
+        ),
+        (
+            {"role": "assistant", "content": 'find_flight({"to": "Delos"})', "words": "", "tool_calls": [CALL]},
+            Step(id="a", role="assistant", content="",
+                 tool_calls=(ToolCall(name="find_flight", arguments={"to": "Delos"}),)),
+        ),
+        (
+            {"role": "assistant", "content": "Looking.",
+             "tool_calls": [{"id": "c1", "function": {"name": "find_flight", "arguments": '{"to": "Delos"}'}}]},
+            Step(id="a", role="assistant", content="Looking.",
+                 tool_calls=(ToolCall(name="find_flight", arguments={"to": "Delos"}, id="c1"),)),
+        ),
+        (
+            {"role": "tool", "content": "", "tool_name": "think"},
+            Step(id="a", role="tool", content="", tool_name="think"),
+        ),
+        (
+            {"role": "tool", "tool_results": [{"name": "find_flight", "content": "D1"}, {"output": "D2"}]},
+            Step(id="a", role="tool", content="D1\nD2", tool_name="find_flight"),
+        ),
+        (
+            {"role": "assistant", "content": "Looking.", "tool_calls": [CALL], "tool_results": ["D1"]},
+            Step(id="a", role="assistant", content="Looking.\nD1",
+                 tool_calls=(ToolCall(name="find_flight", arguments={"to": "Delos"}),)),
+        ),
+    ],
+)  # fmt: skip
+def test_calls_and_results_are_read_as_what_they_are(tmp_path: Path, row: dict[str, Any], step: Step) -> None:
+    question = {**ASKED, "evidence": ["a"]}
+    loaded = load_questions(
+        folder(tmp_path, trajectories=[{"id": "t1", "steps": [{"id": "a", **row}]}], questions=[question])
+    )
+    assert loaded.trajectories[0].steps == (step,)
+    assert loaded.questions[0].evidence == ("a",)
+    assert loaded.notes == ()
+
+
+def test_a_call_without_a_name_is_named_with_its_place(tmp_path: Path) -> None:
+    steps = [{"id": "a", "role": "assistant", "content": "", "tool_calls": [{"arguments": {}}]}]
+    with pytest.raises(InputError, match="step 'a': tool call has no name"):
+        load_questions(folder(tmp_path, trajectories=[{"id": "t1", "steps": steps}], questions=[ASKED]))
