@@ -254,7 +254,7 @@ def _record(
         gold_answer=question.answer,
         evidence=question.evidence,
         steps=found.steps,
-        step_tokens=tuple(tokens[step] for step in found.steps),
+        step_tokens=tuple(found.shown_tokens.get(step, tokens[step]) for step in found.steps),
         milliseconds=round(found.milliseconds, 3),
         window_tokens=found.window_tokens,
         context=found.context if job.contexts else None,

@@ -51,6 +51,8 @@ class Found:
     """The parts of the score of each of the first steps, by step id."""
     decided_by: str | None = None
     """What part labels had in the order; None for methods without labels."""
+    shown_tokens: Mapping[str, int] = field(default_factory=dict)
+    """The tokens of those steps, by id, that the method shows otherwise than whole."""
 
 
 class Method(Protocol):

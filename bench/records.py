@@ -48,7 +48,7 @@ class Record(BaseModel):
     steps: tuple[str, ...]
     """The ranking, best first."""
     step_tokens: tuple[int, ...]
-    """The tokens of each ranked step."""
+    """The tokens of each ranked step, as the method shows it: whole, or what matters of it."""
     milliseconds: float
     window_tokens: int | None = None
     """What stood in for the budget, for a method with a window of its own."""

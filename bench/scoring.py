@@ -10,7 +10,7 @@ from stitch.bench.answering import NO_MODEL, score_answered
 from stitch.bench.figures import Figures
 from stitch.bench.metrics.answer_set import AnswerSetScore
 from stitch.bench.metrics.bleu import bleu_1
-from stitch.bench.metrics.budget_recall import budget_recall
+from stitch.bench.metrics.budget_recall import budget_all, budget_recall
 from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.containment import contains_normalized, normalize
 from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diagnostics
@@ -28,6 +28,9 @@ from stitch.core import DecidedBy
 Measure = Callable[[Record], Score]
 """The score of one question."""
 
+BUDGETS = (512, 1024, 2048, 4096)
+"""The budgets for which recall is told, in tokens, beside the one that a run was made with."""
+
 NO_CONTEXT = Unscored("no context was made")
 NO_ANSWER = Unscored("the question has no gold answer")
 
@@ -41,7 +44,7 @@ def retrieval_measures(budget_tokens: int) -> dict[str, Measure]:
         "all@10": lambda r: all_at(r.steps, r.evidence, k=10),
         "mrr": lambda r: reciprocal_rank(r.steps, r.evidence),
         "ndcg@10": lambda r: ndcg_at(r.steps, r.evidence, k=10),
-        "budget_recall": lambda r: recall_in(r, budget_tokens),
+        "budget_recall": lambda r: recall_in(r, r.window_tokens or budget_tokens),
     }
 
 
@@ -67,9 +70,28 @@ def answer_measures() -> dict[str, Measure]:
 
 
 def recall_in(record: Record, budget_tokens: int) -> Score:
-    """Evidence recall of the ranked steps whose texts fit a budget, or the method's own window."""
-    tokens = dict(zip(record.steps, record.step_tokens, strict=True))
-    return budget_recall(record.steps, record.evidence, tokens=tokens, budget=record.window_tokens or budget_tokens)
+    """Evidence recall of the ranked steps that fit a budget as they are shown."""
+    return budget_recall(record.steps, record.evidence, tokens=_tokens(record), budget=budget_tokens)
+
+
+def all_in(record: Record, budget_tokens: int) -> Score:
+    """Whether all evidence is among the ranked steps that fit a budget as they are shown."""
+    return budget_all(record.steps, record.evidence, tokens=_tokens(record), budget=budget_tokens)
+
+
+def by_budget(records: Sequence[Record]) -> dict[str, dict[str, float | None]]:
+    """`recall_in` and `all_in`, each by the tokens of the budget, also of a method that has a window of its own."""
+    found: dict[str, dict[str, float | None]] = {}
+    for name, measure in (("recall_in", recall_in), ("all_in", all_in)):
+        row = Figures()
+        for budget in BUDGETS:
+            row.put(str(budget), mean(measure(record, budget) for record in records))
+        found[name] = dict(row)
+    return found
+
+
+def _tokens(record: Record) -> dict[str, int]:
+    return dict(zip(record.steps, record.step_tokens, strict=True))
 
 
 def gold_items(record: Record) -> list[str]:
@@ -127,13 +149,20 @@ def summarize(records: Sequence[Record], measures: Mapping[str, Measure]) -> Fig
 
 
 def grouped(
-    records: Iterable[Record], key: Callable[[Record], str], measures: Mapping[str, Measure]
+    records: Iterable[Record],
+    key: Callable[[Record], str],
+    measures: Mapping[str, Measure],
+    *,
+    further: Callable[[Sequence[Record]], Mapping[str, Any]] = lambda _: {},
 ) -> dict[str, dict[str, Any]]:
-    """The summary of each group, with the number of its questions."""
+    """The summary of each group, with the number of its questions and what `further` tells of it."""
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(key(record), []).append(record)
-    return {name: {"questions": len(own), **summarize(own, measures)} for name, own in sorted(groups.items())}
+    return {
+        name: {"questions": len(own), **summarize(own, measures), **further(own)}
+        for name, own in sorted(groups.items())
+    }
 
 
 def latency(records: Sequence[Record]) -> dict[str, float | None]:

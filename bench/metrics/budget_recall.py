@@ -1,13 +1,13 @@
 """Evidence recall inside a token budget: what a reader of the context could have seen.
 
-Steps are taken in ranking order; one whose whole text does not fit what is left is passed over.
+Steps are taken in ranking order; one that does not fit what is left as a method shows it is passed over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from stitch.bench.metrics.recall import recall_at
+from stitch.bench.metrics.recall import all_at, recall_at
 from stitch.bench.metrics.scores import Score
 
 
@@ -31,3 +31,8 @@ def budget_recall(ranking: Sequence[str], gold: Collection[str], *, tokens: Mapp
         budget: Length of the context, in tokens.
     """
     return recall_at(within_budget(ranking, tokens, budget=budget), gold)
+
+
+def budget_all(ranking: Sequence[str], gold: Collection[str], *, tokens: Mapping[str, int], budget: int) -> Score:
+    """1 if every gold step fits the budget, else 0; the arguments are those of `budget_recall`."""
+    return all_at(within_budget(ranking, tokens, budget=budget), gold)

@@ -14,6 +14,7 @@ from stitch.bench.records import Prepared, read_prepared
 from stitch.bench.scoring import (
     answer_costs,
     answer_measures,
+    by_budget,
     decided_by,
     diagnostics,
     grouped,
@@ -48,9 +49,10 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
             reasons[name] = row.reasons
         methods[name] = {
             **row,
+            **by_budget(records),
             **latency(records),
             **answer_costs(records),
-            "by_type": grouped(records, lambda record: record.type, measures),
+            "by_type": grouped(records, lambda record: record.type, measures, further=by_budget),
             "decided_by": decided_by(records),
             "label_diagnostics": diagnostics(records),
             "selection_failures": selection_failures(records),
@@ -84,12 +86,22 @@ def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
 
 def show_retrieval(figures: dict[str, Any]) -> None:
     """Print the figures as a table, and the differences that matter."""
-    flat = ("by_type", "decided_by", "label_diagnostics", "selection_failures")
+    flat = ("by_type", "decided_by", "label_diagnostics", "selection_failures", "recall_in", "all_in")
     rows = {
         name: {key: value for key, value in row.items() if key not in flat} if row else {}
         for name, row in figures["methods"].items()
     }
+    inside = {
+        name: {
+            f"{measure} {tokens}": row[measure][tokens]
+            for measure in ("recall_in", "all_in")
+            for tokens in row[measure]
+        }
+        for name, row in figures["methods"].items()
+        if row
+    }
     print_table(rows, title=f"{figures['set']}: {figures['questions']} questions, {figures['budget_tokens']} tokens")
+    print_table(inside, title="evidence inside so many tokens: the share of it, and whether all of it")
     print_decided_by(figures["methods"])
     for pair in figures["paired"]:
         click.echo(

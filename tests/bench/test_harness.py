@@ -392,6 +392,9 @@ def test_the_retrieval_command_keeps_its_contract(tmp_path: Path) -> None:
     assert {"recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall", "search_p50_ms",
             "search_p95_ms", "by_type"} <= set(row)  # fmt: skip
     assert row["by_type"]["price"]["questions"] == 2
+    for inside in (row, row["by_type"]["price"], figures["methods"]["bm25"]):
+        assert list(inside["recall_in"]) == list(inside["all_in"]) == ["512", "1024", "2048", "4096"]
+        assert inside["recall_in"]["512"] >= inside["all_in"]["512"]
     assert figures["methods"]["stitch-gold"] is None
     assert figures["reasons"]["stitch-gold"] == {"all": "the set has no gold labels"}
     assert figures["ingest"]["steps"] == 12

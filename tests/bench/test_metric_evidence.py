@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.bench.metrics.budget_recall import budget_recall, within_budget
+from stitch.bench.metrics.budget_recall import budget_all, budget_recall, within_budget
 from stitch.bench.metrics.content_words import content_words
 from stitch.bench.metrics.coverage import Coverage, coverage
 from stitch.bench.metrics.evidence_density import EvidenceDensity, evidence_density
@@ -70,6 +70,7 @@ def test_a_step_that_does_not_fit_the_budget_is_passed_over() -> None:
     assert within_budget(RANKING, tokens, budget=8) == ["c", "a", "b"]
     assert budget_recall(RANKING, ["a", "b"], tokens=tokens, budget=7) == 0.5
     assert budget_recall(RANKING, ["a", "b"], tokens=tokens, budget=8) == 1.0
+    assert [budget_all(RANKING, ["a", "b"], tokens=tokens, budget=budget) for budget in (7, 8)] == [0.0, 1.0]
 
 
 def test_blocks_are_told_apart_by_the_answer_words_they_hold() -> None:
