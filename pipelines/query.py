@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from stitch.api.asking import answer_of
 from stitch.console.options import json_option, known_trajectory, memory_options, model_options, opened_memory
 from stitch.console.printing import one_line, print_json
-from stitch.core import MemorySnippet, Ranking, RetrievalResult, ScoredSnippet, matched_by_kind
-from stitch.core.ranking import DECIMALS
+from stitch.core import MemorySnippet, Ranking, RetrievalResult
 from stitch.errors import ModelError
 
 
@@ -65,7 +65,7 @@ def command(
         if not settings.get("tenant") and not memory.trajectories():
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
     if as_json:
-        print_json(result_as_json(result))
+        print_json(answer_of(result).model_dump(exclude={"context"}, exclude_unset=True))
     elif as_context:
         click.echo(result.context())
     else:
@@ -73,58 +73,6 @@ def command(
     if result.model_failure:
         click.echo(f"stitch: the labels were chosen without the model: {result.model_failure}", err=True)
         context.exit(ModelError.exit_code)
-
-
-def result_as_json(result: RetrievalResult) -> dict[str, Any]:
-    """The result as the command prints it with `--json`."""
-    chosen = result.intent_filter
-    return {
-        "query": result.request.query,
-        "filter": {
-            "scopes": chosen.scopes,
-            "event_types": chosen.event_types,
-            "entity_types": chosen.entity_types,
-        },
-        "ranking": result.ranking.value,
-        "decided_by": result.decided_by.value,
-        "rule": {
-            "tiers": result.rule.tiers,
-            "summed": result.rule.summed,
-            "ties": ["trajectory", "position", "step"],
-            "decimals": DECIMALS,
-        },
-        "reasons": result.reasons,
-        "hits": [_hit_as_json(rank, hit, result) for rank, hit in enumerate(result.hits, start=1)],
-        "context_tokens": result.context_tokens,
-        "milliseconds": round(result.milliseconds, 3),
-    }
-
-
-def _hit_as_json(rank: int, hit: ScoredSnippet, result: RetrievalResult) -> dict[str, Any]:
-    snippet, below = hit.snippet, result.hits[rank : rank + 1]
-    return {
-        "rank": rank,
-        "trajectory": snippet.trajectory,
-        "step": snippet.step,
-        "position": snippet.position,
-        "role": snippet.role,
-        "happened": snippet.happened,
-        "recorded": snippet.recorded,
-        "origin": snippet.origin.value,
-        "trust": snippet.trust.value,
-        "parts": hit.parts,
-        "score": hit.score,
-        "above_next_by": result.rule.lead(hit, below[0]) or "order" if below else None,
-        "density": _plain(hit.density),
-        "matched": matched_by_kind(hit.matched),
-        "similarity": round(hit.similarity, 6),
-        "scope": snippet.intent.scope,
-        "event_types": snippet.intent.event_types,
-        "entity_types": snippet.intent.entity_types,
-        "text": snippet.text,
-        "resolved": snippet.resolved,
-        "summary": snippet.summary,
-    }
 
 
 def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
@@ -153,7 +101,3 @@ def _clocks(snippet: MemorySnippet) -> str:
 
     happened = "" if snippet.happened is None else f"{clock(snippet.happened)}, "
     return f"{happened}recorded {clock(snippet.recorded)}"
-
-
-def _plain(density: float) -> int | float:
-    return int(density) if density == int(density) else round(density, 4)

@@ -425,9 +425,9 @@ class Memory:
         """The ids of all trajectories, in the order in which they began."""
         return self._ingestor.journal.trajectories(self.tenant)
 
-    def steps(self, trajectory: str) -> Iterator[Entry]:
-        """All steps of a trajectory with their labels and how far they have come, in order."""
-        return self._ingestor.journal.entries(self.tenant, trajectory_name(trajectory))
+    def steps(self, trajectory: str, *, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
+        """The steps of a trajectory from position `start` to before `stop`, with their labels and how far they are."""
+        return self._ingestor.journal.entries(self.tenant, trajectory_name(trajectory), start=start, stop=stop)
 
     def status(self) -> MemoryStatus:
         """How many steps have come how far."""

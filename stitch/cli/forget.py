@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from stitch.api.models import ForgetRequest
+from stitch.api.operations import ask, made
 from stitch.cli.correct import command as correct
-from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory
+from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.errors import InputError, StoreError
 
 if TYPE_CHECKING:
-    from stitch.lifecycle.selection import Selector
+    from stitch.api.models import ProofModel
     from stitch.lifecycle.traces import Proof
-    from stitch.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -73,15 +74,12 @@ def retire(*, as_json: bool, dry_run: bool, trust_clock: bool, reason: str, **ar
     Example:
       stitch forget retire --event-type chat --older-than 90d --memory trip.memory
     """
-    selector, settings = _selector(arguments)
+    request, settings = _request("retire", arguments, dry_run=dry_run, trust_clock=trust_clock, reason=reason)
     with opened_memory(**settings) as memory:
-        _check(selector, memory)
-        if dry_run:
-            steps = memory.lifecycle.count(selector)
-        else:
-            steps = memory.lifecycle.retire(selector, reason=reason, trust_clock=trust_clock)
+        retired = ask(memory, "forget", request)
+    steps = retired.steps
     if as_json:
-        print_json({"steps": steps, "dry_run": dry_run})
+        print_json(retired.model_dump(exclude_unset=True))
     else:
         click.echo(f"{steps} steps would be retired" if dry_run else f"{steps} steps are retired")
     if not steps:
@@ -105,30 +103,21 @@ def erase(context: click.Context, /, *, as_json: bool, dry_run: bool, trust_cloc
       stitch forget erase --trajectory trip-1 --dry-run --memory trip.memory
       stitch forget erase --trajectory trip-1 --memory trip.memory
     """
-    selector, settings = _selector(arguments)
+    request, settings = _request("erase", arguments, dry_run=dry_run, trust_clock=trust_clock)
     with opened_memory(**settings) as memory:
-        _check(selector, memory)
-        if dry_run:
-            steps = memory.lifecycle.count(selector)
-            if as_json:
-                print_json({"steps": steps, "dry_run": True})
-            else:
-                click.echo(f"{steps} steps would be erased")
-            if not steps:
-                click.echo(f"stitch: {_NONE}", err=True)
-            return
-        erased = memory.lifecycle.erase(selector, trust_clock=trust_clock)
-    proof = erased.proof
+        erased = ask(memory, "forget", request)
     if as_json:
-        print_json({"steps": erased.steps, "trajectories": erased.trajectories, "dry_run": False,
-                    "proof": proof._asdict()})  # fmt: skip
+        print_json(erased.model_dump(exclude_unset=True))
+    elif dry_run:
+        click.echo(f"{erased.steps} steps would be erased")
     else:
         click.echo(f"{erased.steps} steps of {erased.trajectories} trajectories are erased")
         if erased.steps:
-            _print_proof(proof)
+            _print_proof(erased.proof)
     if not erased.steps:
-        click.echo(f"stitch: {_NONE}; nothing was erased, and nothing searched for", err=True)
-    if proof.found:
+        nothing = "" if dry_run else "; nothing was erased, and nothing searched for"
+        click.echo(f"stitch: {_NONE}{nothing}", err=True)
+    if erased.proof and erased.proof.found:
         context.exit(StoreError.exit_code)
 
 
@@ -180,7 +169,7 @@ def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, trust_clo
         context.exit(StoreError.exit_code)
 
 
-def _print_proof(proof: Proof) -> None:
+def _print_proof(proof: Proof | ProofModel) -> None:
     click.echo(
         f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
         f" of them ({proof.said_elsewhere} of which other steps say too): {len(proof.found)} files hold any"
@@ -191,26 +180,13 @@ def _print_proof(proof: Proof) -> None:
         click.echo(f"not searched: {place}")
 
 
-def _selector(arguments: dict[str, Any]) -> tuple[Selector, dict[str, Any]]:
-    """The selector that the options describe, and the options that are left."""
-    from stitch.lifecycle.selection import Selector
-
+def _request(action: str, arguments: dict[str, Any], **options: Any) -> tuple[ForgetRequest, dict[str, Any]]:
+    """What the options ask for, and the options that are left."""
     age = arguments.pop("older_than")
     names = ("trajectory", "step", "scope", "event_type", "everything")
     chosen = {name: arguments.pop(name) for name in names}
     before = None if age is None else time.time() - _age_s(age)
-    return Selector(**chosen, accepted_before=before), arguments
-
-
-def _check(selector: Selector, memory: Memory) -> None:
-    """See that the trajectory and the step that are named are there.
-
-    Raises:
-        InputError: One is not.
-    """
-    name, step = known_trajectory(memory, selector.trajectory), selector.step
-    if name is not None and step is not None and all(entry.id != step for entry in memory.steps(name)):
-        raise InputError(f"no step {step!r} in trajectory {name!r}", hint="`stitch show --steps` lists the steps")
+    return made(ForgetRequest, action=action, **chosen, accepted_before=before, **options), arguments
 
 
 def _age_s(age: str) -> float:

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory
+from stitch.api.models import LabelsRequest
+from stitch.api.operations import ask, made
+from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import one_line, print_json
 
 
@@ -22,30 +24,19 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
       stitch labels --memory trip.memory --trajectory trip-1
     """
     with opened_memory(**arguments) as memory:
-        inventory = memory.inventory(known_trajectory(memory, trajectory))
-    scopes: list[dict[str, Any]] = [
-        {"name": scope.name, "trajectory": scope.trajectory, "steps": scope.steps, "spans": scope.spans,
-         "summary": scope.summary}
-        for scope in inventory.scopes
-    ]  # fmt: skip
-    events = dict(sorted(inventory.event_types.items(), key=lambda item: (-item[1], item[0])))
-    entities: dict[str, dict[str, Any]] = {
-        name: {"steps": summary.steps, "values": summary.values}
-        for name, summary in sorted(inventory.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
-    }
-    merges = [merge.model_dump(mode="json") for merge in inventory.merges]
+        labels = ask(memory, "labels", made(LabelsRequest, trajectory=trajectory))
     if as_json:
-        print_json({"scopes": scopes, "event_types": events, "entity_types": entities, "merges": merges})
+        print_json(labels.model_dump(mode="json"))
         return
     click.echo("thematic scopes")
-    for scope in scopes:
-        click.echo(f"  {scope['steps']:>5}  {one_line(scope['name'])}  ({one_line(scope['trajectory'])})")
+    for scope in labels.scopes:
+        click.echo(f"  {scope.steps:>5}  {one_line(scope.name)}  ({one_line(scope.trajectory)})")
     click.echo("event types")
-    for name, count in events.items():
+    for name, count in labels.event_types.items():
         click.echo(f"  {count:>5}  {one_line(name)}")
     click.echo("key entity types")
-    for name, entry in entities.items():
-        examples = ", ".join(one_line(value, limit=40) for value in entry["values"][:4])
-        click.echo(f"  {entry['steps']:>5}  {one_line(name)}" + (f"  ({examples})" if examples else ""))
-    for merge in merges:
-        click.echo(f"  {merge['kind']} {merge['alias']!r} reads as {merge['into']!r}")
+    for name, entry in labels.entity_types.items():
+        examples = ", ".join(one_line(value, limit=40) for value in entry.values[:4])
+        click.echo(f"  {entry.steps:>5}  {one_line(name)}" + (f"  ({examples})" if examples else ""))
+    for merge in labels.merges:
+        click.echo(f"  {merge.kind.value} {merge.alias!r} reads as {merge.into!r}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.cli.spending import read_spending
+from stitch.api.spending import read_spending
 from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory
 from stitch.console.printing import print_json
 
@@ -30,7 +30,7 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
             known_trajectory(memory, trajectory)
     if as_json:
         positions = {str(position): dict(share) for position, share in spent.positions.items()}
-        print_json({**spent.row(), **({} if trajectory is None else {"positions": positions})})
+        print_json({**spent.model().model_dump(), **({} if trajectory is None else {"positions": positions})})
         return
     if not spent.total.calls:
         click.echo("no language model was called for this memory")

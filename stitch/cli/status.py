@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from stitch.cli.spending import read_spending
+from stitch.api.models import Nothing
+from stitch.api.operations import ask
+from stitch.api.spending import read_spending
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.errors import StoreUnavailableError
@@ -26,15 +28,15 @@ def command(as_json: bool, **arguments: Any) -> None:
     """
     try:
         with opened_memory(**arguments) as memory:
-            status = memory.status()
+            status = ask(memory, "status", Nothing())
             spent = read_spending(memory.folder, tenant=memory.tenant)
     except StoreUnavailableError as error:
         _print_journal(as_json=as_json, away=error.message, **arguments)
         raise
     if as_json:
-        print_json({**status.model_dump(), "model": spent.row()})
+        print_json(status.model_dump())
         return
-    _print_lines(status.model_dump(exclude={"away"}))
+    _print_lines(status.model_dump(exclude={"away", "model"}))
     if spent.total.calls:
         click.echo("\nspent on language models")
         for line in spent.lines(most=_SHOWN_TRAJECTORIES):

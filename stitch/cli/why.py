@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from stitch.console.options import find_step, json_option, known_trajectory, memory_options, opened_memory
+from stitch.api.models import WhyRequest
+from stitch.api.operations import ask, made
+from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
-from stitch.core import matched_by_kind
-from stitch.retrieve import WhyNot
+from stitch.core import Trust
 
 
 @click.command()
@@ -37,41 +38,18 @@ def command(
     Example:
       stitch why "What did the hotel for day 1 cost?" 12 --trajectory trip-1 --memory trip.memory
     """
-    with opened_memory(**settings) as memory:
-        meant = find_step(step, memory, trajectory=known_trajectory(memory, trajectory))
-        step, where = meant.step, meant.trajectory
-        why = memory.why(query, step=step, trajectory=where, min_trust=min_trust, as_of=as_of, asked_at=asked_at)
-    if not as_json:
-        click.echo(str(why))
-        return
-    print_json(
-        {
-            "step": step,
-            "trajectory": where,
-            "found": why.found,
-            "in_context": why.in_context,
-            "state": why.state.value,
-            "trust": why.trust.value,
-            "filter": matched_by_kind(why.intent_filter.labels()),
-            "reasons": why.reasons,
-            "ranked": _ranked(why.place) if why.place else None,
-            "explanation": why.sentences,
-        }
+    request = made(
+        WhyRequest,
+        query=query,
+        step=step,
+        trajectory=trajectory,
+        min_trust=min_trust and Trust(min_trust),
+        as_of=as_of,
+        asked_at=asked_at,
     )
-
-
-def _ranked(place: WhyNot) -> dict[str, Any]:
-    return {
-        "rank": place.rank,
-        "of": place.ranked,
-        "k": place.k,
-        "parts": place.hit.parts,
-        "density": place.hit.density,
-        "similarity": round(place.hit.similarity, 6),
-        "matched": matched_by_kind(place.hit.matched),
-        "lacking": matched_by_kind(place.lacking),
-        "lost_by": place.lost_by or None,
-        "change": {"drop": matched_by_kind(place.change.drop), "add": matched_by_kind(place.change.add)}
-        if place.change
-        else None,
-    }
+    with opened_memory(**settings) as memory:
+        why = ask(memory, "why", request)
+    if as_json:
+        print_json(why.model_dump())
+    else:
+        click.echo("\n".join(why.explanation))

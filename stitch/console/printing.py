@@ -8,6 +8,7 @@ from typing import Any
 import click
 import orjson
 
+from stitch.api.models import ScopeSpans
 from stitch.core import ScopeSummary
 
 _COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
@@ -25,7 +26,7 @@ def print_json(value: Any) -> None:
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
-def draw_lanes(scopes: Sequence[ScopeSummary], *, length: int, width: int = 60) -> str:
+def draw_lanes(scopes: Sequence[ScopeSpans | ScopeSummary], *, length: int, width: int = 60) -> str:
     """Return one line a scope: its name, `━` where it is pursued, `·` while it waits to be resumed, and its spans."""
     width = min(width, max(length, 1))
     lines = []

@@ -1,11 +1,12 @@
-"""What language models have cost a memory, for the commands that show it."""
+"""What language models have cost a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from stitch.api.models import CallTotals, SpendingResponse, StepMean
 from stitch.lm import Charge, Totals, read_ledger, sum_up
 
 _LABELING = frozenset({"window", "scope"})
@@ -24,23 +25,24 @@ class Spending(NamedTuple):
     steps: int
     """How many steps were labeled with these calls."""
 
-    def row(self) -> dict[str, Any]:
-        """As JSON; `a_step` is the mean over the labeled steps, null if there are none."""
+    def model(self) -> SpendingResponse:
+        """As it is answered; `a_step` is null if no step was labeled."""
         mean = None
         if self.steps:
             cost = self.total.cost_usd
-            mean = {
-                "calls": round(self.total.calls / self.steps, 4),
-                "tokens": round(self.total.tokens / self.steps, 1),
-                "cost_usd": None if cost is None else cost / self.steps,
-            }
-        groups = {"models": self.models, "stages": self.stages, "trajectories": self.trajectories}
-        return {
-            "total": _row(self.total),
-            **{kind: {name: _row(totals) for name, totals in group.items()} for kind, group in groups.items()},
-            "steps": self.steps,
-            "a_step": mean,
-        }
+            mean = StepMean(
+                calls=round(self.total.calls / self.steps, 4),
+                tokens=round(self.total.tokens / self.steps, 1),
+                cost_usd=None if cost is None else cost / self.steps,
+            )
+        return SpendingResponse(
+            total=_totals(self.total),
+            models={name: _totals(totals) for name, totals in self.models.items()},
+            stages={name: _totals(totals) for name, totals in self.stages.items()},
+            trajectories={name: _totals(totals) for name, totals in self.trajectories.items()},
+            steps=self.steps,
+            a_step=mean,
+        )
 
     def lines(self, *, most: int = 1 << 30) -> Iterator[str]:
         """For people; of trajectories only the `most` expensive ones."""
@@ -95,5 +97,5 @@ def _by_position(charges: Iterable[Charge]) -> dict[int, dict[str, float | None]
     return {position: shares[position] for position in sorted(shares)}
 
 
-def _row(totals: Totals) -> dict[str, Any]:
-    return {**totals.model_dump(), "tokens": totals.tokens}
+def _totals(totals: Totals) -> CallTotals:
+    return CallTotals(**totals.model_dump(), tokens=totals.tokens)

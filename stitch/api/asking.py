@@ -1,0 +1,127 @@
+"""Questions, and why a step answers one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stitch.api.models import (
+    FilterChangeModel,
+    FilterLabels,
+    Hit,
+    QueryRequest,
+    QueryResponse,
+    Ranked,
+    Rule,
+    WhyRequest,
+    WhyResponse,
+)
+from stitch.api.naming import find_step, known_trajectory
+from stitch.core import RetrievalResult, ScoredSnippet, matched_by_kind
+from stitch.core.ranking import DECIMALS
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+    from stitch.retrieve import WhyNot
+    from stitch.why import Why
+
+
+def query(memory: Memory, request: QueryRequest) -> QueryResponse:
+    """Find the steps that answer a question."""
+    options = {name: getattr(request, name) for name in request.model_fields_set if name not in ("query", "whole")}
+    return answer_of(memory.search(request.query, **options), whole=request.whole)
+
+
+def answer_of(result: RetrievalResult, *, whole: bool = False) -> QueryResponse:
+    """What is answered of a result.
+
+    Args:
+        result: Of a search.
+        whole: Whether each hit holds its whole snippet too, so that the result can be made of the answer again.
+    """
+    chosen, rule = result.intent_filter, result.rule
+    more = {"context_hits": result.context_hits, "mode": result.mode} if whole else {}
+    return QueryResponse(
+        query=result.request.query,
+        filter=FilterLabels(scopes=chosen.scopes, event_types=chosen.event_types, entity_types=chosen.entity_types),
+        ranking=result.ranking.value,
+        decided_by=result.decided_by.value,
+        rule=Rule(tiers=rule.tiers, summed=rule.summed, ties=("trajectory", "position", "step"), decimals=DECIMALS),
+        reasons=result.reasons,
+        hits=tuple(_hit(rank, hit, result, whole=whole) for rank, hit in enumerate(result.hits, start=1)),
+        context_tokens=result.context_tokens,
+        milliseconds=round(result.milliseconds, 3),
+        context=result.context(),
+        **more,
+    )
+
+
+def _hit(rank: int, hit: ScoredSnippet, result: RetrievalResult, *, whole: bool) -> Hit:
+    snippet, below = hit.snippet, result.hits[rank : rank + 1]
+    return Hit(
+        rank=rank,
+        trajectory=snippet.trajectory,
+        step=snippet.step,
+        position=snippet.position,
+        role=snippet.role,
+        happened=snippet.happened,
+        recorded=snippet.recorded,
+        origin=snippet.origin.value,
+        trust=snippet.trust.value,
+        parts=hit.parts,
+        score=hit.score,
+        above_next_by=result.rule.lead(hit, below[0]) or "order" if below else None,
+        density=_plain(hit.density),
+        matched=matched_by_kind(hit.matched),
+        similarity=round(hit.similarity, 6),
+        scope=snippet.intent.scope,
+        event_types=snippet.intent.event_types,
+        entity_types=snippet.intent.entity_types,
+        text=snippet.text,
+        resolved=snippet.resolved,
+        summary=snippet.summary,
+        **({"snippet": snippet} if whole else {}),
+    )
+
+
+def _plain(density: float) -> int | float:
+    return int(density) if density == int(density) else round(density, 4)
+
+
+def why(memory: Memory, request: WhyRequest) -> WhyResponse:
+    """Say why a step comes back for a question, or why it does not."""
+    meant = find_step(request.step, memory, trajectory=known_trajectory(memory, request.trajectory))
+    options = {name: getattr(request, name) for name in ("k", "min_trust", "as_of", "asked_at", "ranking")}
+    found = memory.why(request.query, step=meant.step, trajectory=meant.trajectory, **options)
+    return explanation_of(found, step=meant.step, trajectory=meant.trajectory)
+
+
+def explanation_of(found: Why, *, step: str, trajectory: str) -> WhyResponse:
+    """What is answered of an explanation."""
+    return WhyResponse(
+        step=step,
+        trajectory=trajectory,
+        found=found.found,
+        in_context=found.in_context,
+        state=found.state.value,
+        trust=found.trust.value,
+        filter=matched_by_kind(found.intent_filter.labels()),
+        reasons=found.reasons,
+        ranked=None if found.place is None else _ranked(found.place),
+        explanation=found.sentences,
+    )
+
+
+def _ranked(place: WhyNot) -> Ranked:
+    change = place.change
+    return Ranked(
+        rank=place.rank,
+        of=place.ranked,
+        k=place.k,
+        parts=place.hit.parts,
+        density=place.hit.density,
+        similarity=round(place.hit.similarity, 6),
+        matched=matched_by_kind(place.hit.matched),
+        lacking=matched_by_kind(place.lacking),
+        lost_by=place.lost_by or None,
+        change=change and FilterChangeModel(drop=matched_by_kind(change.drop), add=matched_by_kind(change.add)),
+    )

@@ -1,0 +1,145 @@
+"""What is there: trajectories, their scopes and steps, labels, how far all has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from stitch.api.models import (
+    EntityTypeRow,
+    LabelsRequest,
+    LabelsResponse,
+    Nothing,
+    Reference,
+    ScopeRow,
+    ScopeSpans,
+    StatusResponse,
+    Timeline,
+    TimelineRequest,
+    TimelineStep,
+    TrajectoriesRequest,
+    TrajectoriesResponse,
+    TrajectoryRow,
+)
+from stitch.api.naming import known_trajectory
+from stitch.api.spending import read_spending
+from stitch.core import LabelKind, LabelVocabulary
+from stitch.errors import InputError
+
+if TYPE_CHECKING:
+    from stitch.journal import Entry
+    from stitch.memory import Memory
+
+Item = TypeVar("Item")
+
+
+def trajectories(memory: Memory, request: TrajectoriesRequest) -> TrajectoriesResponse:
+    """List the trajectories, the oldest first."""
+    page, following = page_of(memory.trajectories(), request.after, limit=request.limit, name=str)
+    return TrajectoriesResponse(trajectories=tuple(TrajectoryRow(trajectory=name) for name in page), next=following)
+
+
+def page_of(
+    items: Sequence[Item], after: str | None, *, limit: int, name: Callable[[Item], str]
+) -> tuple[Sequence[Item], str | None]:
+    """A part of a list, and what to ask for the next one with; None behind the last.
+
+    Args:
+        items: The list.
+        after: The name of the last item of the page before.
+        limit: How many items at most.
+        name: Of an item; no two have the same.
+
+    Raises:
+        InputError: There is no item of this name any more.
+    """
+    start = 0
+    if after is not None:
+        start = next((number for number, item in enumerate(items, 1) if name(item) == after), 0)
+        if not start:
+            raise InputError(f"nothing in the list is called {after!r} any more", hint="begin again without `after`")
+    page = items[start : start + limit]
+    return page, name(page[-1]) if start + limit < len(items) else None
+
+
+def timeline(memory: Memory, request: TimelineRequest) -> Timeline:
+    """Tell the scopes of a trajectory, and its steps with their labels and references."""
+    known_trajectory(memory, request.trajectory)
+    inventory = memory.inventory(request.trajectory)
+    start, vocabulary = position_after(request.after), inventory.vocabulary()
+    stop = start + request.limit
+    steps = memory.steps(request.trajectory, start=start, stop=stop) if request.steps else ()
+    more = request.steps and stop < inventory.steps
+    return Timeline(
+        trajectory=request.trajectory,
+        length=inventory.steps,
+        scopes=tuple(ScopeSpans(name=each.name, steps=each.steps, spans=each.spans) for each in inventory.scopes),
+        steps=tuple(_timeline_step(entry, vocabulary) for entry in steps),
+        next=str(stop - 1) if more else None,
+    )
+
+
+def position_after(after: str | None) -> int:
+    """The position behind one that a page ended with; 0 for the first page.
+
+    Raises:
+        InputError: It is no position.
+    """
+    if after is None:
+        return 0
+    if not (after.isdecimal() and len(after) < 19):
+        raise InputError(f"after {after!r} is no position", hint="give the `next` of the page before")
+    return int(after) + 1
+
+
+def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
+    labels, text = entry.labels, entry.step.content
+    intent = labels.intent if labels else None
+
+    def read(kind: LabelKind, values: Iterable[str]) -> tuple[str, ...]:
+        """Labels as lanes and questions read them: through the merges."""
+        return tuple(dict.fromkeys(vocabulary.canonical(kind, value) for value in values))
+
+    return TimelineStep(
+        step=entry.id,
+        position=entry.position,
+        role=entry.step.role,
+        state=entry.state.value,
+        scope=vocabulary.canonical(LabelKind.SCOPE, intent.scope) if intent and intent.scope else None,
+        event_types=read(LabelKind.EVENT_TYPE, intent.event_types) if intent else (),
+        entity_types=read(LabelKind.ENTITY_TYPE, intent.entity_types) if intent else (),
+        text=text,
+        references=tuple(
+            Reference(number=number, said=text[each.start : each.end], **each.model_dump())
+            for number, each in enumerate(labels.references if labels else (), 1)
+        ),
+    )
+
+
+def labels(memory: Memory, request: LabelsRequest) -> LabelsResponse:
+    """List the labels of a memory, those of most steps first."""
+    inventory = memory.inventory(known_trajectory(memory, request.trajectory))
+    return LabelsResponse(
+        scopes=tuple(
+            ScopeRow(
+                name=scope.name,
+                trajectory=scope.trajectory,
+                steps=scope.steps,
+                spans=scope.spans,
+                summary=scope.summary,
+            )
+            for scope in inventory.scopes
+        ),
+        event_types=dict(sorted(inventory.event_types.items(), key=lambda item: (-item[1], item[0]))),
+        entity_types={
+            name: EntityTypeRow(steps=summary.steps, values=summary.values)
+            for name, summary in sorted(inventory.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
+        },
+        merges=inventory.merges,
+    )
+
+
+def status(memory: Memory, request: Nothing) -> StatusResponse:
+    """Say how many steps have come how far, and what language models have cost."""
+    spent = read_spending(memory.folder, tenant=memory.tenant)
+    return StatusResponse(**memory.status().model_dump(), model=spent.model())

@@ -1,0 +1,472 @@
+"""Requests and responses: what is asked of a memory and what it answers, the same over every wire and with `--json`.
+
+More than 400 lines because all that can be said to a memory from outside stands on one page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from stitch.core import (
+    IntentFilter,
+    LabelMerge,
+    MemorySnippet,
+    Ranking,
+    Receipt,
+    Step,
+    Trust,
+)
+from stitch.core.steps import Name
+from stitch.memory import MemoryStatus
+
+PAGE_ITEMS = 100
+"""How many items a page has, if nobody says."""
+MOST_PAGE_ITEMS = 1000
+MOST_STEPS = 10_000
+"""How many steps one request may add."""
+
+
+class Request(BaseModel):
+    """What is asked; a field that no request has is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Response(BaseModel):
+    """What is answered. Fields that were not set are left out of its JSON."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class PageRequest(Request):
+    """Asks for a part of a list."""
+
+    limit: Annotated[int, Field(ge=1, le=MOST_PAGE_ITEMS)] = PAGE_ITEMS
+    """How many items at most."""
+    after: str | None = None
+    """The `next` of the page before; the beginning if there is none."""
+
+
+class PageResponse(Response):
+    """A part of a list."""
+
+    next: str | None = None
+    """What to give as `after` for the items that follow; null behind the last."""
+
+
+class Nothing(Request):
+    """Asks without saying anything."""
+
+
+class Done(Response):
+    """Says that it is done."""
+
+    done: Literal[True] = True
+
+
+# What is added.
+
+
+class AddRequest(Request):
+    """The next steps of a trajectory, in order."""
+
+    trajectory: Name
+    steps: Annotated[Sequence[Step], Field(max_length=MOST_STEPS)]
+    wait: bool = True
+    """Whether labels are waited for."""
+    again: bool = False
+    """Whether steps that were erased are stored again."""
+    each: bool = False
+    """Whether the others are stored if one is rejected; if not, all are or none is."""
+
+
+class RejectedStep(Response):
+    """A step that was not accepted."""
+
+    index: int
+    """Its place in the request."""
+    message: str
+    hint: str = ""
+
+
+class AddResponse(Response):
+    """How far each step came."""
+
+    receipts: tuple[Receipt, ...]
+    """In the order of the steps, without those that were rejected."""
+    rejected: tuple[RejectedStep, ...] = ()
+    """Only where `each` was asked for."""
+
+
+class MessagesRequest(Request):
+    """Messages as providers of models have them, in order; the growing list of a conversation may come again."""
+
+    trajectory: Name
+    messages: Annotated[Sequence[Mapping[str, JsonValue]], Field(max_length=MOST_STEPS)]
+    wait: bool = True
+    """Whether labels are waited for."""
+
+
+# What is asked.
+
+
+class QueryRequest(Request):
+    """A question."""
+
+    query: str
+    trajectory: Name | None = None
+    """Search this one only."""
+    k: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """How many steps to return at most; what the settings say by default."""
+    budget_tokens: Annotated[int, Field(ge=1)] | None = None
+    """How many tokens the context may have; what the settings say by default."""
+    asked_at: float | str | None = None
+    """When the question is asked; "last week" is read against it."""
+    intent_filter: IntentFilter | None = None
+    """Labels to use instead of those that the question licenses."""
+    ranking: Ranking | None = None
+    """What the settings say by default."""
+    retriever: str | None = None
+    """Which one answers; what the settings say by default."""
+    min_trust: Trust | None = None
+    """Only steps of this trust or more."""
+    as_of: float | str | None = None
+    """Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step."""
+    whole: bool = False
+    """Whether each hit holds its whole snippet too."""
+
+
+class FilterLabels(Response):
+    """The labels that were chosen for a question."""
+
+    scopes: tuple[str, ...]
+    event_types: tuple[str, ...]
+    entity_types: tuple[str, ...]
+
+
+class Rule(Response):
+    """How the parts of scores made the order."""
+
+    tiers: tuple[tuple[str, ...], ...]
+    """Compared first, one after the other; each is a sum of parts."""
+    summed: tuple[str, ...]
+    """The parts whose sum is the score."""
+    ties: tuple[str, ...]
+    """What orders equals."""
+    decimals: int
+    """So many decimals of a sum count."""
+
+
+class Hit(Response):
+    """A step that answers a question."""
+
+    rank: int
+    """From 1."""
+    trajectory: str
+    step: str
+    position: int
+    role: str
+    happened: float | str | None
+    """When it happened, as its source says it."""
+    recorded: float
+    """When the memory accepted it, in Unix seconds."""
+    origin: str
+    trust: str
+    parts: Mapping[str, float]
+    """What each scorer said of it."""
+    score: float
+    above_next_by: str | None
+    """The part of the order by which it stands above the next hit; null for the last."""
+    density: int | float
+    """How many labels of the filter it carries, or their weight."""
+    matched: Mapping[str, Sequence[str]]
+    """Which, by kind."""
+    similarity: float
+    scope: str | None
+    event_types: tuple[str, ...]
+    entity_types: tuple[str, ...]
+    text: str
+    resolved: str
+    """The text with its references replaced."""
+    summary: str
+    snippet: MemorySnippet | None = None
+    """All that the memory keeps of it; only where `whole` was asked for."""
+
+
+class QueryResponse(Response):
+    """The answer to a question."""
+
+    query: str
+    filter: FilterLabels
+    ranking: str
+    """What was really used: strict or weighed."""
+    decided_by: str
+    rule: Rule
+    reasons: tuple[str, ...]
+    """Why each label was chosen."""
+    hits: tuple[Hit, ...]
+    """Best first."""
+    context_tokens: int
+    milliseconds: float
+    context: str = ""
+    """The hits as text for a prompt: quoted data, for a user message and never for a system message."""
+    context_hits: tuple[str, ...] = ()
+    """The ids of the snippets of which at least a part stands in the context; where `whole` was asked for."""
+    mode: str = ""
+    """The retriever that answered; where `whole` was asked for."""
+
+
+class WhyRequest(Request):
+    """Asks why a step comes back for a question, or why it does not."""
+
+    query: str
+    step: str
+    """Its id, the beginning of its id, or its position in the trajectory."""
+    trajectory: Name | None = None
+    """Needed if several have such a step."""
+    k: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """How many steps count as hits; what the settings say by default."""
+    min_trust: Trust | None = None
+    as_of: float | str | None = None
+    asked_at: float | str | None = None
+    ranking: Ranking | None = None
+
+
+class FilterChangeModel(Response):
+    """A change of a filter, by kinds of labels."""
+
+    drop: Mapping[str, Sequence[str]]
+    add: Mapping[str, Sequence[str]]
+
+
+class Ranked(Response):
+    """Where a step stands in a ranking."""
+
+    rank: int
+    of: int
+    """How many were ranked."""
+    k: int
+    parts: Mapping[str, float]
+    density: float
+    similarity: float
+    matched: Mapping[str, Sequence[str]]
+    lacking: Mapping[str, Sequence[str]]
+    lost_by: str | None
+    """The part of the score by which it lost most to the last hit."""
+    change: FilterChangeModel | None
+    """The smallest change of the filter that would bring it among the hits."""
+
+
+class WhyResponse(Response):
+    """Why a step came back, or why it did not."""
+
+    step: str
+    trajectory: str
+    found: bool
+    in_context: bool
+    state: str
+    trust: str
+    filter: Mapping[str, Sequence[str]]
+    """The labels that were chosen for the question, by kind."""
+    reasons: tuple[str, ...]
+    ranked: Ranked | None
+    """Null if it was not ranked at all."""
+    explanation: tuple[str, ...]
+    """All of it in sentences."""
+
+
+# What is there.
+
+
+class TrajectoriesRequest(PageRequest):
+    """Asks which trajectories there are, the oldest first."""
+
+
+class TrajectoryRow(Response):
+    """A trajectory."""
+
+    trajectory: str
+
+
+class TrajectoriesResponse(PageResponse):
+    """Trajectories, the oldest first."""
+
+    trajectories: tuple[TrajectoryRow, ...]
+
+
+class TimelineRequest(PageRequest):
+    """Asks for the scopes of a trajectory and its steps with their labels."""
+
+    trajectory: Name
+    steps: bool = True
+    """Whether the steps are listed, and not only the scopes."""
+
+
+class ScopeSpans(Response):
+    """Where a scope runs."""
+
+    name: str
+    steps: int
+    spans: tuple[tuple[int, int], ...]
+    """First and last position of each stretch."""
+
+
+class Reference(Response):
+    """A reference in a step, and what it was read as."""
+
+    number: int
+    """From 1: how it is named when it is undone."""
+    said: str
+    start: int
+    end: int
+    replacement: str
+    antecedent: str | None
+    """The id of the step that named the thing."""
+    confidence: float
+
+
+class TimelineStep(Response):
+    """A step as a timeline shows it; labels are read through merges."""
+
+    step: str
+    position: int
+    role: str
+    state: str
+    scope: str | None
+    event_types: tuple[str, ...]
+    entity_types: tuple[str, ...]
+    text: str
+    references: tuple[Reference, ...]
+
+
+class Timeline(PageResponse):
+    """A trajectory: its scopes, and its steps, those of the page."""
+
+    trajectory: str
+    length: int
+    scopes: tuple[ScopeSpans, ...]
+    steps: tuple[TimelineStep, ...]
+
+
+class LabelsRequest(Request):
+    """Asks for the labels of a trajectory, or of all."""
+
+    trajectory: Name | None = None
+
+
+class ScopeRow(Response):
+    """A thematic scope."""
+
+    name: str
+    trajectory: str
+    steps: int
+    spans: tuple[tuple[int, int], ...]
+    summary: str
+
+
+class EntityTypeRow(Response):
+    """A key entity type."""
+
+    steps: int
+    values: tuple[str, ...]
+    """Some recent ones."""
+
+
+class LabelsResponse(Response):
+    """The labels of a memory with how many steps carry them, those of most steps first."""
+
+    scopes: tuple[ScopeRow, ...]
+    event_types: Mapping[str, int]
+    entity_types: Mapping[str, EntityTypeRow]
+    merges: tuple[LabelMerge, ...]
+
+
+class CallTotals(Response):
+    """What calls of a model came to."""
+
+    calls: int
+    prompt_tokens: int
+    reply_tokens: int
+    cost_usd: float | None
+    """Null if a price is not known."""
+    tokens: int
+
+
+class StepMean(Response):
+    """The mean over the labeled steps."""
+
+    calls: float
+    tokens: float
+    cost_usd: float | None
+
+
+class SpendingResponse(Response):
+    """What language models have cost."""
+
+    total: CallTotals
+    models: Mapping[str, CallTotals]
+    stages: Mapping[str, CallTotals]
+    trajectories: Mapping[str, CallTotals]
+    steps: int
+    """How many steps were labeled with these calls."""
+    a_step: StepMean | None
+
+
+class StatusResponse(MemoryStatus):
+    """How many steps have come how far, and what language models have cost."""
+
+    model: SpendingResponse
+
+
+# What is forgotten.
+
+
+class ForgetRequest(Request):
+    """Which steps are forgotten, and how: those to which everything applies that is given."""
+
+    action: Literal["erase", "retire"] = "erase"
+    """Erase them everywhere, with proof; or only take them out of retrieval, and keep them for audit."""
+    trajectory: Name | None = None
+    step: Name | None = None
+    """An id; together with `trajectory`."""
+    scope: str | None = None
+    event_type: str | None = None
+    accepted_before: float | None = None
+    """Unix seconds."""
+    everything: bool = False
+    """Really all steps of the tenant. Without this, a request that names nothing is an error."""
+    dry_run: bool = False
+    """Only say how many steps these are."""
+    reason: str = ""
+    """Why they are retired; goes into their receipts."""
+    trust_clock: bool = False
+    """Go by `accepted_before` though the clock may have jumped ahead."""
+
+
+class ProofModel(Response):
+    """Where traces of erased steps were searched for, and what was found."""
+
+    files: int
+    megabytes: float
+    traces: int
+    """How many fragments of texts, names and ids were searched for."""
+    said_elsewhere: int
+    """How many of them other steps say too."""
+    found: tuple[str, ...]
+    """The files in which others were found; none if the erasure is complete."""
+    not_searched: tuple[str, ...]
+    """Where something may be left that the memory cannot search."""
+
+
+class ForgetResponse(Response):
+    """What was forgotten, or would be."""
+
+    steps: int
+    trajectories: int | None = None
+    """Of what was erased."""
+    dry_run: bool
+    proof: ProofModel | None = None
+    """Of what was erased, that it is gone."""
