@@ -2,7 +2,39 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+
+def _as_text(value: Any) -> Any:
+    """Text where a model gives none, a number, or a list of one."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return "" if value is None else str(value) if isinstance(value, (int, float)) else value
+
+
+def _as_names(value: Any) -> Any:
+    """Names where a model gives none, or one text; what is no text is left out."""
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list):
+        return []
+    return [name.strip() for name in map(_as_text, value) if isinstance(name, str) and name.strip()]
+
+
+def _as_references(value: Any) -> Any:
+    """Pairs where a model gives none, or a mapping of phrases; what is no pair is left out."""
+    if isinstance(value, dict):
+        value = [{"phrase": phrase, "means": means} for phrase, means in value.items()]
+    if not isinstance(value, list):
+        return []
+    return [
+        pair
+        for pair in value
+        if isinstance(pair, Reference)
+        or (isinstance(pair, dict) and all(isinstance(pair.get(name), str) for name in ("phrase", "means")))
+    ]
 
 
 class Reference(BaseModel):
@@ -23,8 +55,8 @@ class StepReading(BaseModel):
     """What one step of a window is about."""
 
     n: int = Field(description="the number of the step")
-    scope: str
-    events: list[str]
-    entities: list[str]
-    references: list[Reference] = Field(default_factory=list)
-    summary: str = ""
+    scope: Annotated[str, BeforeValidator(_as_text)]
+    events: Annotated[list[str], BeforeValidator(_as_names)]
+    entities: Annotated[list[str], BeforeValidator(_as_names)]
+    references: Annotated[list[Reference], BeforeValidator(_as_references)] = Field(default_factory=list)
+    summary: Annotated[str, BeforeValidator(_as_text)] = ""

@@ -146,6 +146,19 @@ class ReplyError(ModelError):
     """The model's reply cannot be used: cut off, unparsable, or naming what does not exist."""
 
 
+class CutReplyError(ReplyError):
+    """The model's reply holds no whole JSON; parts of it may be.
+
+    Args:
+        message: What happened.
+        said: The reply.
+    """
+
+    def __init__(self, message: str, *, said: str) -> None:
+        super().__init__(message)
+        self.said = said
+
+
 class BudgetSpentError(ModelError):
     """The configured limit of tokens or money is reached; everything accepted so far is kept."""
 

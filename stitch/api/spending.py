@@ -52,7 +52,8 @@ class Spending(NamedTuple):
             yield kind
             for name, totals in group.items():
                 cost = "cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}"
-                yield f"  {name or '-':<32} {totals.calls:>7} calls {totals.tokens:>10} tokens  {cost}"
+                lost = f", {totals.unusable} replies cut or of no use" if totals.unusable else ""
+                yield f"  {name or '-':<32} {totals.calls:>7} calls {totals.tokens:>10} tokens  {cost}{lost}"
         if len(dear) < len(self.trajectories):
             yield f"  and {len(self.trajectories) - len(dear)} more: `stitch ledger` lists them"
         if self.steps:
@@ -72,7 +73,9 @@ def read_spending(folder: Path, *, tenant: str, trajectory: str | None = None) -
         stages=_grouped(charges, "stage"),
         trajectories=_grouped(charges, "trajectory"),
         positions={} if trajectory is None else _by_position(charges),
-        steps=sum(charge.steps for charge in charges if charge.used and charge.stage in _LABELING),
+        steps=sum(
+            charge.steps for charge in charges if (charge.used or not charge.calls) and charge.stage in _LABELING
+        ),
     )
 
 
@@ -86,7 +89,7 @@ def _grouped(charges: Iterable[Charge], field: str) -> dict[str, Totals]:
 def _by_position(charges: Iterable[Charge]) -> dict[int, dict[str, float | None]]:
     shares: dict[int, dict[str, float | None]] = {}
     for charge in charges:
-        if charge.position is None or not charge.steps:
+        if charge.position is None or not charge.steps or not charge.calls:
             continue
         tokens = charge.prompt_tokens + charge.reply_tokens
         for position in range(charge.position, charge.position + charge.steps):

@@ -46,7 +46,9 @@ class Charge(BaseModel):
     cost_usd: float | None = None
     """None if the model's price is not known."""
     used: bool = True
-    """Whether the reply was whole; one that was cut is paid for all the same."""
+    """Whether the reply could be used; one that was cut is paid for all the same."""
+    calls: int = 1
+    """0 for what was found out of a call when its reply was read: that it covers so many `steps` more, or fewer."""
 
 
 class Totals(BaseModel):
@@ -57,6 +59,8 @@ class Totals(BaseModel):
     reply_tokens: int = 0
     cost_usd: float | None = None
     """None if the price of any of the calls is not known."""
+    unusable: int = 0
+    """How many of the replies were cut, or could not be used."""
 
     @property
     def tokens(self) -> int:
@@ -66,7 +70,8 @@ class Totals(BaseModel):
     def add(self, charge: Charge) -> None:
         """Count one call."""
         known = self.cost_usd if self.calls else 0.0
-        self.calls += 1
+        self.calls += charge.calls
+        self.unusable += not charge.used
         self.prompt_tokens += charge.prompt_tokens
         self.reply_tokens += charge.reply_tokens
         self.cost_usd = None if known is None or charge.cost_usd is None else known + charge.cost_usd

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from stitch.errors import (
     BudgetSpentError,
+    CutReplyError,
     ModelError,
     ModelUnavailableError,
     ReplyError,
@@ -28,6 +29,7 @@ from stitch.errors import (
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_tenant, current_purpose, purposed
 from stitch.lm.limits import PendingCalls, Places
 from stitch.lm.replies import decode_reply, digest_of, encode_reply, reply_keeper
+from stitch.lm.salvage import json_in
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -139,11 +141,33 @@ class LanguageModel:
                 with context() if self._held else context(**self._binding()):
                     return predictor(**inputs)
             except AdapterParseError as error:
+                self.note_use(purpose, steps=-purpose.steps, used=False)
                 raise ReplyError(f"the reply of {self.name!r} lacks a field or has one of the wrong kind") from error
             except LMError as error:
                 if isinstance(error.__cause__, StitchError):
                     raise error.__cause__ from None
                 raise ModelUnavailableError(f"model {self.name!r} cannot be called: {_first_line(error)}") from error
+
+    def note_use(self, purpose: Purpose, *, steps: int, used: bool = True) -> None:
+        """Write down what was found out of a reply, which is paid for, when it was read.
+
+        Args:
+            purpose: Of the call.
+            steps: How many more of its steps the reply covers than the ledger says; negative for fewer.
+            used: Whether anything of it could be used.
+        """
+        self.ledger.charge(
+            Charge(
+                model=self.name,
+                **purpose._replace(steps=steps)._asdict(),
+                tenant=charged_tenant.get(),
+                prompt_tokens=0,
+                reply_tokens=0,
+                cost_usd=0.0,
+                used=used,
+                calls=0,
+            )
+        )
 
     @contextmanager
     def held(self, purpose: Purpose) -> Iterator[Any]:
@@ -318,22 +342,23 @@ class _Engine:
                 prompt_tokens=prompt_tokens,
                 reply_tokens=reply_tokens,
                 cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
-                used=response.finish_reason == "stop" and _json_object(text) is not None,
+                used=response.finish_reason == "stop" and json_in(text) is not None,
             )
         )
 
     def _whole(self, response: lm15.Response) -> lm15.Response:
-        """The reply, if it is a whole JSON object."""
+        """The reply, if it is whole JSON."""
         from dspy import lm15
 
         text = _text(response)
         if response.finish_reason == "length":
-            raise ReplyError(f"the reply of {self._model.name!r} was cut after {len(text)} characters")
-        found = _json_object(text) if response.finish_reason == "stop" else None
+            raise CutReplyError(f"the reply of {self._model.name!r} was cut after {len(text)} characters", said=text)
+        found = json_in(text) if response.finish_reason == "stop" else None
         if found is None:
             what = "is empty" if not text.strip() else "is no whole JSON object"
-            raise ReplyError(f"the reply of {self._model.name!r} {what}")
-        return replace(response, message=lm15.Message.assistant([lm15.TextPart(found)]))
+            raise CutReplyError(f"the reply of {self._model.name!r} {what}", said=text)
+        shown = json.dumps(found, ensure_ascii=False)
+        return replace(response, message=lm15.Message.assistant([lm15.TextPart(shown)]))
 
     def _mapped(self, error: lm15.LM15Error) -> ModelError:
         from dspy import lm15
@@ -350,19 +375,6 @@ def _text(response: lm15.Response) -> str:
     from dspy import lm15
 
     return "".join(part.text for part in response.message.parts if isinstance(part, lm15.TextPart))
-
-
-def _json_object(text: str) -> str | None:
-    """The JSON object in a reply, fences and talk around it left out; None if there is no whole one.
-
-    DSPy would mend a torn one without a word, and a mended reply lacks what was torn off.
-    """
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        found = json.loads(text[start : end + 1], strict=False)
-    except (ValueError, RecursionError):
-        return None
-    return json.dumps(found, ensure_ascii=False) if isinstance(found, dict) else None
 
 
 def _chars(request: lm15.Request) -> int:

@@ -125,6 +125,11 @@ def spoiled(request: dict[str, Any], change: Callable[[list[Any]], object]) -> d
     return {"id": request["id"], "reply": reply}
 
 
+def cut_off(returned: dict[str, Any], *, chars: int = -40) -> dict[str, Any]:
+    """A reply that ends in the middle."""
+    return {**returned, "reply": json.dumps(returned["reply"])[:chars]}
+
+
 BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no json": (lambda request: b"{", "no JSON"),
     "no object": (lambda request: b"[]", "no JSON object"),
@@ -138,7 +143,8 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "wrong shape": (lambda request: {"id": request["id"], "reply": {"readings": "none"}}, "lacks a field"),
     "prose": (lambda request: {"id": request["id"], "reply": "all good!"}, "no whole JSON object"),
     "empty": (lambda request: {"id": request["id"], "reply": " "}, "is empty"),
-    "cut": (lambda request: replied(request, finish_reason="length"), "was cut"),
+    "cut": (lambda request: cut_off(replied(request, finish_reason="length")), "labeled other steps"),
+    "cut at once": (lambda request: cut_off(replied(request, finish_reason="length"), chars=20), "was cut"),
     "no scope": (lambda request: spoiled(request, lambda readings: readings[0].update(scope="")), "no scope"),
 }
 
@@ -270,7 +276,8 @@ def test_openai_batches_through_the_commands(tmp_path: Path) -> None:
     assert len({one["custom_id"] for one in sent}) == 3
     assert all(len(one["custom_id"]) <= 64 for one in sent)
     cut = openai(sent[1])
-    cut["response"]["body"]["choices"][0]["finish_reason"] = "length"
+    choice = cut["response"]["body"]["choices"][0]
+    choice["finish_reason"], choice["message"]["content"] = "length", choice["message"]["content"][:30]
     replies.write_text("\n".join(json.dumps(one) for one in (openai(sent[0]), cut, openai(sent[2]))))
     result = run("label", "import", str(replies), *options, code=3)
     said = json.loads(result.stdout)

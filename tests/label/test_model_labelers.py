@@ -267,16 +267,22 @@ def test_a_model_that_never_makes_sense_is_not_asked_for_every_step() -> None:
     assert len(completion.prompts) < 16
 
 
-@pytest.mark.parametrize("numbers", [[], [1], [1, 1], [2, 3], [1, 2, 3]])
-def test_readings_of_other_steps_are_refused(numbers: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("numbers", "kept"),
+    [([], []), ([1], [1]), ([1, 1], [1]), ([2, 3], [2]), ([0], [1]), ([7], []), ([1, 2, 3], [1, 2])],
+)
+def test_readings_of_other_steps_are_left_out_and_missing_ones_asked_for(numbers: list[int], kept: list[int]) -> None:
     def script(system: str, user: str) -> Any:
         if len(fields_of(user)["steps"].splitlines()) == 1:
             return label_by_rules(system, user)
-        return {"readings": [{"n": n, "scope": "wrong", "events": [], "entities": []} for n in numbers]}
+        return {"readings": [{"n": n, "scope": f"the pursuit {n}", "events": [], "entities": []} for n in numbers]}
 
-    labels = label(script, "a", "b")
-    assert "wrong" not in {made.intent.scope for made in labels}
+    model, completion = model_of(script)
+    steps = [Step(id=str(n), role="user", content="About day 1 and day 2") for n in range(2)]
+    labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(steps)
+    assert [n for n, made in enumerate(labels, start=1) if "pursuit" in made.intent.scope] == kept
     assert [made.made_by for made in labels] == ["scripted windowed-1"] * 2
+    assert len(completion.prompts) == 1 + 2 - len(kept)
 
 
 def test_a_first_step_without_a_scope_is_labeled_locally() -> None:

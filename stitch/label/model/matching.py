@@ -13,6 +13,9 @@ from stitch.label.curation import word_key
 MAX_NAME_WORDS = 6
 """A longer event or entity type is a sentence, not a name."""
 
+MAX_SCOPE_WORDS = 10
+"""So is a longer scope; prompts ask for two to five words."""
+
 MAX_REPLACEMENT_CHARS = 160
 
 _ALIKE = 0.84

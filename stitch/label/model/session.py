@@ -24,7 +24,7 @@ from stitch.core import (
     clean_label,
 )
 from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError
-from stitch.label.model.matching import choose_names, clean_name_of, match_name
+from stitch.label.model.matching import MAX_SCOPE_WORDS, choose_names, clean_name_of, match_name
 from stitch.label.model.quoting import quote, shorten, shown_text
 from stitch.lm import LanguageModel
 from stitch.text.structured import find_entity_mentions
@@ -239,8 +239,11 @@ class ModelSession:
         return labels
 
     def _scope_of(self, value: str) -> str:
+        """The scope that a model means; the one before if it gives none, or a sentence that names none."""
         name = clean_name_of(value)
-        return match_name(name, self._gists) or name if name else self._scope
+        if known := match_name(name, self._gists) or match_name(clean_name_of(value.partition(":")[0]), self._gists):
+            return known
+        return name if name and len(name.split()) <= MAX_SCOPE_WORDS else self._scope
 
     def _canonical(
         self, kind: LabelKind, values: Iterable[str], used: Mapping[str, int], most: int, most_a_step: int

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from stitch.core import Labeler, LabelKind, Step, StepLabels
-from stitch.errors import ModelError, ReplyError
-from stitch.label.model.matching import clean_name_of, locate_references
+from stitch.errors import CutReplyError, ModelError, ReplyError
+from stitch.label.model.matching import locate_references
 from stitch.label.model.quoting import quote_step
 from stitch.label.model.session import Estimate, ModelSession, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
+from stitch.lm.salvage import whole_items
 from stitch.signatures import StepReading
 from stitch.signatures.programs import WindowProgram
+from stitch.signatures.rendering import read_items
 
 WINDOW_STEPS = 24
 """How many steps one call labels at most."""
@@ -33,9 +35,10 @@ _READING_TOKENS = 60
 class WindowedLabeler:
     """Labels several steps with one call, in order; labels each, resolves its references and summarizes it.
 
-    A reply that cannot be used is asked for again with half of the window, then for single steps, then these are
-    labeled locally; so is everything while the model is down or its budget is spent. Within a window the model sees
-    all steps of it; it sees nothing behind it.
+    What of a reply can be used is kept, and only the steps that are missing are asked for again. A reply of which
+    nothing can be used is asked for again with half of the window, then for single steps, then these are labeled
+    locally; so is everything while the model is down or its budget is spent. Within a window the model sees all steps
+    of it; it sees nothing behind it.
 
     Args:
         model: The model.
@@ -113,39 +116,77 @@ class WindowedSession(ModelSession):
     def _label_window(self, window: list[Step]) -> list[StepLabels]:
         if not self._down:
             try:
-                readings = self.read(window)
+                readings = self._ask(window)
             except ModelError as error:
                 self._note_failure(error, steps=len(window))
             else:
                 self._failed = 0
-                return [self.accept(step, reading) for step, reading in zip(window, readings, strict=True)]
+                return self._label_by(readings, window)
         if self._down or len(window) == 1:
             return self._label_locally(window)
         half = (len(window) + 1) // 2
         return self._label_window(window[:half]) + self._label_window(window[half:])
 
+    def _label_by(self, readings: Mapping[int, StepReading], window: Sequence[Step]) -> list[StepLabels]:
+        """The labels of a window; steps that a reply left out are asked for again, in their places."""
+        labels: list[StepLabels] = []
+        left_out: list[Step] = []
+        for n, step in enumerate(window, start=1):
+            if (reading := readings.get(n)) is None:
+                left_out.append(step)
+                continue
+            if left_out:
+                labels += self._label_window(left_out)
+                left_out = []
+            labels.append(self.accept(step, reading))
+        return labels + (self._label_window(left_out) if left_out else [])
+
     def read(self, window: list[Step]) -> list[StepReading]:
         """What the model says of the next steps, one reading a step.
 
         Raises:
-            ModelError: It does not answer, or the reply cannot be used.
+            ModelError: It does not answer, or the reply cannot be used, or leaves out a step.
         """
-        prediction = self._model.run(
-            self._labeler.program.label_window,
-            purpose=Purpose("window", self._trajectory, self._position, len(window)),
-            known_scopes="\n".join(self._known_scopes(_SHOWN_SCOPES)),
-            known_events=", ".join(self._known(LabelKind.EVENT_TYPE)[:_SHOWN_NAMES]),
-            known_entities=", ".join(self._known(LabelKind.ENTITY_TYPE)[:_SHOWN_NAMES]),
-            earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in self._past[-_SHOWN_PAST:]),
-            steps="\n".join(quote_step(step, n=n) for n, step in enumerate(window, start=1)),
-        )
-        readings: Any = prediction.readings
-        by_number = {reading.n: reading for reading in readings}
-        if sorted(reading.n for reading in readings) != list(range(1, len(window) + 1)):
-            raise ReplyError(f"model {self._model.name!r} labeled other steps than the {len(window)} it was given")
-        if not self._scope and not clean_name_of(by_number[1].scope):
-            raise ReplyError(f"model {self._model.name!r} gave the first step no scope")
-        return [by_number[n] for n in range(1, len(window) + 1)]
+        readings = self._ask(window, whole=True)
+        return [readings[n] for n in range(1, len(window) + 1)]
+
+    def _ask(self, window: Sequence[Step], *, whole: bool = False) -> dict[int, StepReading]:
+        """What the model says of the next steps, by their numbers from 1; at least of one, and if `whole` of all.
+
+        Raises:
+            ModelError: It does not answer, or nothing of the reply can be used.
+        """
+        purpose, counted = Purpose("window", self._trajectory, self._position, len(window)), len(window)
+        try:
+            said: list[StepReading] = self._model.run(
+                self._labeler.program.label_window,
+                purpose=purpose,
+                known_scopes="\n".join(self._known_scopes(_SHOWN_SCOPES)),
+                known_events=", ".join(self._known(LabelKind.EVENT_TYPE)[:_SHOWN_NAMES]),
+                known_entities=", ".join(self._known(LabelKind.ENTITY_TYPE)[:_SHOWN_NAMES]),
+                earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in self._past[-_SHOWN_PAST:]),
+                steps="\n".join(quote_step(step, n=n) for n, step in enumerate(window, start=1)),
+            ).readings
+        except CutReplyError as error:
+            said, counted = [], 0  # one that was cut is written down as of no use already
+            with suppress(ValueError):
+                said = read_items(whole_items(error.said), StepReading)
+            if not said:
+                raise
+        readings, problem = numbered(said, count=len(window)), ""
+        if not readings or (whole and len(readings) < len(window)):
+            problem = f"labeled other steps than the {len(window)} it was given"
+        elif not self._scope and 1 in readings and not self._scope_of(readings[1].scope):
+            del readings[1]
+            if whole or not readings:
+                problem = "gave the first step no scope"
+        if problem:
+            if counted:
+                self._model.note_use(purpose, steps=-counted, used=False)
+            raise ReplyError(f"model {self._model.name!r} {problem}")
+        if len(readings) != counted:
+            self._model.note_use(purpose, steps=len(readings) - counted)
+        return readings
 
     def accept(self, step: Step, reading: StepReading) -> StepLabels:
         """The labels of the next step, from what the model said of it."""
@@ -158,3 +199,16 @@ class WindowedSession(ModelSession):
             references=locate_references(step.content, pairs, earlier=self._earlier()),
             summary=reading.summary,
         )
+
+
+def numbered(readings: Iterable[StepReading], *, count: int) -> dict[int, StepReading]:
+    """Readings by the numbers of their steps, from 1; of two of one step the first, none of steps that there are not.
+
+    A reply that counts from 0 is read as if it counted from 1.
+    """
+    found: dict[int, StepReading] = {}
+    for reading in readings:
+        found.setdefault(reading.n, reading)
+    if 0 in found and count not in found:
+        found = {n + 1: reading for n, reading in found.items()}
+    return {n: reading for n, reading in found.items() if 1 <= n <= count}
