@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stitch.cli.spending import read_spending
+from stitch.api.spending import read_spending
 from stitch.core import Step
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
