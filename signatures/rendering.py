@@ -108,12 +108,7 @@ def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
         TypeError: It is no list.
         ValueError: Nothing in it can be read.
     """
-    if isinstance(value, dict):  # one item, or items by their numbers
-        numbered = all(key.isdecimal() and isinstance(one, dict) for key, one in value.items())
-        value = [{"n": int(key), **one} for key, one in value.items()] if numbered else [value]
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    objects = [one for one in value if isinstance(one, dict)]
+    objects = _objects(value)
     if "n" in item.model_fields and not any("n" in one for one in objects):
         objects = [{"n": place, **one} for place, one in enumerate(objects, start=1)]
     read = []
@@ -123,6 +118,16 @@ def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
     if value and not read:
         raise ValueError("nothing in the list can be read")
     return read
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list, of a mapping from their numbers, or the one that stands for a list."""
+    if isinstance(value, dict):
+        numbered = all(key.isdecimal() and isinstance(one, dict) for key, one in value.items())
+        value = [{"n": int(key), **one} for key, one in value.items()] if numbered else [value]
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return [one for one in value if isinstance(one, dict)]
 
 
 def _item_type(annotation: Any) -> type[BaseModel] | None:

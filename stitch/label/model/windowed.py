@@ -156,9 +156,21 @@ class WindowedSession(ModelSession):
         Raises:
             ModelError: It does not answer, or nothing of the reply can be used.
         """
-        purpose, counted = Purpose("window", self._trajectory, self._position, len(window)), len(window)
+        purpose = Purpose("window", self._trajectory, self._position, len(window))
+        said, counted = self._said(window, purpose)
+        readings = numbered(said, count=len(window))
+        if problem := self._problem(readings, window, whole=whole):
+            if counted:
+                self._model.note_use(purpose, steps=-counted, used=False)
+            raise ReplyError(f"model {self._model.name!r} {problem}")
+        if len(readings) != counted:
+            self._model.note_use(purpose, steps=len(readings) - counted)
+        return readings
+
+    def _said(self, window: Sequence[Step], purpose: Purpose) -> tuple[list[StepReading], int]:
+        """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger says it tells."""
         try:
-            said: list[StepReading] = self._model.run(
+            prediction = self._model.run(
                 self._labeler.program.label_window,
                 purpose=purpose,
                 known_scopes="\n".join(self._known_scopes(_SHOWN_SCOPES)),
@@ -166,27 +178,23 @@ class WindowedSession(ModelSession):
                 known_entities=", ".join(self._known(LabelKind.ENTITY_TYPE)[:_SHOWN_NAMES]),
                 earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in self._past[-_SHOWN_PAST:]),
                 steps="\n".join(quote_step(step, n=n) for n, step in enumerate(window, start=1)),
-            ).readings
+            )
         except CutReplyError as error:
-            said, counted = [], 0  # one that was cut is written down as of no use already
             with suppress(ValueError):
-                said = read_items(whole_items(error.said), StepReading)
-            if not said:
-                raise
-        readings, problem = numbered(said, count=len(window)), ""
+                if said := read_items(whole_items(error.said), StepReading):
+                    return said, 0
+            raise
+        return prediction.readings, len(window)
+
+    def _problem(self, readings: dict[int, StepReading], window: Sequence[Step], *, whole: bool) -> str:
+        """Why readings cannot be used; a first one without a scope is left out of them where no scope was before."""
         if not readings or (whole and len(readings) < len(window)):
-            problem = f"labeled other steps than the {len(window)} it was given"
-        elif not self._scope and 1 in readings and not self._scope_of(readings[1].scope):
+            return f"labeled other steps than the {len(window)} it was given"
+        if not self._scope and 1 in readings and not self._scope_of(readings[1].scope):
             del readings[1]
             if whole or not readings:
-                problem = "gave the first step no scope"
-        if problem:
-            if counted:
-                self._model.note_use(purpose, steps=-counted, used=False)
-            raise ReplyError(f"model {self._model.name!r} {problem}")
-        if len(readings) != counted:
-            self._model.note_use(purpose, steps=len(readings) - counted)
-        return readings
+                return "gave the first step no scope"
+        return ""
 
     def accept(self, step: Step, reading: StepReading) -> StepLabels:
         """The labels of the next step, from what the model said of it."""
