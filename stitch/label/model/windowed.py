@@ -168,7 +168,7 @@ class WindowedSession(ModelSession):
         return readings
 
     def _said(self, window: Sequence[Step], purpose: Purpose) -> tuple[list[StepReading], int]:
-        """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger says it tells."""
+        """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger has it."""
         try:
             prediction = self._model.run(
                 self._labeler.program.label_window,
