@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, aclosing, closing
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from contextlib import aclosing, closing
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from stitch.core import (
-    SCHEMA_VERSION,
     IntentFilter,
     LabelInventory,
     Moment,
@@ -32,98 +29,24 @@ from stitch.core import (
     tenant_name,
     trajectory_name,
 )
-from stitch.core.process import OwnProcess
 from stitch.errors import InputError, SettingsError, StepRejectedError, no_trajectory
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
+from stitch.memory_parts import MemoryParts, MemoryStatus, SearchDefaults, ServedStore, retriever_named
 from stitch.text.dates import day_of
+
+__all__ = ["Memory", "MemoryParts", "MemoryStatus", "SearchDefaults", "retriever_named"]
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from stitch.core import Observer, Retriever
-    from stitch.core.retention import RetentionRule
+    from stitch.chats import Chats, Edited
+    from stitch.core import Retriever
     from stitch.ingest import Ingestor
     from stitch.journal import Entry
-    from stitch.lm import Ledger
-    from stitch.observe.recalls import Recall, RecallLog
+    from stitch.observe.recalls import Recall
     from stitch.retrieve import ExplainsRanks, WhyNot
     from stitch.why import Why
-
-
-@runtime_checkable
-class ServedStore(Protocol):
-    """A store a part of which is on a server."""
-
-    def about(self) -> dict[str, str]:
-        """What the server says of itself and of what it holds of the store."""
-        ...
-
-
-class MemoryStatus(BaseModel):
-    """How many steps have come how far."""
-
-    model_config = ConfigDict(frozen=True)
-
-    accepted: int
-    """All steps in the journal."""
-    labeled: int
-    stored: int
-    failed: int
-    waiting: int
-    """Steps that are neither stored nor failed: for their labels, or for a store that cannot be reached."""
-    away: str = ""
-    """Why the store cannot be reached; empty if it can."""
-    retired: int
-    """Out of retrieval on command, and kept for audit."""
-    snippets: int
-    """Snippets in the store, those without labels included."""
-    trajectories: int
-    redacted: dict[str, int] = {}  # pydantic copies it
-    """How many secrets of each kind were taken out before anything was written."""
-    embedder: str
-    journal: str
-    """The folder of the journal; of a memory in a folder, this folder."""
-    server: dict[str, str] = {}  # pydantic copies it
-    """Of a memory on a server: what it says of itself and of the collection."""
-    schema_version: int = SCHEMA_VERSION
-
-
-class SearchDefaults(NamedTuple):
-    """What a search uses that does not say otherwise."""
-
-    retriever: str = "intent"
-    k: int = 40
-    budget_tokens: int = 4096
-    ranking: Ranking = Ranking.AUTO
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemoryParts:
-    """What memories are made of; put together in `stitch.assemble`, shared by the memories of all tenants."""
-
-    folder: Path
-    """Where the journal is, and the snippets too unless they are on a server."""
-    ingestor: Ingestor
-    retrievers: Mapping[str, Retriever]
-    """By the name under which each is chosen."""
-    defaults: SearchDefaults
-    observer: Observer
-    ledger: Ledger
-    resources: ExitStack
-    """Closes all parts, in their order."""
-    retention: tuple[RetentionRule, ...] = ()
-    recalls: RecallLog | None = None
-    """Keeps what is asked; None if nothing does."""
-    model_workers: int = 0
-    """How many trajectories a language model labels side by side; 0 if none labels."""
-    process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))
-    """The process that may use them."""
-
-    def close(self) -> None:
-        """Close all parts; in a fork of the process that opened them, touch nothing."""
-        if not self.process.is_another:
-            self.resources.close()
 
 
 class Memory:
@@ -166,6 +89,7 @@ class Memory:
         """How many trajectories are best worked on side by side."""
         self._parts, self._owns_parts = parts, owns_parts
         self._defaults = parts.defaults
+        self._chats: Chats | None = None
 
     @property
     def _ingestor(self) -> Ingestor:
@@ -188,11 +112,13 @@ class Memory:
         self._parts.process.check_writing()
         return self._parts.ingestor
 
-    def add(self, step: Step, *, trajectory: str, wait: bool = True, again: bool = False) -> Receipt:
+    def add(
+        self, step: Step | Mapping[str, object], *, trajectory: str, wait: bool = True, again: bool = False
+    ) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
 
         Args:
-            step: The step.
+            step: The step, or a mapping of its fields, such as `{"role": "user", "content": "hello"}`.
             trajectory: Where it goes on; it is begun by its first step.
             wait: Whether its labels are waited for. If not, they follow, and `flush` waits for them. Labels of a model
                 are never waited for here.
@@ -208,17 +134,65 @@ class Memory:
             StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
             JournalError: It could not be made durable.
         """
-        return self._writer.add(step, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+        return self._writer.add(_step(step), tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
     def add_many(
-        self, steps: Iterable[Step], *, trajectory: str, wait: bool = True, again: bool = False
+        self,
+        steps: Iterable[Step | Mapping[str, object]],
+        *,
+        trajectory: str,
+        wait: bool = True,
+        again: bool = False,
     ) -> list[Receipt]:
         """Store the next steps of a trajectory, in order; as `add` for each, but much faster.
 
         Raises:
             StepRejectedError: One step cannot be accepted; none of them was stored.
         """
-        return self._writer.add_many(list(steps), tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+        given = _steps(steps)
+        return self._writer.add_many(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+
+    def add_messages(
+        self,
+        messages: Iterable[object],
+        *,
+        trajectory: str,
+        start: int | None = None,
+        edited: Edited = "refuse",
+        wait: bool = True,
+        again: bool = False,
+    ) -> list[Receipt]:
+        """Store chat messages as they are; of a conversation that grows, what is new.
+
+        Hand over the whole conversation again and again, its last messages, or the new ones alone: messages are known
+        by their places and by what they say, so that each is stored once. A list that neither begins as what is stored
+        nor overlaps its end goes on after it.
+
+        Args:
+            messages: Dictionaries or objects of the OpenAI (chat and responses), Anthropic or Gemini kind, with calls
+                of tools and content blocks. Images, sounds and files are named with size and digest; what a memory
+                recalled and a program put into a message is not stored again.
+            trajectory: The conversation.
+            start: At which place of the conversation the first of them stands, counted in steps, if it is known: then
+                nothing is guessed.
+            edited: What to do where a message says something else than when it was stored: `refuse` all, `keep` what is
+                stored, or `revise` it; its `lifecycle.history` then holds what it was.
+            wait: As in `add`.
+            again: As in `add`.
+
+        Returns:
+            A receipt a step, in order, `repeated` for those that were known. A message that holds several results of
+            tools is several steps.
+
+        Raises:
+            StepRejectedError: One is no message, or was edited and `refuse` is asked for; nothing was stored.
+        """
+        writer, name = self._writer, trajectory_name(trajectory)
+        if self._chats is None:
+            from stitch.chats import Chats
+
+            self._chats = Chats(writer, tenant=self.tenant)
+        return self._chats.add(messages, trajectory=name, start=start, edited=edited, wait=wait, again=again)
 
     def stream(
         self,
@@ -498,13 +472,37 @@ class Memory:
         finally:
             self.close()
 
-    async def aadd(self, step: Step, **options: Any) -> Receipt:
-        """As `add`, with the same options, for asyncio."""
-        return await asyncio.to_thread(self.add, step, **options)
+    async def aadd(
+        self, step: Step | Mapping[str, object], *, trajectory: str, wait: bool = True, again: bool = False
+    ) -> Receipt:
+        """As `add`, for asyncio."""
+        return await asyncio.to_thread(self.add, step, trajectory=trajectory, wait=wait, again=again)
 
-    async def aadd_many(self, steps: Iterable[Step], **options: Any) -> list[Receipt]:
-        """As `add_many`, with the same options, for asyncio."""
-        return await asyncio.to_thread(self.add_many, steps, **options)
+    async def aadd_many(
+        self,
+        steps: Iterable[Step | Mapping[str, object]],
+        *,
+        trajectory: str,
+        wait: bool = True,
+        again: bool = False,
+    ) -> list[Receipt]:
+        """As `add_many`, for asyncio."""
+        return await asyncio.to_thread(self.add_many, steps, trajectory=trajectory, wait=wait, again=again)
+
+    async def aadd_messages(
+        self,
+        messages: Iterable[object],
+        *,
+        trajectory: str,
+        start: int | None = None,
+        edited: Edited = "refuse",
+        wait: bool = True,
+        again: bool = False,
+    ) -> list[Receipt]:
+        """As `add_messages`, for asyncio."""
+        return await asyncio.to_thread(
+            self.add_messages, messages, trajectory=trajectory, start=start, edited=edited, wait=wait, again=again
+        )
 
     async def astream(
         self,
@@ -540,12 +538,21 @@ class Memory:
         return await asyncio.to_thread(self.search, query, **options)
 
 
-def retriever_named(name: str, retrievers: Mapping[str, Retriever]) -> Retriever:
-    """The retriever of a name.
+def _step(given: Step | Mapping[str, object]) -> Step:
+    """The step that is given, as such or as a mapping of its fields."""
+    if isinstance(given, Step):
+        return given
+    from stitch.sources.given import step_of
+
+    return step_of(given)
+
+
+def _steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
+    """As `_step`, for several.
 
     Raises:
-        SettingsError: There is none.
+        InputError: This is one step, or nothing that could be gone through.
     """
-    if name not in retrievers:
-        raise SettingsError(f"no retriever {name!r}", hint=f"one of {', '.join(retrievers)}")
-    return retrievers[name]
+    if isinstance(given, Mapping | str | bytes | BaseModel) or not isinstance(given, Iterable):
+        raise InputError(f"steps are expected, not {type(given).__name__}", hint="`add` takes one, `add_many` a list")
+    return [_step(each) for each in given]

@@ -36,6 +36,7 @@ with open_memory(sys.argv[1]) as memory:
             "lines": len(list(life.export())), "folder": str(memory.folder)}
     calls = {
         "add": lambda: memory.add(step, **where), "add_many": lambda: memory.add_many([step], **where),
+        "add_messages": lambda: memory.add_messages([{"role": "user", "content": "new"}], **where),
         "add_each": lambda: list(memory.add_each([step], **where)), "retry": memory.retry,
         "stream": lambda: list(memory.stream([step], **where)), "finish": lambda: memory.finish("t"),
         "correct": lambda: life.correct("s1", text="new", **where), "retire": lambda: life.retire(one),
@@ -99,6 +100,7 @@ def test_it_is_read_and_every_change_is_refused_in_one_line(unwritable: Path) ->
 
 def test_every_method_is_known_to_read_or_to_be_refused() -> None:
     refused = {"add_many", "add_each", "add", "retry", "stream", "finish", "aadd", "aadd_many", "astream", "correct",
+               "add_messages", "aadd_messages",
                "retire", "erase", "expire", "reindex", "import_lines", "relabel", "handover"}  # fmt: skip
     there = {name for kind in (Memory, Lifecycle) for name, _ in inspect.getmembers(kind, inspect.isfunction)}
     assert {name for name in there if not name.startswith("_")} == READING | refused

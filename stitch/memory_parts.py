@@ -1,0 +1,108 @@
+"""What a memory is made of, and how many of its steps have come how far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from stitch.core import SCHEMA_VERSION, Ranking
+from stitch.core.process import OwnProcess
+from stitch.errors import SettingsError
+
+if TYPE_CHECKING:
+    from stitch.core import Observer, Retriever
+    from stitch.core.retention import RetentionRule
+    from stitch.ingest import Ingestor
+    from stitch.lm import Ledger
+    from stitch.observe.recalls import RecallLog
+
+
+@runtime_checkable
+class ServedStore(Protocol):
+    """A store a part of which is on a server."""
+
+    def about(self) -> dict[str, str]:
+        """What the server says of itself and of what it holds of the store."""
+        ...
+
+
+class MemoryStatus(BaseModel):
+    """How many steps have come how far."""
+
+    model_config = ConfigDict(frozen=True)
+
+    accepted: int
+    """All steps in the journal."""
+    labeled: int
+    stored: int
+    failed: int
+    waiting: int
+    """Steps that are neither stored nor failed: for their labels, or for a store that cannot be reached."""
+    away: str = ""
+    """Why the store cannot be reached; empty if it can."""
+    retired: int
+    """Out of retrieval on command, and kept for audit."""
+    snippets: int
+    """Snippets in the store, those without labels included."""
+    trajectories: int
+    redacted: dict[str, int] = {}  # pydantic copies it
+    """How many secrets of each kind were taken out before anything was written."""
+    embedder: str
+    journal: str
+    """The folder of the journal; of a memory in a folder, this folder."""
+    server: dict[str, str] = {}  # pydantic copies it
+    """Of a memory on a server: what it says of itself and of the collection."""
+    schema_version: int = SCHEMA_VERSION
+
+
+class SearchDefaults(NamedTuple):
+    """What a search uses that does not say otherwise."""
+
+    retriever: str = "intent"
+    k: int = 40
+    budget_tokens: int = 4096
+    ranking: Ranking = Ranking.AUTO
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryParts:
+    """What memories are made of; put together in `stitch.assemble`, shared by the memories of all tenants."""
+
+    folder: Path
+    """Where the journal is, and the snippets too unless they are on a server."""
+    ingestor: Ingestor
+    retrievers: Mapping[str, Retriever]
+    """By the name under which each is chosen."""
+    defaults: SearchDefaults
+    observer: Observer
+    ledger: Ledger
+    resources: ExitStack
+    """Closes all parts, in their order."""
+    retention: tuple[RetentionRule, ...] = ()
+    recalls: RecallLog | None = None
+    """Keeps what is asked; None if nothing does."""
+    model_workers: int = 0
+    """How many trajectories a language model labels side by side; 0 if none labels."""
+    process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))
+    """The process that may use them."""
+
+    def close(self) -> None:
+        """Close all parts; in a fork of the process that opened them, touch nothing."""
+        if not self.process.is_another:
+            self.resources.close()
+
+
+def retriever_named(name: str, retrievers: Mapping[str, Retriever]) -> Retriever:
+    """The retriever of a name.
+
+    Raises:
+        SettingsError: There is none.
+    """
+    if name not in retrievers:
+        raise SettingsError(f"no retriever {name!r}", hint=f"one of {', '.join(retrievers)}")
+    return retrievers[name]

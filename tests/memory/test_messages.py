@@ -1,0 +1,429 @@
+"""Chat messages as programs hold them: stored once each, however often a conversation is handed over."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import dataclasses
+import hashlib
+import threading
+from datetime import datetime, timezone
+from decimal import Decimal
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from stitch import Memory, Step, ToolCall, open_memory
+from stitch.chats import Given, Known, digest_of, place_of
+from stitch.core import StepState
+from stitch.errors import InputError, StepRejectedError
+from stitch.lifecycle.selection import Selector
+
+PICTURE = b"\x89PNG" + bytes(range(100))
+PACKED = base64.b64encode(PICTURE).decode()
+DIGEST = hashlib.sha256(PICTURE).hexdigest()
+NAMED = f"image/png, 104 bytes, sha256 {DIGEST[:16]}]"
+
+TALK: list[dict[str, Any]] = [
+    {"role": "system", "content": "You plan trips."},
+    {"role": "user", "content": "Which hotel is there in Porto?"},
+    {"role": "assistant", "content": None, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "find_hotel", "arguments": '{"city": "Porto"}'}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "Casa Azul, 80 euros"},
+    {"role": "assistant", "content": "The Casa Azul, for 80 euros."},
+]  # fmt: skip
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with open_memory(tmp_path / "m") as opened:
+        yield opened
+
+
+def said(memory: Memory, trajectory: str = "t") -> list[tuple[str, str]]:
+    return [(entry.step.role, entry.step.content) for entry in memory.steps(trajectory)]
+
+
+def add(memory: Memory, messages: list[Any], **options: Any) -> list[bool]:
+    """Hand over messages; return of each step whether it was known."""
+    return [receipt.repeated for receipt in memory.add_messages(messages, trajectory="t", **options)]
+
+
+def test_of_a_conversation_that_grows_only_what_is_new_is_stored(memory):
+    for count in range(1, len(TALK) + 1):
+        receipts = memory.add_messages(TALK[:count], trajectory="t")
+        assert [receipt.repeated for receipt in receipts] == [True] * (count - 1) + [False]
+        assert all(receipt.state is StepState.STORED for receipt in receipts)
+    assert [receipt.position for receipt in memory.add_messages(TALK, trajectory="t")] == [0, 1, 2, 3, 4]
+    steps = [entry.step for entry in memory.steps("t")]
+    assert [step.role for step in steps] == ["system", "user", "assistant", "tool", "assistant"]
+    assert (steps[2].tool_calls[0].name, steps[2].tool_calls[0].arguments) == ("find_hotel", {"city": "Porto"})
+    assert steps[3].tool_name == "find_hotel"
+    assert memory.search("hotel in Porto", k=1).hits
+
+
+def test_the_last_messages_or_the_new_ones_alone_go_on_where_the_conversation_ended(memory):
+    add(memory, TALK[:3])
+    assert add(memory, TALK[1:4]) == [True, True, False]
+    assert add(memory, TALK[4:]) == [False]
+    assert add(memory, TALK[4:]) == [True], "sent again"
+    assert add(memory, TALK) == [True] * 5
+    assert [entry.step.tool_name for entry in memory.steps("t")][3] == "find_hotel", "its call was in an earlier list"
+
+
+def test_the_same_words_are_stored_again_where_they_are_said_again(memory):
+    yes = {"role": "user", "content": "Yes."}
+    talk = [yes, {"role": "assistant", "content": "Really?"}, yes]
+    assert add(memory, talk) == [False] * 3
+    assert add(memory, [*talk, yes]) == [True] * 3 + [False]
+    assert [text for _, text in said(memory)] == ["Yes.", "Really?", "Yes.", "Yes."]
+    assert add(memory, [yes], start=4) == [False]
+    assert add(memory, [yes], start=1, edited="keep") == [True]
+
+
+def test_pairs_whose_answers_are_alike_are_no_edit(memory):
+    done = {"role": "assistant", "content": "Done."}
+    for number in range(4):
+        assert add(memory, [{"role": "user", "content": f"Do task {number}"}, done]) == [False, False]
+    assert len(said(memory)) == 8
+
+
+def test_an_edited_message_is_told_and_nothing_is_stored(memory):
+    add(memory, TALK[:2])
+    other = [TALK[0], {"role": "user", "content": "Which hotel is there in Faro?"}, *TALK[2:]]
+    with pytest.raises(StepRejectedError, match="message 1 of trajectory 't' says something else") as error:
+        add(memory, other)
+    assert "'user: Which hotel is there in Porto?'" in error.value.message
+    assert "'user: Which hotel is there in Faro?'" in error.value.message
+    assert "edited='revise'" in error.value.hint
+    assert len(said(memory)) == 2
+    with pytest.raises(StepRejectedError, match="and so do 1 others"):
+        add(memory, [TALK[1], TALK[0]], start=0)
+
+
+def test_an_edited_message_is_kept_or_revised_on_command(memory):
+    add(memory, TALK)
+    other = [{"role": "system", "content": "You plan journeys."}, *TALK[1:], {"role": "user", "content": "Thanks!"}]
+    assert add(memory, other, edited="keep") == [True] * 5 + [False]
+    assert said(memory)[0][1] == "You plan trips."
+    assert add(memory, other, edited="revise") == [True] * 6
+    assert said(memory)[0][1] == "You plan journeys."
+    first = next(memory.steps("t")).id
+    assert [past.step.content for past in memory.lifecycle.history(first, trajectory="t")] == ["You plan trips."]
+    assert add(memory, other) == [True] * 6, "what was revised is known"
+    assert add(memory, [TALK[0]], start=0) == [True], "and so is what it was"
+    with pytest.raises(StepRejectedError, match="message 0"):
+        add(memory, [{"role": "user", "content": "You plan journeys."}], start=0, edited="revise")
+    with pytest.raises(InputError, match="'often'"):
+        add(memory, other, edited="often")
+    with pytest.raises(InputError, match="start -1"):
+        add(memory, other, start=-1)
+
+
+def test_messages_with_ids_keep_them_and_other_ids_are_other_messages(memory):
+    hello = {"id": "m1", "role": "user", "content": "Hello"}
+    assert add(memory, [hello]) == [False]
+    assert add(memory, [{**hello, "id": "m2"}]) == [False]
+    assert [entry.id for entry in memory.steps("t")] == ["m1", "m2"]
+    assert add(memory, [hello, {**hello, "id": "m2"}]) == [True, True]
+    assert add(memory, [{"role": "user", "content": "Hello"}]) == [True], "the same without an id"
+
+
+def test_what_was_erased_is_not_stored_again_by_the_list_that_has_it(memory):
+    add(memory, TALK)
+    place = [entry.id for entry in memory.steps("t")][1]
+    memory.lifecycle.erase(Selector(trajectory="t", step=place))
+    receipts = memory.add_messages([*TALK, {"role": "user", "content": "Thanks!"}], trajectory="t")
+    assert [receipt.state.value for receipt in receipts] == ["stored", "erased", *["stored"] * 4]
+    assert "Which hotel is there in Porto?" not in [text for _, text in said(memory)]
+    assert add(memory, TALK, again=True) == [True, False, True, True, True]
+
+
+def test_steps_added_in_another_way_are_no_part_of_the_conversation(memory):
+    add(memory, TALK[:2])
+    memory.add(Step(role="sensor", content="It rains."), trajectory="t")
+    assert add(memory, TALK) == [True, True, False, False, False]
+
+
+def test_no_digest_of_a_secret_is_kept(memory):
+    secret = {"role": "user", "content": "my password is hunter2secret!"}
+    add(memory, [secret])
+    [entry] = memory.steps("t")
+    assert "hunter2" not in entry.step.content
+    clean = {"role": "user", "content": entry.step.content}
+    assert add(memory, [clean]) == [True], "named by what is kept of it"
+    [receipt] = memory.add_messages([secret, {"role": "user", "content": "hi"}], trajectory="u")[:1]
+    assert receipt.redacted[0].kind == "password"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"role": "user", "content": [{"type": "text", "text": "See:"},
+          {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PACKED}"}}]}, f"See:\n[image: {NAMED}"),
+        ({"role": "user", "content": [
+          {"type": "file", "file": {"filename": "a.png", "file_data": f"data:image/png;base64,{PACKED}"}}]},
+         f"[file a.png: {NAMED}"),
+        ({"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": PACKED, "format": "wav"}}]},
+         f"[audio: wav, 104 bytes, sha256 {DIGEST[:16]}]"),
+        ({"role": "user", "content": [{"type": "input_image", "image_url": "https://x.org/a.png"}]},
+         "[image https://x.org/a.png]"),
+        ({"role": "user", "content": [{"type": "input_file", "file_id": "file-7"}]}, "[file file-7]"),
+        ({"role": "user", "content": [{"type": "image", "source":
+          {"type": "base64", "media_type": "image/png", "data": PACKED}}]}, f"[image: {NAMED}"),
+        ({"role": "user", "content": [{"type": "document", "title": "plan.pdf", "source":
+          {"type": "url", "url": "https://x.org/plan.pdf"}}]}, "[document plan.pdf]"),
+        ({"role": "user", "parts": [{"inline_data": {"mime_type": "image/png", "data": PICTURE}}]}, f"[image: {NAMED}"),
+        ({"role": "user", "parts": [{"fileData": {"mimeType": "video/mp4", "fileUri": "gs://b/a.mp4"}}]},
+         "[video gs://b/a.mp4: video/mp4]"),
+        ({"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "not base64!"}}]},
+         "[image]"),
+        ({"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": PACKED},
+         f"[image: 104 bytes, sha256 {DIGEST[:16]}]"),
+        ({"role": "user", "content": [{"type": "image", "image": "data:image/svg+xml,<svg/>"}]},
+         f"[image: image/svg+xml, 6 bytes, sha256 {hashlib.sha256(b'<svg/>').hexdigest()[:16]}]"),
+        ({"role": "user", "content": [{"type": "image", "url": "data:text/plain,hello"}]},
+         f"[image: text/plain, 5 bytes, sha256 {hashlib.sha256(b'hello').hexdigest()[:16]}]"),
+        ({"role": "user", "content": [{"type": "document", "source": {"type": "text", "data": "Read me."}}]},
+         "Read me."),
+    ],
+)  # fmt: skip
+def test_what_is_no_text_is_named_where_it_stood(memory, message, expected):
+    memory.add_messages([message], trajectory="t")
+    [(_, text)] = said(memory)
+    assert text == expected
+    kept = str([entry.step.metadata for entry in memory.steps("t")])
+    assert PACKED not in kept
+    if ", sha256 " in expected and "content" in message:
+        assert f"'sha256': '{expected[-17:-1]}" in kept
+
+
+def test_a_spoken_reply_keeps_its_words_and_names_its_sound(memory):
+    audio = {"id": "a1", "transcript": "Casa Azul.", "data": PACKED}
+    memory.add_messages([{"role": "assistant", "content": "Casa Azul.", "audio": audio}], trajectory="t")
+    [entry] = memory.steps("t")
+    assert entry.step.metadata["audio"]["data"] == f"[audio: 104 bytes, sha256 {DIGEST[:16]}]"
+
+
+def test_an_image_in_the_result_of_a_tool_is_named_and_its_texts_stay(memory):
+    call = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "t1", "name": "shoot", "input": {"wait": None}}],
+    }
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PACKED}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "The page:"}, image]}
+    memory.add_messages([call, {"role": "user", "content": [result]}], trajectory="t")
+    first, second = (entry.step for entry in memory.steps("t"))
+    assert first.tool_calls[0].arguments == {"wait": None}
+    assert (second.tool_name, second.content) == ("shoot", f"The page:\n[image: {NAMED}")
+
+
+def test_objects_are_read_as_the_dictionaries_that_they_stand_for(memory):
+    class Function(BaseModel):
+        name: str = "find_hotel"
+        arguments: str = '{"city": "Porto"}'
+
+    class Call(BaseModel):
+        id: str = "c1"
+        function: Function = Function()
+        type: str = "function"
+
+    class Message(BaseModel):
+        role: str = "assistant"
+        content: str | None = None
+        refusal: str | None = None
+        tool_calls: list[Call] = [Call()]
+
+    @dataclasses.dataclass
+    class Result:
+        tool_call_id: str
+        content: str
+        role: str = "tool"
+
+    reply = SimpleNamespace(role="assistant", content="The Casa Azul, for 80 euros.", _hidden=1)
+    given = [TALK[0], TALK[1], Message(), Result("c1", "Casa Azul, 80 euros"), reply]
+    assert add(memory, TALK) == [False] * 5
+    assert add(memory, given) == [True] * 5
+
+
+class Kind(Enum):
+    USER = "user"
+
+
+class Odd:
+    """An object as some libraries have them: it writes itself down, in lists and mappings of its own."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.fields
+
+
+def test_whatever_a_message_holds_is_written_as_text(memory):
+    fields = {
+        "role": Kind.USER,
+        "content": (
+            Odd({"type": "text", "text": "Hello", "nothing": None, "more": {"x": None, "y": [{"z": None}, 1]}}),
+        ),
+        "created_at": datetime(2026, 3, 1, 12, tzinfo=timezone.utc),
+        "thread": UUID(int=5),
+        "price": Decimal("1.50"),
+        "raw": bytearray(b"abc"),
+        "tags": frozenset({"a"}),
+    }
+    memory.add_messages([Odd(fields)], trajectory="t")
+    [step] = [entry.step for entry in memory.steps("t")]
+    assert (step.role, step.content, step.timestamp) == ("user", "Hello", "2026-03-01T12:00:00+00:00")
+    kept = {name: step.metadata[name] for name in ("thread", "price", "raw", "tags", "parts")}
+    assert kept == {
+        "thread": str(UUID(int=5)), "price": "1.50", "tags": ["a"], "parts": [{"more": {"y": [{}, 1]}}],
+        "raw": f"[bytes: 3 bytes, sha256 {hashlib.sha256(b'abc').hexdigest()[:16]}]",
+    }  # fmt: skip
+
+
+def test_steps_may_stand_among_messages(memory):
+    call = Step(role="assistant", content="", tool_calls=(ToolCall(name="look", id="c9"), ToolCall(name="wait")))
+    talk = [call, {"role": "tool", "tool_call_id": "c9", "content": "nothing"}]
+    assert add(memory, talk) == [False, False]
+    assert add(memory, talk) == [True, True]
+    assert [entry.step.tool_name for entry in memory.steps("t")] == [None, "look"]
+
+
+def test_an_empty_message_keeps_its_place(memory):
+    talk = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": ""},
+        {"role": "user", "content": "?"},
+    ]
+    assert add(memory, talk) == [False] * 3
+    assert said(memory)[1] == ("assistant", "[empty message]")
+
+
+def test_what_a_memory_recalled_is_not_stored_as_if_it_had_been_said(memory):
+    memory.add_messages(TALK, trajectory="old")
+    context = memory.search("hotel in Porto").context()
+    question = {"role": "user", "content": f"{context}\nWhere did we stay?"}
+    call = {
+        "role": "assistant",
+        "tool_calls": [{"id": "r", "function": {"name": "note", "arguments": {"text": context}}}],
+    }
+    add(memory, [question, call, {"role": "tool", "tool_call_id": "r", "content": context}])
+    steps = [entry.step for entry in memory.steps("t")]
+    assert steps[0].content == "[recalled: 5 steps]\nWhere did we stay?"
+    assert steps[1].tool_calls[0].arguments == {"text": "[recalled: 5 steps]"}
+    assert steps[2].content == "[recalled: 5 steps]"
+    assert "Casa Azul" not in str([entry.step for entry in memory.steps("t")])
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"),
+    [
+        ("hello", "a list of messages is expected, not str"),
+        ({"role": "user", "content": "hello"}, "a list of messages is expected, not one message"),
+        (None, "a list of messages is expected, not NoneType"),
+        ([TALK[0], 3], r"messages\[1\] is no message but int"),
+        ([TALK[0], {"foo": 1}], r"messages\[1\]: not a known format"),
+        ([object()], r"messages\[0\] holds an object of the type object"),
+        ([{"role": "user", "content": dict}], r"messages\[0\] holds the class dict"),
+        ([{"role": "x" * 600, "content": "hello"}], r"messages\[0\]: step field 'role'"),
+    ],
+)
+def test_what_is_no_message_is_named_and_nothing_is_stored(memory, messages, reason):
+    with pytest.raises(InputError, match=reason) as error:
+        memory.add_messages(messages, trajectory="t")
+    assert error.value.hint
+    assert memory.trajectories() == []
+
+
+def test_what_is_nested_in_itself_is_refused(memory):
+    message: dict[str, Any] = {"role": "user"}
+    message["content"] = [message]
+    with pytest.raises(StepRejectedError, match="nested more than"):
+        memory.add_messages([message], trajectory="t")
+
+
+def test_an_empty_list_stores_nothing(memory):
+    assert memory.add_messages([], trajectory="t") == []
+    add(memory, TALK)
+    assert memory.add_messages(iter([]), trajectory="t") == []
+
+
+def test_two_threads_that_hand_over_the_same_conversation_store_it_once(memory):
+    threads = [threading.Thread(target=add, args=(memory, TALK)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(said(memory)) == 5
+
+
+def test_for_asyncio_it_is_the_same(memory):
+    asyncio.run(memory.aadd_messages(TALK, trajectory="t"))
+    assert add(memory, TALK) == [True] * 5
+
+
+def test_a_step_may_be_a_mapping_of_its_fields(memory):
+    assert memory.add({"role": "user", "content": "hello", "id": 7}, trajectory="t").step == "7"
+    calls = [{"name": "look", "arguments": {"x": 1}}]
+    memory.add_many([{"role": "assistant", "content": "", "tool_calls": calls}, Step(role="user", content="!")],
+                    trajectory="t")  # fmt: skip
+    assert [entry.step.content for entry in memory.steps("t")] == ["hello", "", "!"]
+    assert asyncio.run(memory.aadd({"role": "user", "content": "later"}, trajectory="t")).position == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("hello", "a step is expected, not str"),
+        (None, "a step is expected, not NoneType"),
+        ({"rolle": "user", "content": "x"}, "a step has no field 'rolle'"),
+        ({"role": "user"}, "step field 'content'"),
+        ({"role": "user", "content": [{"type": "text", "text": "x"}]}, "the content of a step is a text"),
+        ({"role": "user", "content": ""}, "content is empty"),
+    ],
+)
+def test_what_is_no_step_is_named(memory, wrong, reason):
+    for call in (lambda: memory.add(wrong, trajectory="t"), lambda: memory.add_many([wrong], trajectory="t")):
+        with pytest.raises(InputError, match=reason) as error:
+            call()
+        assert error.value.hint
+    assert memory.trajectories() == []
+
+
+@pytest.mark.parametrize("one", [{"role": "user", "content": "x"}, "x", Step(role="user", content="x"), None])
+def test_one_step_in_place_of_several_is_told(memory, one):
+    with pytest.raises(InputError, match="steps are expected, not") as error:
+        memory.add_many(one, trajectory="t")
+    assert "`add` takes one" in error.value.hint
+
+
+WORDS = st.lists(st.sampled_from("abcd"), max_size=12)
+
+
+def as_given(words: list[str]) -> list[Given]:
+    steps = [Step(role="user", content=word) for word in words]
+    return [Given(step, step, digest_of(step)) for step in steps]
+
+
+def as_known(words: list[str]) -> dict[int, Known]:
+    return {place: Known(each.step, False, frozenset({each.digest})) for place, each in enumerate(as_given(words))}
+
+
+@given(stored=WORDS, more=WORDS)
+def test_a_whole_conversation_begins_at_its_beginning(stored, more):
+    assert place_of(as_given(stored + more), as_known(stored)) == 0 or not stored + more
+
+
+@given(stored=WORDS, more=WORDS)
+def test_whatever_is_given_lies_within_or_right_after_what_is_stored(stored, more):
+    first = place_of(as_given(more), as_known(stored))
+    assert 0 <= first <= len(stored)
+    if 0 < first < len(stored):
+        assert more[: len(stored) - first] == stored[first:], "an overlap agrees wholly"
