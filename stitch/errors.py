@@ -4,9 +4,11 @@ One tree, so that `except StitchError` is enough for a caller who only wants to 
 
     StitchError
     ├── InputError              what was given cannot be used
-    │   └── StepRejectedError   one step cannot be accepted (the rest can)
+    │   ├── StepRejectedError   one step cannot be accepted (the rest can)
+    │   └── EditRefusedError    edits of a tree cannot be made; none of them was
     ├── SettingsError           settings contradict each other or do not parse
     ├── ScopeError              a read or write names no tenant, or one it may not use
+    ├── ConflictError           somebody else was first: what was to be changed is not as it was
     ├── JournalError            the journal cannot be read or written
     ├── StoreError              the snippet store failed
     │   ├── StoreLockedError    another process owns it
@@ -64,6 +66,12 @@ class StepRejectedError(InputError):
     exit_code = 3
 
 
+class EditRefusedError(InputError):
+    """Edits of a tree cannot be made, or break its schema; none of them was made."""
+
+    exit_code = 3
+
+
 class SettingsError(StitchError):
     """Settings contradict each other or do not parse."""
 
@@ -74,6 +82,12 @@ class ScopeError(StitchError):
     """A read or write names no tenant, or one this memory may not touch."""
 
     exit_code = 2
+
+
+class ConflictError(StitchError):
+    """Somebody else was first: what was to be changed is not as whoever changes it knows it."""
+
+    exit_code = 4
 
 
 class JournalError(StitchError):

@@ -35,6 +35,14 @@ class Record(NamedTuple):
     payload: bytes
 
 
+class NewRecord(NamedTuple):
+    """A record that is to be kept."""
+
+    kind: str
+    key: str
+    payload: bytes
+
+
 @runtime_checkable
 class Journal(Protocol):
     """The append-only truth: which steps were accepted, how they were labeled, and how far they have come.
@@ -237,7 +245,7 @@ class Journal(Protocol):
         ...
 
     def tenants(self) -> list[str]:
-        """All tenants, the oldest first."""
+        """All tenants that have steps or records, the oldest first; those that have records alone are the last."""
         ...
 
     def trajectories(self, tenant: str) -> list[str]:
@@ -281,7 +289,7 @@ class Journal(Protocol):
         ...
 
     def said(self, tenant: str) -> Iterator[bytes]:
-        """All that a tenant's steps and their revisions say as JSON, with the names of their trajectories and of it."""
+        """All that a tenant's steps, their revisions and records say, with names of trajectories, keys and of it."""
         ...
 
     def said_by_others(self, tenant: str) -> Iterator[bytes]:
@@ -394,12 +402,30 @@ class Journal(Protocol):
         """Keep an entry that is no step; return its number. Records are read back as they were given."""
         ...
 
+    def append_records(self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None) -> list[int]:
+        """Keep several records at once, all or none; return their numbers.
+
+        Args:
+            tenant: Whose.
+            records: What to keep, in order.
+            last: The number of the last record of the first one's kind and key, as whoever writes knows it; 0 if there
+                is none. Any is right if None.
+
+        Raises:
+            ConflictError: Another one came after `last`; nothing was kept.
+        """
+        ...
+
+    def record_keys(self, tenant: str, *, kind: str) -> list[str]:
+        """The keys of a tenant's records of a kind, each once, in the order of their first."""
+        ...
+
     def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
         """Iterate over a tenant's records of a kind, or of one key, after a number, in the order of their coming."""
         ...
 
-    def erase_records(self, tenant: str, *, kind: str, key: str | None = None) -> int:
-        """Erase a tenant's records of a kind, or of one key; return how many there were. Bytes go as steps' do."""
+    def erase_records(self, tenant: str, *, kind: str, key: str | Collection[str] | None = None) -> int:
+        """Erase a tenant's records of a kind, or of some keys; return how many there were. Bytes go as steps' do."""
         ...
 
     # It is looked after.

@@ -283,7 +283,8 @@ class DictJournal(DictRecords):
     @override
     def tenants(self) -> list[str]:
         with self._open():
-            return list(dict.fromkeys(tenant for tenant, _ in self._trajectories))
+            owners = (*(tenant for tenant, _ in self._trajectories), *(tenant for tenant, _ in self._records))
+            return list(dict.fromkeys(owners))
 
     @override
     def trajectories(self, tenant: str) -> list[str]:
@@ -355,6 +356,9 @@ class DictJournal(DictRecords):
     def said(self, tenant: str) -> Iterator[bytes]:
         with self._open():
             found = [kept for kept in self._all() if kept.tenant == tenant]
+            records = [each for owner, each in self._records if owner == tenant]
+        for record in records:
+            yield b"\n".join([record.payload, record.key.encode(), tenant.encode()])
         for kept in found:
             yield b"\n".join([kept.step, kept.trajectory.encode(), kept.tenant.encode()])
             yield from (step for _, _, _, step, _ in kept.revisions)
@@ -362,7 +366,8 @@ class DictJournal(DictRecords):
     @override
     def said_by_others(self, tenant: str) -> Iterator[bytes]:
         with self._open():
-            others = {kept.tenant for kept in self._all()} - {tenant}
+            others = {kept.tenant for kept in self._all()} | {owner for owner, _ in self._records}
+            others -= {tenant}
             steps = [kept for kept in self._all() if kept.tenant in others]
             made = [labels for kept in steps for labels in (kept.labels, *(each[-1] for each in kept.revisions))]
             made += [each.session for (owner, _), each in self._checkpoints.items() if owner in others]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from typing_extensions import override
 
-from stitch.errors import JournalError
-from stitch.journal import Journal, Record
+from stitch.errors import ConflictError, JournalError
+from stitch.journal import Journal, NewRecord, Record
 
 
 class DictRecords(Journal):
@@ -32,10 +32,26 @@ class DictRecords(Journal):
 
     @override
     def append_record(self, tenant: str, *, kind: str, key: str, payload: bytes) -> int:
+        return self.append_records(tenant, [NewRecord(kind, key, payload)])[0]
+
+    @override
+    def append_records(self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None) -> list[int]:
+        numbers = []
         with self._open():
-            number, self._next_record = self._next_record, self._next_record + 1
-            self._records.append((tenant, Record(number, kind, key, payload)))
-        return number
+            if last is not None and records:
+                mine = self.records(tenant, kind=records[0].kind, key=records[0].key)
+                number = max((each.number for each in mine), default=0)
+                if number != last:
+                    raise ConflictError(f"record {number} of {records[0].key!r} came after record {last}")
+            for record in records:
+                numbers.append(self._next_record)
+                self._records.append((tenant, Record(self._next_record, *record)))
+                self._next_record += 1
+        return numbers
+
+    @override
+    def record_keys(self, tenant: str, *, kind: str) -> list[str]:
+        return list(dict.fromkeys(each.key for each in self.records(tenant, kind=kind)))
 
     @override
     def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
@@ -44,9 +60,10 @@ class DictRecords(Journal):
         yield from (each for each in mine if key in (None, each.key) and each.number > after)
 
     @override
-    def erase_records(self, tenant: str, *, kind: str, key: str | None = None) -> int:
+    def erase_records(self, tenant: str, *, kind: str, key: str | Collection[str] | None = None) -> int:
+        keys = {key} if isinstance(key, str) else key
         with self._open():
-            gone = {record.number for record in self.records(tenant, kind=kind, key=key)}
+            gone = {each.number for each in self.records(tenant, kind=kind) if keys is None or each.key in keys}
             self._records = [each for each in self._records if each[1].number not in gone]
             self._owes_purge |= bool(gone)
         return len(gone)

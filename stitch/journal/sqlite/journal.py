@@ -317,7 +317,8 @@ class SqliteJournal(SqliteRecords):
     @override
     def tenants(self) -> list[str]:
         rows = self._file.rows("SELECT tenant FROM trajectories GROUP BY tenant ORDER BY min(number)")
-        return [name for (name,) in rows]
+        others = self._file.rows("SELECT tenant FROM records GROUP BY tenant ORDER BY min(number)")
+        return list(dict.fromkeys(name for (name,) in (*rows, *others)))
 
     @override
     def trajectories(self, tenant: str) -> list[str]:

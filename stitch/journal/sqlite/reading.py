@@ -14,6 +14,8 @@ from stitch.journal.sqlite.writing import GIVEN
 
 PAGE = 512
 """How many rows are read at a time: an iteration holds no more, and no lock between them."""
+_PAGE_OF_RECORDS = 8
+"""A record may be a whole tree."""
 
 _KEPT = """
 SELECT s.seq, t.name, s.position, s.recorded, s.digest, s.payload, labels.labels, states.state, states.reason,
@@ -84,9 +86,14 @@ def said(file: Connection, tenant: str, *, others: bool = False) -> Iterator[byt
         "SELECT r.rowid, CAST(r.reply AS TEXT) FROM replies r JOIN trajectories t ON t.number = r.trajectory"
         f" WHERE r.rowid > ? AND {whose} ORDER BY r.rowid LIMIT ?"
     )
-    for query in (steps, revisions, *((labels, labels_before, remembered, replied) if others else ())):
-        last = 0
-        while rows := file.rows(query, last, tenant, PAGE):
+    records = (
+        "SELECT t.number, CAST(t.payload AS TEXT) || char(10) || t.key || char(10) || t.tenant FROM records t"
+        f" WHERE t.number > ? AND {whose} ORDER BY t.number LIMIT ?"
+    )
+    made = (labels, labels_before, remembered, replied) if others else ()
+    for query in (steps, revisions, records, *made):
+        last, page = 0, _PAGE_OF_RECORDS if query is records else PAGE
+        while rows := file.rows(query, last, tenant, page):
             yield "\n".join(text for _, text in rows).encode()
             last = rows[-1][0]
 

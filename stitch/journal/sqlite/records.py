@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Collection, Iterator, Sequence
 
 from typing_extensions import override
 
-from stitch.journal.protocol import CopyableJournal, Record
+from stitch.errors import ConflictError
+from stitch.journal.protocol import CopyableJournal, NewRecord, Record
 from stitch.journal.sqlite.connection import Connection
 from stitch.journal.sqlite.reading import PAGE
+from stitch.journal.sqlite.writing import GIVEN
 
 
 class SqliteRecords(CopyableJournal):
@@ -28,10 +31,28 @@ class SqliteRecords(CopyableJournal):
 
     @override
     def append_record(self, tenant: str, *, kind: str, key: str, payload: bytes) -> int:
+        return self.append_records(tenant, [NewRecord(kind, key, payload)])[0]
+
+    @override
+    def append_records(self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None) -> list[int]:
+        newest = "SELECT coalesce(max(number), 0) FROM records WHERE tenant = ? AND kind = ? AND key = ?"
+        numbers = []
         with self._file.transaction() as db:
-            row = (tenant, kind, key, payload)
-            number = db.execute("INSERT INTO records (tenant, kind, key, payload) VALUES (?, ?, ?, ?)", row).lastrowid
-        return number or 0
+            if last is not None and records:
+                (number,) = db.execute(newest, (tenant, records[0].kind, records[0].key)).fetchone()
+                if number != last:
+                    raise ConflictError(f"record {number} of {records[0].key!r} came after record {last}")
+            for record in records:
+                row = db.execute(
+                    "INSERT INTO records (tenant, kind, key, payload) VALUES (?, ?, ?, ?)", (tenant, *record)
+                )
+                numbers.append(row.lastrowid or 0)
+        return numbers
+
+    @override
+    def record_keys(self, tenant: str, *, kind: str) -> list[str]:
+        query = "SELECT key FROM records WHERE tenant = ? AND kind = ? GROUP BY key ORDER BY min(number)"
+        return [key for (key,) in self._file.rows(query, tenant, kind)]
 
     @override
     def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
@@ -44,10 +65,11 @@ class SqliteRecords(CopyableJournal):
             after = rows[-1][0]
 
     @override
-    def erase_records(self, tenant: str, *, kind: str, key: str | None = None) -> int:
+    def erase_records(self, tenant: str, *, kind: str, key: str | Collection[str] | None = None) -> int:
+        keys = None if key is None else json.dumps([key] if isinstance(key, str) else list(key))
         with self._file.transaction() as db:
-            query = "DELETE FROM records WHERE tenant = ? AND kind = ? AND (? IS NULL OR key = ?)"
-            count = db.execute(query, (tenant, kind, key, key)).rowcount
+            query = f"DELETE FROM records WHERE tenant = ? AND kind = ? AND (? IS NULL OR key IN {GIVEN})"
+            count = db.execute(query, (tenant, kind, keys, keys)).rowcount
             if count:
                 db.execute("INSERT INTO purges VALUES (NULL)")
         return count

@@ -26,8 +26,8 @@ from stitch.core import (
     StepState,
     ToolCall,
 )
-from stitch.errors import JournalError, StepRejectedError
-from stitch.journal import Checkpoint, Entry, Journal
+from stitch.errors import ConflictError, JournalError, StepRejectedError
+from stitch.journal import Checkpoint, Entry, Journal, NewRecord
 from stitch.journal.entries import encode_labels
 from stitch.testing.journaling import DictJournal
 
@@ -411,6 +411,40 @@ class JournalContract:
         assert journal.erase_records("a", kind="tree", key="x") == 0
         assert [record.payload for record in journal.records("b", kind="tree")] == [b"other"]
         assert journal.append_record("a", kind="tree", key="x", payload=b"new") > first + 3
+
+    def test_records_come_all_or_none_and_only_after_the_last_that_is_known(self, journal: Journal) -> None:
+        one, two = NewRecord("tree", "x", b"one"), NewRecord("snapshot", "y", b"two")
+        numbers = journal.append_records("a", [one, two], last=0)
+        assert numbers[0] < numbers[1]
+        for last in (0, numbers[1]):
+            with pytest.raises(ConflictError):
+                journal.append_records("a", [one, two], last=last)
+        third = journal.append_records("a", [one._replace(payload=b"three"), two], last=numbers[0])
+        assert [record.payload for record in journal.records("a", kind="tree")] == [b"one", b"three"]
+        assert len(list(journal.records("a", kind="snapshot"))) == 2
+        assert journal.append_records("a", [one], last=None)[0] > third[1]
+        assert journal.append_records("b", [one], last=0)
+        assert journal.append_records("a", []) == []
+
+    def test_the_keys_of_records_are_told_and_several_are_erased_at_once(self, journal: Journal) -> None:
+        for key in "yxyz":
+            journal.append_record("a", kind="tree", key=key, payload=b"one")
+        journal.append_record("b", kind="tree", key="w", payload=b"one")
+        assert journal.record_keys("a", kind="tree") == ["y", "x", "z"]
+        assert journal.record_keys("a", kind="event") == []
+        assert journal.erase_records("a", kind="tree", key=["y", "z", "none"]) == 3
+        assert journal.record_keys("a", kind="tree") == ["x"]
+        assert journal.erase_records("a", kind="tree", key=[]) == 0
+
+    def test_what_records_say_counts_as_said_and_whoever_has_any_is_a_tenant(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"))
+        journal.append_record("b", kind="tree", key="kkey", payload=b"pay")
+        assert journal.tenants() == ["a", "b"]
+        told, told_of_others = b"\n".join(journal.said("b")), b"\n".join(journal.said_by_others("a"))
+        for word in (b"pay", b"kkey", b"b"):
+            assert word in told
+            assert word in told_of_others
+        assert b"pay" not in b"\n".join([*journal.said("a"), *journal.said_by_others("b")])
 
     def test_a_corrected_step_keeps_what_it_was(self, journal: Journal) -> None:
         append(journal, say("wrong", id="1"))
