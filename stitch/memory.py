@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from stitch.why import Why
 
 
+_ALL_RECALLS = 1_000_000
+
+
 class Memory:
     """The memory of one tenant, open for adding and searching. Make one with `stitch.open_memory`.
 
@@ -333,9 +336,13 @@ class Memory:
             return explain(self._ingestor.journal, retriever, request, step=step, trajectory=where)
 
     def recalls(self) -> list[Recall]:
-        """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
+        """What was asked last and what came back, oldest first: what the setting `recall_log` keeps, now or earlier."""
+        from stitch.lifecycle.folder import RECALLS_FILE
+        from stitch.observe.recalls import RecallLog
+
         self._parts.process.check()
-        return [] if self._parts.recalls is None else self._parts.recalls.read(self.tenant)
+        log = self._parts.recalls or RecallLog(self.folder / RECALLS_FILE, most=_ALL_RECALLS)
+        return log.read(self.tenant)
 
     def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:
         if as_of is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stitch.api.models import (
     FilterChangeModel,
@@ -12,6 +12,8 @@ from stitch.api.models import (
     QueryResponse,
     Ranked,
     Rule,
+    Scored,
+    WhyNotRequest,
     WhyRequest,
     WhyResponse,
 )
@@ -39,7 +41,14 @@ def answer_of(result: RetrievalResult, *, whole: bool = False) -> QueryResponse:
         whole: Whether each hit holds its whole snippet too, so that the result can be made of the answer again.
     """
     chosen, rule = result.intent_filter, result.rule
-    more = {"context_hits": result.context_hits, "mode": result.mode} if whole else {}
+    more: dict[str, Any] = {}
+    if whole:
+        more = {
+            "context_hits": result.context_hits,
+            "mode": result.mode,
+            "intent_filter": chosen,
+            "request": result.request,
+        }
     return QueryResponse(
         query=result.request.query,
         filter=FilterLabels(scopes=chosen.scopes, event_types=chosen.event_types, entity_types=chosen.entity_types),
@@ -92,10 +101,16 @@ def why(memory: Memory, request: WhyRequest) -> WhyResponse:
     meant = find_step(request.step, memory, trajectory=known_trajectory(memory, request.trajectory))
     options = {name: getattr(request, name) for name in ("k", "min_trust", "as_of", "asked_at", "ranking")}
     found = memory.why(request.query, step=meant.step, trajectory=meant.trajectory, **options)
-    return explanation_of(found, step=meant.step, trajectory=meant.trajectory)
+    return explanation_of(found, step=meant.step, trajectory=meant.trajectory, whole=request.whole)
 
 
-def explanation_of(found: Why, *, step: str, trajectory: str) -> WhyResponse:
+def why_not(memory: Memory, request: WhyNotRequest) -> Ranked:
+    """Say where a step stands in the ranking for a question, what it lacks, and what would have admitted it."""
+    options = {name: getattr(request, name) for name in ("query", "trajectory", "k", "intent_filter")}
+    return _ranked(memory.why_not(request.step, **options), whole=True)
+
+
+def explanation_of(found: Why, *, step: str, trajectory: str, whole: bool = False) -> WhyResponse:
     """What is answered of an explanation."""
     return WhyResponse(
         step=step,
@@ -106,13 +121,15 @@ def explanation_of(found: Why, *, step: str, trajectory: str) -> WhyResponse:
         trust=found.trust.value,
         filter=matched_by_kind(found.intent_filter.labels()),
         reasons=found.reasons,
-        ranked=None if found.place is None else _ranked(found.place),
+        ranked=None if found.place is None else _ranked(found.place, whole=whole),
         explanation=found.sentences,
+        **({"intent_filter": found.intent_filter} if whole else {}),
     )
 
 
-def _ranked(place: WhyNot) -> Ranked:
+def _ranked(place: WhyNot, *, whole: bool) -> Ranked:
     change = place.change
+    more = {"hit": _scored(place.hit), "last": _scored(place.last)} if whole else {}
     return Ranked(
         rank=place.rank,
         of=place.ranked,
@@ -124,4 +141,9 @@ def _ranked(place: WhyNot) -> Ranked:
         lacking=matched_by_kind(place.lacking),
         lost_by=place.lost_by or None,
         change=change and FilterChangeModel(drop=matched_by_kind(change.drop), add=matched_by_kind(change.add)),
+        **more,
     )
+
+
+def _scored(hit: ScoredSnippet) -> Scored:
+    return Scored(snippet=hit.snippet, matched=matched_by_kind(hit.matched), parts=hit.parts, score=hit.score)

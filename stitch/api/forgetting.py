@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def forget(memory: Memory, request: ForgetRequest) -> ForgetResponse:
     """Erase steps everywhere with proof, or take them out of retrieval; or only count them."""
     selector = Selector(**{name: getattr(request, name) for name in Selector.model_fields})
-    _check(selector, memory)
+    if not request.missing_ok:
+        _check(selector, memory)
     lifecycle, dry_run = memory.lifecycle, request.dry_run
     if dry_run:
         return ForgetResponse(steps=lifecycle.count(selector), dry_run=dry_run)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from stitch.api.models import (
+from stitch.api.listing_models import (
     EntityTypeRow,
+    FinishRequest,
+    FinishResponse,
     LabelsRequest,
     LabelsResponse,
-    Nothing,
+    OwnTotalsResponse,
+    RecallsRequest,
+    RecallsResponse,
+    ReceiptsRequest,
+    ReceiptsResponse,
     Reference,
+    RetryResponse,
     ScopeRow,
     ScopeSpans,
     StatusResponse,
+    StepRow,
+    StepsRequest,
+    StepsResponse,
     Timeline,
     TimelineRequest,
     TimelineStep,
@@ -21,9 +32,10 @@ from stitch.api.models import (
     TrajectoriesResponse,
     TrajectoryRow,
 )
+from stitch.api.models import MOST_PAGE_CHARS, Done, Nothing
 from stitch.api.naming import known_trajectory
-from stitch.api.spending import read_spending
-from stitch.core import LabelKind, LabelVocabulary
+from stitch.api.spending import read_spending, totals_of
+from stitch.core import LabelInventory, LabelKind, LabelVocabulary, Receipt
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
@@ -143,3 +155,80 @@ def status(memory: Memory, request: Nothing) -> StatusResponse:
     """Say how many steps have come how far, and what language models have cost."""
     spent = read_spending(memory.folder, tenant=memory.tenant)
     return StatusResponse(**memory.status().model_dump(), model=spent.model())
+
+
+def inventory(memory: Memory, request: LabelsRequest) -> LabelInventory:
+    """Give the label space of a trajectory, or of all, as questions are matched against it."""
+    return memory.inventory(request.trajectory)
+
+
+def own_totals(memory: Memory, request: Nothing) -> OwnTotalsResponse:
+    """Say what calls of a model came to since the memory was opened."""
+    ledger = memory.ledger
+    return OwnTotalsResponse(
+        total=totals_of(ledger.total()), stages={name: totals_of(each) for name, each in ledger.stages().items()}
+    )
+
+
+def steps(memory: Memory, request: StepsRequest) -> StepsResponse:
+    """Give the steps of a trajectory as the memory keeps them, with their labels and how far they have come."""
+    start, rows, chars = position_after(request.after), list[StepRow](), 0
+    following = None
+    for entry in memory.steps(request.trajectory, start=start):
+        if len(rows) == request.limit or chars > MOST_PAGE_CHARS:
+            following = str(rows[-1].position)
+            break
+        chars += len(entry.step.content)
+        rows.append(
+            StepRow(
+                seq=entry.seq,
+                trajectory=entry.trajectory,
+                position=entry.position,
+                step=entry.step,
+                recorded=entry.recorded,
+                state=entry.state,
+                reason=entry.reason,
+                labels=entry.labels,
+                retired_at=entry.retired_at,
+            )
+        )
+    return StepsResponse(steps=tuple(rows), next=following)
+
+
+def receipts(memory: Memory, request: ReceiptsRequest) -> ReceiptsResponse:
+    """Say what has become of each step, in the order of acceptance."""
+    every = memory.receipts(state=request.state)
+    if request.after is not None:
+        every = dropwhile(lambda receipt: _place(receipt) != request.after, every)
+        if next(every, None) is None:
+            raise InputError("the step that the page before ended with is gone", hint="begin again without `after`")
+    page = list(islice(every, request.limit + 1))
+    more = len(page) > request.limit
+    page = page[: request.limit]
+    return ReceiptsResponse(receipts=tuple(page), next=_place(page[-1]) if more else None)
+
+
+def _place(receipt: Receipt) -> str:
+    """What a receipt is known by; no name has a tab."""
+    return f"{receipt.trajectory}\t{receipt.step}"
+
+
+def retry(memory: Memory, request: Nothing) -> RetryResponse:
+    """Try again to label and store what failed."""
+    return RetryResponse(stored=memory.retry(), failed=memory.status().failed)
+
+
+def flush(memory: Memory, request: Nothing) -> Done:
+    """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
+    memory.flush()
+    return Done()
+
+
+def finish(memory: Memory, request: FinishRequest) -> FinishResponse:
+    """Label now what waits for more steps of a trajectory."""
+    return FinishResponse(steps=memory.finish(request.trajectory))
+
+
+def recalls(memory: Memory, request: RecallsRequest) -> RecallsResponse:
+    """Tell what was asked last and what came back, oldest first."""
+    return RecallsResponse(recalls=tuple(memory.recalls()[-(request.last or 0) :]))

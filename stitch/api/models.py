@@ -1,6 +1,6 @@
 """Requests and responses: what is asked of a memory and what it answers, the same over every wire and with `--json`.
 
-More than 400 lines because all that can be said to a memory from outside stands on one page.
+Here are those that add, ask and forget; see also `listing_models` and `upkeep_models`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from stitch.core import (
     IntentFilter,
-    LabelMerge,
     MemorySnippet,
     Ranking,
     Receipt,
+    SearchRequest,
     Step,
     Trust,
 )
 from stitch.core.steps import Name
-from stitch.memory import MemoryStatus
 
 PAGE_ITEMS = 100
 """How many items a page has, if nobody says."""
 MOST_PAGE_ITEMS = 1000
+MOST_PAGE_CHARS = 4_000_000
+"""A page of whole steps ends behind the one with which they have more text than this."""
 MOST_STEPS = 10_000
 """How many steps one request may add."""
 
@@ -139,6 +140,15 @@ class QueryRequest(Request):
     """Whether each hit holds its whole snippet too."""
 
 
+class Scored(Response):
+    """A step in a ranking, whole."""
+
+    snippet: MemorySnippet
+    matched: Mapping[str, Sequence[str]]
+    parts: Mapping[str, float]
+    score: float
+
+
 class FilterLabels(Response):
     """The labels that were chosen for a question."""
 
@@ -217,6 +227,10 @@ class QueryResponse(Response):
     """The ids of the snippets of which at least a part stands in the context; where `whole` was asked for."""
     mode: str = ""
     """The retriever that answered; where `whole` was asked for."""
+    intent_filter: IntentFilter | None = None
+    """The labels that were chosen, as a search takes them; where `whole` was asked for."""
+    request: SearchRequest | None = None
+    """The question as it was answered, defaults filled in; where `whole` was asked for."""
 
 
 class WhyRequest(Request):
@@ -233,6 +247,18 @@ class WhyRequest(Request):
     as_of: float | str | None = None
     asked_at: float | str | None = None
     ranking: Ranking | None = None
+    whole: bool = False
+    """Whether the hits that are compared are told whole."""
+
+
+class WhyNotRequest(Request):
+    """Asks where a step stands in the ranking for a question."""
+
+    step: str
+    query: str
+    trajectory: Name
+    k: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    intent_filter: IntentFilter | None = None
 
 
 class FilterChangeModel(Response):
@@ -258,6 +284,10 @@ class Ranked(Response):
     """The part of the score by which it lost most to the last hit."""
     change: FilterChangeModel | None
     """The smallest change of the filter that would bring it among the hits."""
+    hit: Scored | None = None
+    """The step; where `whole` was asked for."""
+    last: Scored | None = None
+    """The last hit; where `whole` was asked for."""
 
 
 class WhyResponse(Response):
@@ -276,149 +306,8 @@ class WhyResponse(Response):
     """Null if it was not ranked at all."""
     explanation: tuple[str, ...]
     """All of it in sentences."""
-
-
-# What is there.
-
-
-class TrajectoriesRequest(PageRequest):
-    """Asks which trajectories there are, the oldest first."""
-
-
-class TrajectoryRow(Response):
-    """A trajectory."""
-
-    trajectory: str
-
-
-class TrajectoriesResponse(PageResponse):
-    """Trajectories, the oldest first."""
-
-    trajectories: tuple[TrajectoryRow, ...]
-
-
-class TimelineRequest(PageRequest):
-    """Asks for the scopes of a trajectory and its steps with their labels."""
-
-    trajectory: Name
-    steps: bool = True
-    """Whether the steps are listed, and not only the scopes."""
-
-
-class ScopeSpans(Response):
-    """Where a scope runs."""
-
-    name: str
-    steps: int
-    spans: tuple[tuple[int, int], ...]
-    """First and last position of each stretch."""
-
-
-class Reference(Response):
-    """A reference in a step, and what it was read as."""
-
-    number: int
-    """From 1: how it is named when it is undone."""
-    said: str
-    start: int
-    end: int
-    replacement: str
-    antecedent: str | None
-    """The id of the step that named the thing."""
-    confidence: float
-
-
-class TimelineStep(Response):
-    """A step as a timeline shows it; labels are read through merges."""
-
-    step: str
-    position: int
-    role: str
-    state: str
-    scope: str | None
-    event_types: tuple[str, ...]
-    entity_types: tuple[str, ...]
-    text: str
-    references: tuple[Reference, ...]
-
-
-class Timeline(PageResponse):
-    """A trajectory: its scopes, and its steps, those of the page."""
-
-    trajectory: str
-    length: int
-    scopes: tuple[ScopeSpans, ...]
-    steps: tuple[TimelineStep, ...]
-
-
-class LabelsRequest(Request):
-    """Asks for the labels of a trajectory, or of all."""
-
-    trajectory: Name | None = None
-
-
-class ScopeRow(Response):
-    """A thematic scope."""
-
-    name: str
-    trajectory: str
-    steps: int
-    spans: tuple[tuple[int, int], ...]
-    summary: str
-
-
-class EntityTypeRow(Response):
-    """A key entity type."""
-
-    steps: int
-    values: tuple[str, ...]
-    """Some recent ones."""
-
-
-class LabelsResponse(Response):
-    """The labels of a memory with how many steps carry them, those of most steps first."""
-
-    scopes: tuple[ScopeRow, ...]
-    event_types: Mapping[str, int]
-    entity_types: Mapping[str, EntityTypeRow]
-    merges: tuple[LabelMerge, ...]
-
-
-class CallTotals(Response):
-    """What calls of a model came to."""
-
-    calls: int
-    prompt_tokens: int
-    reply_tokens: int
-    cost_usd: float | None
-    """Null if a price is not known."""
-    tokens: int
-
-
-class StepMean(Response):
-    """The mean over the labeled steps."""
-
-    calls: float
-    tokens: float
-    cost_usd: float | None
-
-
-class SpendingResponse(Response):
-    """What language models have cost."""
-
-    total: CallTotals
-    models: Mapping[str, CallTotals]
-    stages: Mapping[str, CallTotals]
-    trajectories: Mapping[str, CallTotals]
-    steps: int
-    """How many steps were labeled with these calls."""
-    a_step: StepMean | None
-
-
-class StatusResponse(MemoryStatus):
-    """How many steps have come how far, and what language models have cost."""
-
-    model: SpendingResponse
+    intent_filter: IntentFilter | None = None
+    """The labels that were chosen, as a search takes them; where `whole` was asked for."""
 
 
 # What is forgotten.
@@ -444,6 +333,8 @@ class ForgetRequest(Request):
     """Why they are retired; goes into their receipts."""
     trust_clock: bool = False
     """Go by `accepted_before` though the clock may have jumped ahead."""
+    missing_ok: bool = False
+    """Whether a trajectory or step that is not there is nothing to forget, and no error."""
 
 
 class ProofModel(Response):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
-from stitch.api import adding, asking, forgetting, listing, models
+from stitch.api import adding, asking, forgetting, listing, listing_models, models, upkeep, upkeep_models
+from stitch.core import LabelInventory
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,13 +36,17 @@ class Operation:
     request: type[BaseModel]
     response: type[BaseModel]
     """What is answered; with `streams`, each item of it."""
-    run: Callable[[Memory, Any], Any]
-    """Answers a request: with the response, or with `streams` an iterator of responses.
+    run: Callable[..., Any]
+    """Answers a request, given the memory and the request: with the response, or with `streams` an iterator of them.
 
     Raises a `StitchError` for what cannot be answered.
     """
     streams: bool = False
     """Whether the answer comes item by item, as lines of JSON over HTTP."""
+    takes_lines: bool = False
+    """Whether lines follow the request, which `run` is given as an iterator behind it; over HTTP they are the body, and
+    the fields of the request the query of the URL.
+    """
 
 
 def _table(*operations: Operation) -> Mapping[str, Operation]:
@@ -80,13 +85,33 @@ OPERATIONS: Mapping[str, Operation] = _table(
         run=asking.why,
     ),
     Operation(
+        name="why_not",
+        summary="Say where a step stands in the ranking for a question, and what would admit it.",
+        action="read",
+        method="POST",
+        path="/v1/why_not",
+        request=models.WhyNotRequest,
+        response=models.Ranked,
+        run=asking.why_not,
+    ),
+    Operation(
+        name="recalls",
+        summary="Tell what was asked last and what came back.",
+        action="read",
+        method="GET",
+        path="/v1/recalls",
+        request=listing_models.RecallsRequest,
+        response=listing_models.RecallsResponse,
+        run=listing.recalls,
+    ),
+    Operation(
         name="trajectories",
         summary="List the trajectories, the oldest first.",
         action="read",
         method="GET",
         path="/v1/trajectories",
-        request=models.TrajectoriesRequest,
-        response=models.TrajectoriesResponse,
+        request=listing_models.TrajectoriesRequest,
+        response=listing_models.TrajectoriesResponse,
         run=listing.trajectories,
     ),
     Operation(
@@ -95,9 +120,19 @@ OPERATIONS: Mapping[str, Operation] = _table(
         action="read",
         method="GET",
         path="/v1/timeline",
-        request=models.TimelineRequest,
-        response=models.Timeline,
+        request=listing_models.TimelineRequest,
+        response=listing_models.Timeline,
         run=listing.timeline,
+    ),
+    Operation(
+        name="steps",
+        summary="Give the steps of a trajectory as the memory keeps them.",
+        action="read",
+        method="GET",
+        path="/v1/steps",
+        request=listing_models.StepsRequest,
+        response=listing_models.StepsResponse,
+        run=listing.steps,
     ),
     Operation(
         name="labels",
@@ -105,9 +140,19 @@ OPERATIONS: Mapping[str, Operation] = _table(
         action="read",
         method="GET",
         path="/v1/labels",
-        request=models.LabelsRequest,
-        response=models.LabelsResponse,
+        request=listing_models.LabelsRequest,
+        response=listing_models.LabelsResponse,
         run=listing.labels,
+    ),
+    Operation(
+        name="inventory",
+        summary="Give the label space of a trajectory, or of all, as questions are matched against it.",
+        action="read",
+        method="GET",
+        path="/v1/inventory",
+        request=listing_models.LabelsRequest,
+        response=LabelInventory,
+        run=listing.inventory,
     ),
     Operation(
         name="status",
@@ -116,8 +161,89 @@ OPERATIONS: Mapping[str, Operation] = _table(
         method="GET",
         path="/v1/status",
         request=models.Nothing,
-        response=models.StatusResponse,
+        response=listing_models.StatusResponse,
         run=listing.status,
+    ),
+    Operation(
+        name="totals",
+        summary="Say what calls of a model came to since the memory was opened.",
+        action="read",
+        method="GET",
+        path="/v1/totals",
+        request=models.Nothing,
+        response=listing_models.OwnTotalsResponse,
+        run=listing.own_totals,
+    ),
+    Operation(
+        name="receipts",
+        summary="Say what has become of each step, in the order of acceptance.",
+        action="read",
+        method="GET",
+        path="/v1/receipts",
+        request=listing_models.ReceiptsRequest,
+        response=listing_models.ReceiptsResponse,
+        run=listing.receipts,
+    ),
+    Operation(
+        name="retry",
+        summary="Try again to label and store what failed.",
+        action="write",
+        method="POST",
+        path="/v1/retry",
+        request=models.Nothing,
+        response=listing_models.RetryResponse,
+        run=listing.retry,
+    ),
+    Operation(
+        name="flush",
+        summary="Wait for the labels of all that is accepted, and make everything survive a loss of power.",
+        action="write",
+        method="POST",
+        path="/v1/flush",
+        request=models.Nothing,
+        response=models.Done,
+        run=listing.flush,
+    ),
+    Operation(
+        name="finish",
+        summary="Label now what waits for more steps of a trajectory.",
+        action="write",
+        method="POST",
+        path="/v1/finish",
+        request=listing_models.FinishRequest,
+        response=listing_models.FinishResponse,
+        run=listing.finish,
+    ),
+    Operation(
+        name="correct",
+        summary="Replace the text or labels of a step; what it was stays in its history.",
+        action="write",
+        method="POST",
+        path="/v1/correct",
+        request=upkeep_models.CorrectRequest,
+        response=upkeep_models.CorrectResponse,
+        run=upkeep.correct,
+    ),
+    Operation(
+        name="history",
+        summary="Tell what a step was before each of its corrections, oldest first.",
+        action="read",
+        method="GET",
+        path="/v1/history",
+        request=upkeep_models.HistoryRequest,
+        response=upkeep_models.HistoryResponse,
+        run=upkeep.history,
+    ),
+    Operation(
+        name="corrections",
+        summary="Tell the steps whose labels a person has put right.",
+        action="read",
+        method="GET",
+        path="/v1/corrections",
+        request=models.Nothing,
+        response=upkeep_models.CorrectionRow,
+        run=upkeep.corrections,
+        streams=True,
     ),
     Operation(
         name="forget",
@@ -128,6 +254,78 @@ OPERATIONS: Mapping[str, Operation] = _table(
         request=models.ForgetRequest,
         response=models.ForgetResponse,
         run=forgetting.forget,
+    ),
+    Operation(
+        name="expire",
+        summary="Retire or erase what is older than it may be.",
+        action="forget",
+        method="POST",
+        path="/v1/expire",
+        request=upkeep_models.ExpireRequest,
+        response=upkeep_models.ExpireResponse,
+        run=upkeep.expire,
+    ),
+    Operation(
+        name="export",
+        summary="Give all of a memory, or one trajectory, as lines that another memory takes in.",
+        action="read",
+        method="GET",
+        path="/v1/export",
+        request=upkeep_models.ExportRequest,
+        response=upkeep_models.ExportLine,
+        run=upkeep.export,
+        streams=True,
+    ),
+    Operation(
+        name="import",
+        summary="Take in the lines of an export, without loss.",
+        action="write",
+        method="POST",
+        path="/v1/import",
+        request=upkeep_models.ImportRequest,
+        response=upkeep_models.ImportResponse,
+        run=upkeep.take_in,
+        takes_lines=True,
+    ),
+    Operation(
+        name="backup",
+        summary="Copy the memory into a folder of its machine while it is in use.",
+        action="admin",
+        method="POST",
+        path="/v1/backup",
+        request=upkeep_models.BackupRequest,
+        response=upkeep_models.BackupResponse,
+        run=upkeep.backup,
+    ),
+    Operation(
+        name="verify",
+        summary="Compare journal, store and labels, and name each thing that does not agree.",
+        action="admin",
+        method="POST",
+        path="/v1/verify",
+        request=upkeep_models.VerifyRequest,
+        response=upkeep_models.VerifyResponse,
+        run=upkeep.verify,
+    ),
+    Operation(
+        name="reindex",
+        summary="Build the store anew from the journal, for all tenants, while it serves.",
+        action="admin",
+        method="POST",
+        path="/v1/reindex",
+        request=models.Nothing,
+        response=upkeep_models.ReindexResponse,
+        run=upkeep.reindex,
+    ),
+    Operation(
+        name="relabel",
+        summary="Let the labeler of the settings make the labels that another has made.",
+        action="admin",
+        method="POST",
+        path="/v1/relabel",
+        request=models.Nothing,
+        response=upkeep_models.RelabelResponse,
+        run=upkeep.relabel,
     ),
 )
 """By name."""
@@ -147,6 +345,25 @@ def made(kind: type[Made], **fields: Any) -> Made:
         raise InputError(f"{where}: {str(first['msg']).removeprefix('Value error, ').lower()}") from None
 
 
-def ask(memory: Memory, operation: str, request: BaseModel) -> Any:
-    """Answer a request by a memory; see `Operation.run`."""
-    return OPERATIONS[operation].run(memory, request)
+@runtime_checkable
+class Asked(Protocol):
+    """A memory that is somewhere else: it passes requests on to where it is."""
+
+    def ask(self, operation: str, request: BaseModel, lines: Iterable[str | bytes] = ()) -> Any:
+        """What is answered there."""
+        ...
+
+
+def ask(memory: Memory, operation: str, request: BaseModel, lines: Iterable[str | bytes] = ()) -> Any:
+    """Answer a request by a memory, wherever it is; see `Operation.run`.
+
+    Args:
+        memory: Is asked.
+        operation: The name of one of `OPERATIONS`.
+        request: What is asked.
+        lines: For an operation that takes some.
+    """
+    if isinstance(memory, Asked):
+        return memory.ask(operation, request, lines)
+    asked = OPERATIONS[operation]
+    return asked.run(memory, request, lines) if asked.takes_lines else asked.run(memory, request)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from stitch.api.models import CallTotals, SpendingResponse, StepMean
+from stitch.api.listing_models import CallTotals, SpendingResponse, StepMean
 from stitch.lm import Charge, Totals, read_ledger, sum_up
 
 _LABELING = frozenset({"window", "scope"})
@@ -36,10 +36,10 @@ class Spending(NamedTuple):
                 cost_usd=None if cost is None else cost / self.steps,
             )
         return SpendingResponse(
-            total=_totals(self.total),
-            models={name: _totals(totals) for name, totals in self.models.items()},
-            stages={name: _totals(totals) for name, totals in self.stages.items()},
-            trajectories={name: _totals(totals) for name, totals in self.trajectories.items()},
+            total=totals_of(self.total),
+            models={name: totals_of(totals) for name, totals in self.models.items()},
+            stages={name: totals_of(totals) for name, totals in self.stages.items()},
+            trajectories={name: totals_of(totals) for name, totals in self.trajectories.items()},
             steps=self.steps,
             a_step=mean,
         )
@@ -100,5 +100,6 @@ def _by_position(charges: Iterable[Charge]) -> dict[int, dict[str, float | None]
     return {position: shares[position] for position in sorted(shares)}
 
 
-def _totals(totals: Totals) -> CallTotals:
+def totals_of(totals: Totals) -> CallTotals:
+    """What is answered of totals."""
     return CallTotals(**totals.model_dump(), tokens=totals.tokens)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from stitch.console.options import json_option, memory_options, opened_memory, trajectory_of
+from stitch.api.operations import ask, made
+from stitch.api.upkeep_models import CorrectRequest, CorrectResponse
+from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
-from stitch.errors import InputError
-
-if TYPE_CHECKING:
-    from stitch.core import ReferenceRewrite
-    from stitch.memory import Memory
 
 
 @click.command()
@@ -47,29 +43,13 @@ def command(
       stitch correct 12 --trajectory trip-1 --undo-reference 1 --memory trip.memory
     """
     given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
+    labels = {name: value for name, value in given.items() if value}
+    request = made(CorrectRequest, step=step, trajectory=trajectory, text=text, labels=labels, undo=undo, by=by)
     with opened_memory(**arguments) as memory:
-        labels = {name: value for name, value in given.items() if value}
-        trajectory = trajectory or trajectory_of(step, memory)
-        references = _kept(undo, step, trajectory=trajectory, memory=memory) if undo else None
-        memory.lifecycle.correct(step, trajectory=trajectory, text=text, labels=labels, references=references, by=by)
-        revisions = memory.lifecycle.history(step, trajectory=trajectory)
+        corrected: CorrectResponse = ask(memory, "correct", request)
     if as_json:
-        print_json({"step": step, "trajectory": trajectory, "revisions": len(revisions)})
+        print_json(corrected.model_dump())
     else:
-        click.echo(f"step {step} of {trajectory} is corrected; {len(revisions)} earlier versions are kept")
-
-
-def _kept(undone: Collection[str], step: str, *, trajectory: str, memory: Memory) -> list[ReferenceRewrite]:
-    """The references of a step but for those undone, which are named by their places from 1, or all at once.
-
-    Raises:
-        InputError: The step has no reference of such a number.
-    """
-    labels = next((entry.labels for entry in memory.steps(trajectory) if entry.id == step), None)
-    known = {str(number): reference for number, reference in enumerate(labels.references if labels else (), 1)}
-    for name in undone:
-        if name not in known and name != "all":
-            raise InputError(
-                f"step {step!r} has no reference {name!r}: it has {len(known)}", hint="`stitch show --steps` lists them"
-            )
-    return [] if "all" in undone else [reference for name, reference in known.items() if name not in undone]
+        click.echo(
+            f"step {step} of {corrected.trajectory} is corrected; {corrected.revisions} earlier versions are kept"
+        )

@@ -11,6 +11,7 @@ import click
 
 from stitch.api.models import ForgetRequest
 from stitch.api.operations import ask, made
+from stitch.api.upkeep_models import ExpireRequest, ExpireResponse
 from stitch.cli.correct import command as correct
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
@@ -18,7 +19,6 @@ from stitch.errors import InputError, StoreError
 
 if TYPE_CHECKING:
     from stitch.api.models import ProofModel
-    from stitch.lifecycle.traces import Proof
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -141,18 +141,16 @@ def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, trust_clo
       stitch forget expire --config stitch.yaml --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        expiry = memory.lifecycle.expire(dry_run=dry_run, trust_clock=trust_clock)
+        expiry: ExpireResponse = ask(memory, "expire", ExpireRequest(dry_run=dry_run, trust_clock=trust_clock))
     proof = expiry.proof
     if as_json:
-        rules = [{**each.rule.model_dump(), "steps": each.steps, "waiting": each.waiting} for each in expiry.rules]
-        print_json({"rules": rules, "dry_run": dry_run, "proof": proof and proof._asdict(),
-                    "silent_days": expiry.silent_days, "to_come": expiry.to_come})  # fmt: skip
+        print_json(expiry.model_dump())
     else:
-        for rule, steps, waiting in expiry.rules:
+        for rule in expiry.rules:
             kind = "of any event type" if rule.event_type is None else f"of event type {rule.event_type}"
             done = f"{'would be' if dry_run else 'are'} {rule.action}d"
-            late = f"; {waiting} more wait for their labels" if waiting else ""
-            click.echo(f"{steps} steps {kind} older than {rule.older_than_days:g} days {done}{late}")
+            late = f"; {rule.waiting} more wait for their labels" if rule.waiting else ""
+            click.echo(f"{rule.steps} steps {kind} older than {rule.older_than_days:g} days {done}{late}")
         if proof:
             _print_proof(proof)
     if expiry.silent_days and dry_run:
@@ -169,7 +167,7 @@ def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, trust_clo
         context.exit(StoreError.exit_code)
 
 
-def _print_proof(proof: Proof | ProofModel) -> None:
+def _print_proof(proof: ProofModel) -> None:
     click.echo(
         f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
         f" of them ({proof.said_elsewhere} of which other steps say too): {len(proof.found)} files hold any"

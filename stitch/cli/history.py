@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, known_trajectory, memory_options, opened_memory, trajectory_of
+from stitch.api.operations import ask, made
+from stitch.api.upkeep_models import HistoryRequest, HistoryResponse
+from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.core import Step, StepLabels
 
 
 @click.command()
@@ -23,28 +26,19 @@ def command(step: str, *, as_json: bool, trajectory: str | None, **arguments: An
     Example:
       stitch history 12 --trajectory trip-1 --memory trip.memory
     """
+    request = made(HistoryRequest, step=step, trajectory=trajectory)
     with opened_memory(**arguments) as memory:
-        where = known_trajectory(memory, trajectory) or trajectory_of(step, memory)
-        revisions = memory.lifecycle.history(step, trajectory=where)
+        told: HistoryResponse = ask(memory, "history", request)
     if as_json:
-        told = [
-            {
-                "until": revision.replaced,
-                "corrected_by": revision.by,
-                "step": revision.step.model_dump(mode="json", exclude_defaults=True),
-                "labels": revision.labels and revision.labels.model_dump(mode="json", exclude_defaults=True),
-            }
-            for revision in revisions
-        ]
-        print_json({"step": step, "trajectory": where, "revisions": told})
+        print_json(told.model_dump())
         return
-    for revision in revisions:
-        until = datetime.fromtimestamp(revision.replaced, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
-        click.echo(f"until {until}, corrected by {revision.by}")
+    for revision in told.revisions:
+        until = datetime.fromtimestamp(revision.until, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        click.echo(f"until {until}, corrected by {revision.corrected_by}")
         if revision.labels:
-            intent = revision.labels.intent
+            intent = StepLabels.model_validate(revision.labels).intent
             kinds = ", ".join([*intent.event_types, *(f"[{name}]" for name in intent.entity_types)])
             click.echo(f"  {intent.scope or '-'}: {kinds}")
-        click.echo(f"  {' '.join(revision.step.content.split())}")
-    if not revisions:
-        click.echo(f"stitch: step {step} of {where} was never corrected", err=True)
+        click.echo(f"  {' '.join(Step.model_validate(revision.step).content.split())}")
+    if not told.revisions:
+        click.echo(f"stitch: step {step} of {told.trajectory} was never corrected", err=True)

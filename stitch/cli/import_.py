@@ -8,6 +8,8 @@ from typing import Any
 import click
 import orjson
 
+from stitch.api.operations import ask
+from stitch.api.upkeep_models import ImportRequest, ImportResponse
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.errors import InputError, StepRejectedError, StitchError
@@ -39,12 +41,12 @@ def command(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
             hint="`stitch ingest` reads the logs of agents, chats and traces",
         )
     with opened_memory(must_exist=False, **arguments) as memory:
-        result = memory.lifecycle.import_lines(chain([first], file), source=file.name, again=again)
+        request = ImportRequest(source=file.name, again=again)
+        result: ImportResponse = ask(memory, "import", request, chain([first], file))
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
     if as_json:
-        rejections = [rejection.model_dump() for rejection in result.rejections]
-        print_json({**result._asdict(), "rejections": rejections})
+        print_json(result.model_dump())
     else:
         click.echo(
             f"{result.steps} steps of {result.trajectories} trajectories taken in ({result.failed} failed),"

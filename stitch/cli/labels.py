@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.api.models import LabelsRequest
+from stitch.api.listing_models import LabelsRequest
 from stitch.api.operations import ask, made
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import one_line, print_json

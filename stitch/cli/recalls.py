@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from stitch.api.listing_models import RecallsRequest, RecallsResponse
+from stitch.api.operations import ask
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
-
-_ALL = 1_000_000
 
 
 @click.command()
@@ -27,16 +27,12 @@ def command(as_json: bool, last: int | None, **arguments: Any) -> None:
     Example:
       stitch recalls --memory trip.memory --last 5
     """
-    from stitch.lifecycle.folder import RECALLS_FILE
-    from stitch.observe.recalls import RecallLog
-
     with opened_memory(**arguments) as memory:
-        # What another process kept is listed, whatever this one is set to keep.
-        log = RecallLog(memory.folder / RECALLS_FILE, most=_ALL)
-        recalls = log.read(memory.tenant)[-(last or 0) :]
+        response: RecallsResponse = ask(memory, "recalls", RecallsRequest(last=last))
     if as_json:
-        print_json({"recalls": [recall.model_dump(mode="json") for recall in recalls]})
+        print_json(response.model_dump(mode="json"))
         return
+    recalls = response.recalls
     if not recalls:
         click.echo("stitch: no question is kept; STITCH_RECALL_LOG=1000 keeps the last 1000 that are asked", err=True)
     for recall in recalls:

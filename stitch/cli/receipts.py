@@ -26,7 +26,7 @@ def command(as_json: bool, state: str | None, **arguments: Any) -> None:
       stitch receipts --failed --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        receipts = list(memory.receipts(state=StepState(state) if state else None))
+        receipts = list(memory.receipts(state=None if state is None else StepState(state)))
     if as_json:
         print_json({"receipts": [receipt.model_dump(mode="json", exclude={"repeated"}) for receipt in receipts]})
         return

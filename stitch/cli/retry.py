@@ -6,6 +6,9 @@ from typing import Any
 
 import click
 
+from stitch.api.listing_models import RetryResponse
+from stitch.api.models import Nothing
+from stitch.api.operations import ask
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.errors import StitchError
@@ -23,12 +26,11 @@ def command(context: click.Context, /, *, as_json: bool, **arguments: Any) -> No
       stitch retry --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        stored = memory.retry()
-        failed = memory.status().failed
+        done: RetryResponse = ask(memory, "retry", Nothing())
     if as_json:
-        print_json({"stored": stored, "failed": failed})
+        print_json(done.model_dump())
     else:
-        click.echo(f"{stored} stored, {failed} failed")
-    if failed:
+        click.echo(f"{done.stored} stored, {done.failed} failed")
+    if done.failed:
         click.echo("stitch: `stitch receipts --failed` tells why", err=True)
         context.exit(StitchError.exit_code)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.api.models import MOST_PAGE_ITEMS, Timeline, TimelineRequest
+from stitch.api.listing_models import Timeline, TimelineRequest
+from stitch.api.models import MOST_PAGE_ITEMS
 from stitch.api.operations import ask, made
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import draw_lanes, one_line, print_json

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from stitch.api.operations import ask
+from stitch.api.upkeep_models import VerifyRequest, VerifyResponse
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.errors import StoreError
-from stitch.lifecycle.repair import Repaired
 
 
 @click.command()
@@ -26,15 +27,14 @@ def command(context: click.Context, /, *, as_json: bool, repair: bool, **argumen
       stitch verify --repair --memory trip.memory
     """
     with opened_memory(**arguments) as memory:
-        found = memory.lifecycle.verify(repair=repair)
+        found: VerifyResponse = ask(memory, "verify", VerifyRequest(repair=repair))
     if as_json:
-        disagreements = [disagreement._asdict() for disagreement in found.disagreements]
-        print_json({"steps": found.steps, "snippets": found.snippets, "disagreements": disagreements})
+        print_json(found.model_dump(exclude={"choices"}))
     else:
-        for choice in found.choices if isinstance(found, Repaired) else ():
+        for choice in found.choices:
             click.echo(choice)
         for disagreement in found.disagreements:
-            where = " ".join(filter(None, disagreement[:2])) or "memory"
+            where = " ".join(filter(None, (disagreement.trajectory, disagreement.step))) or "memory"
             click.echo(f"{where}: {disagreement.what}")
         click.echo(
             f"{found.steps} steps, {found.snippets} snippets: "

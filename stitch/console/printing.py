@@ -8,7 +8,7 @@ from typing import Any
 import click
 import orjson
 
-from stitch.api.models import ScopeSpans
+from stitch.api.listing_models import ScopeSpans
 from stitch.core import ScopeSummary
 
 _COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")

@@ -145,7 +145,7 @@ def test_a_field_that_no_request_has_is_named() -> None:
     with pytest.raises(InputError, match=r"^budget: extra inputs are not permitted"):
         made(models.QueryRequest, query="x", budget=3)
     with pytest.raises(InputError, match=r"^trajectory: name is empty"):
-        made(models.TimelineRequest, trajectory=" ")
+        made(OPERATIONS["timeline"].request, trajectory=" ")
 
 
 def test_a_response_comes_back_from_its_json_as_it_was(memory: Memory) -> None:

@@ -1,0 +1,239 @@
+"""Requests and responses of what is there: trajectories, timelines, steps, labels, receipts, how far all has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from stitch.api.models import MOST_PAGE_ITEMS, PAGE_ITEMS, PageRequest, PageResponse, Request, Response
+from stitch.core import LabelMerge, Receipt, Step, StepLabels, StepState
+from stitch.core.steps import Name
+from stitch.memory import MemoryStatus
+from stitch.observe.recalls import Recall
+
+
+class TrajectoriesRequest(PageRequest):
+    """Asks which trajectories there are, the oldest first."""
+
+
+class TrajectoryRow(Response):
+    """A trajectory."""
+
+    trajectory: str
+
+
+class TrajectoriesResponse(PageResponse):
+    """Trajectories, the oldest first."""
+
+    trajectories: tuple[TrajectoryRow, ...]
+
+
+class TimelineRequest(PageRequest):
+    """Asks for the scopes of a trajectory and its steps with their labels."""
+
+    trajectory: Name
+    steps: bool = True
+    """Whether the steps are listed, and not only the scopes."""
+
+
+class ScopeSpans(Response):
+    """Where a scope runs."""
+
+    name: str
+    steps: int
+    spans: tuple[tuple[int, int], ...]
+    """First and last position of each stretch."""
+
+
+class Reference(Response):
+    """A reference in a step, and what it was read as."""
+
+    number: int
+    """From 1: how it is named when it is undone."""
+    said: str
+    start: int
+    end: int
+    replacement: str
+    antecedent: str | None
+    """The id of the step that named the thing."""
+    confidence: float
+
+
+class TimelineStep(Response):
+    """A step as a timeline shows it; labels are read through merges."""
+
+    step: str
+    position: int
+    role: str
+    state: str
+    scope: str | None
+    event_types: tuple[str, ...]
+    entity_types: tuple[str, ...]
+    text: str
+    references: tuple[Reference, ...]
+
+
+class Timeline(PageResponse):
+    """A trajectory: its scopes, and its steps, those of the page."""
+
+    trajectory: str
+    length: int
+    scopes: tuple[ScopeSpans, ...]
+    steps: tuple[TimelineStep, ...]
+
+
+class LabelsRequest(Request):
+    """Asks for the labels of a trajectory, or of all."""
+
+    trajectory: Name | None = None
+
+
+class ScopeRow(Response):
+    """A thematic scope."""
+
+    name: str
+    trajectory: str
+    steps: int
+    spans: tuple[tuple[int, int], ...]
+    summary: str
+
+
+class EntityTypeRow(Response):
+    """A key entity type."""
+
+    steps: int
+    values: tuple[str, ...]
+    """Some recent ones."""
+
+
+class LabelsResponse(Response):
+    """The labels of a memory with how many steps carry them, those of most steps first."""
+
+    scopes: tuple[ScopeRow, ...]
+    event_types: Mapping[str, int]
+    entity_types: Mapping[str, EntityTypeRow]
+    merges: tuple[LabelMerge, ...]
+
+
+class CallTotals(Response):
+    """What calls of a model came to."""
+
+    calls: int
+    prompt_tokens: int
+    reply_tokens: int
+    cost_usd: float | None
+    """Null if a price is not known."""
+    tokens: int
+
+
+class StepMean(Response):
+    """The mean over the labeled steps."""
+
+    calls: float
+    tokens: float
+    cost_usd: float | None
+
+
+class SpendingResponse(Response):
+    """What language models have cost."""
+
+    total: CallTotals
+    models: Mapping[str, CallTotals]
+    stages: Mapping[str, CallTotals]
+    trajectories: Mapping[str, CallTotals]
+    steps: int
+    """How many steps were labeled with these calls."""
+    a_step: StepMean | None
+
+
+class StatusResponse(MemoryStatus):
+    """How many steps have come how far, and what language models have cost."""
+
+    model: SpendingResponse
+
+
+class OwnTotalsResponse(Response):
+    """What calls of a model came to since the memory was opened, for its tenant."""
+
+    total: CallTotals
+    stages: Mapping[str, CallTotals]
+
+
+class StepsRequest(PageRequest):
+    """Asks for the steps of a trajectory as the memory keeps them."""
+
+    trajectory: Name
+
+
+class StepRow(Response):
+    """A step with its labels and how far it has come."""
+
+    seq: int
+    """Its number in the journal, in the order of acceptance over all trajectories."""
+    trajectory: str
+    position: int
+    step: Step
+    recorded: float
+    """When it was accepted, in Unix seconds."""
+    state: StepState
+    reason: str
+    labels: StepLabels | None
+    retired_at: float | None
+
+
+class StepsResponse(PageResponse):
+    """Steps of a trajectory, in order."""
+
+    steps: tuple[StepRow, ...]
+
+
+class ReceiptsRequest(Request):
+    """Asks what has become of each step, in the order of acceptance."""
+
+    state: StepState | None = None
+    """Only of those in this state."""
+    limit: Annotated[int, Field(ge=1, le=10 * MOST_PAGE_ITEMS)] = PAGE_ITEMS
+    after: str | None = None
+    """The `next` of the page before; the beginning if there is none."""
+
+
+class ReceiptsResponse(PageResponse):
+    """What has become of steps."""
+
+    receipts: tuple[Receipt, ...]
+
+
+class RetryResponse(Response):
+    """What became of what had failed."""
+
+    stored: int
+    """How many steps are stored now that were not."""
+    failed: int
+    """How many have failed again."""
+
+
+class FinishRequest(Request):
+    """Labels now what waits for more steps of a trajectory."""
+
+    trajectory: Name
+
+
+class FinishResponse(Response):
+    """How many steps were labeled."""
+
+    steps: int
+
+
+class RecallsRequest(Request):
+    """Asks what was asked last."""
+
+    last: Annotated[int, Field(ge=1)] | None = None
+    """Only so many questions."""
+
+
+class RecallsResponse(Response):
+    """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
+
+    recalls: tuple[Recall, ...]
