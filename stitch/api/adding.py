@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stitch.api.models import AddRequest, AddResponse, RejectedStep
+from stitch.api.models import AddRequest, AddResponse, MessagesRequest, RejectedStep
 from stitch.core import Receipt
 from stitch.errors import StepRejectedError
+from stitch.sources.given import step_of
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
+
+STEP = "stitch_step"
+"""A message that has this field alone is a step."""
 
 
 def add(memory: Memory, request: AddRequest) -> AddResponse:
@@ -26,3 +30,17 @@ def add(memory: Memory, request: AddRequest) -> AddResponse:
             if isinstance(each, StepRejectedError)
         ),
     )
+
+
+def messages(memory: Memory, request: MessagesRequest) -> AddResponse:
+    """Store what is new of a conversation."""
+    given = [step_of(each[STEP]) if set(each) == {STEP} else each for each in request.messages]
+    receipts = memory.add_messages(
+        given,
+        trajectory=request.trajectory,
+        start=request.start,
+        edited=request.edited,
+        wait=request.wait,
+        again=request.again,
+    )
+    return AddResponse(receipts=tuple(receipts))

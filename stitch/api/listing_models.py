@@ -125,6 +125,8 @@ class CallTotals(Response):
     reply_tokens: int
     cost_usd: float | None
     """Null if a price is not known."""
+    unusable: int = 0
+    """How many replies were cut or of no use."""
     tokens: int
 
 

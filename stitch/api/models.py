@@ -107,8 +107,15 @@ class MessagesRequest(Request):
 
     trajectory: Name
     messages: Annotated[Sequence[Mapping[str, JsonValue]], Field(max_length=MOST_STEPS)]
+    """Of the OpenAI (chat and responses), Anthropic or Gemini kind; `{"stitch_step": {...}}` is a step as in `add`."""
+    start: Annotated[int, Field(ge=0)] | None = None
+    """At which place of the conversation the first of them stands, counted in steps, if it is known."""
+    edited: Literal["refuse", "keep", "revise"] = "refuse"
+    """What to do where a message says something else than when it was stored."""
     wait: bool = True
     """Whether labels are waited for."""
+    again: bool = False
+    """Whether steps that were erased are stored again."""
 
 
 # What is asked.

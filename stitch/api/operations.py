@@ -65,6 +65,16 @@ OPERATIONS: Mapping[str, Operation] = _table(
         run=adding.add,
     ),
     Operation(
+        name="messages",
+        summary="Store chat messages as they are; of a conversation that grows, what is new.",
+        action="write",
+        method="POST",
+        path="/v1/messages",
+        request=models.MessagesRequest,
+        response=models.AddResponse,
+        run=adding.messages,
+    ),
+    Operation(
         name="search",
         summary="Find the steps that answer a question.",
         action="read",

@@ -64,6 +64,16 @@ def test_one_rejected_step_stops_the_others_unless_each_is_asked_for(memory: Mem
     assert [rejected.index for rejected in added.rejected] == [1]
 
 
+def test_messages_are_stored_once_however_often_they_come(memory: Memory) -> None:
+    said = [{"role": "user", "content": "Hello."}, {"stitch_step": {"role": "assistant", "content": "Hi.", "id": "h"}}]
+    first = asked(memory, "messages", trajectory="chat", messages=said[:1])
+    both = asked(memory, "messages", trajectory="chat", messages=said)
+    assert [receipt.repeated for receipt in both.receipts] == [True, False]
+    assert (first.receipts[0].step, both.receipts[1].step) == (both.receipts[0].step, "h")
+    with pytest.raises(errors.StepRejectedError, match="says something else"):
+        asked(memory, "messages", trajectory="chat", messages=[{"role": "user", "content": "Bye."}], start=0)
+
+
 def test_an_answer_holds_whole_snippets_only_if_they_are_asked_for(memory: Memory) -> None:
     told = asked(memory, "search", query="hotel").model_dump(exclude_unset=True)
     assert all("snippet" not in hit for hit in told["hits"])
