@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.methods import TENANT, Found
@@ -205,7 +205,7 @@ def default_opener(labels: str) -> Opener:
     def open_in(folder: Path) -> Memory:
         from stitch.assemble import open_memory
 
-        return open_memory(folder, tenant=TENANT, labels=labels)
+        return open_memory(folder, tenant=TENANT, labels=cast("Literal['local', 'model']", labels))
 
     return open_in
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stitch import parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typing_extensions import Unpack
+
     from stitch.config import Settings
     from stitch.core import Observer, Retriever
+    from stitch.given_settings import GivenSettings
     from stitch.memory import Memory, MemoryParts
     from stitch.tenants import Tenants
 
@@ -24,7 +27,7 @@ def open_memory(
     config: str | Path | None = None,
     must_exist: bool = False,
     observers: Sequence[Observer] = (),
-    **settings: Any,
+    **settings: Unpack[GivenSettings],
 ) -> Memory:
     """Open a memory, making it if it is not there; use it as a context, or call `close`.
 
@@ -36,7 +39,7 @@ def open_memory(
         config: A YAML file of settings.
         must_exist: Do not make a folder that is not there.
         observers: Are told what happens, see `stitch.observe`.
-        settings: Any other of `stitch.config.Settings` by name.
+        settings: Any other of `stitch.config.Settings` by name; `GivenSettings` says their types.
 
     Raises:
         SettingsError: A setting is missing or wrong.
@@ -58,7 +61,7 @@ def open_tenants(
     config: str | Path | None = None,
     must_exist: bool = False,
     observers: Sequence[Observer] = (),
-    **settings: Any,
+    **settings: Unpack[GivenSettings],
 ) -> Tenants:
     """Open the memories of all tenants of a folder or server, for a process that serves many; as `open_memory`.
 

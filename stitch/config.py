@@ -161,6 +161,10 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         origin = origins.get(name, "argument")
+        if first["type"] == "extra_forbidden":
+            near = get_close_matches(name, Settings.model_fields, n=1)
+            hint = f"do you mean {near[0]!r}?" if near else "`stitch config` lists the settings"
+            raise SettingsError(f"{name!r} (from {origin}) is no setting", hint=hint) from None
         raise SettingsError(
             f"setting {name!r} (from {origin}): {str(first['msg']).lower()}",
             hint="`stitch config` lists the settings and their values",

@@ -11,9 +11,12 @@ from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
+from typing_extensions import Self
 
+from stitch.asynchronous import for_asyncio
 from stitch.core import (
     IntentFilter,
+    KeptTrajectory,
     LabelInventory,
     Moment,
     Ranking,
@@ -311,7 +314,18 @@ class Memory:
         )
         return self._explaining().why_not(request, step=step)
 
-    def why(self, query: str, *, step: str, trajectory: str, k: int | None = None, **options: Any) -> Why:
+    def why(
+        self,
+        query: str,
+        *,
+        step: str,
+        trajectory: str,
+        k: int | None = None,
+        asked_at: float | str | None = None,
+        ranking: Ranking | str | None = None,
+        min_trust: Trust | str | None = None,
+        as_of: float | str | None = None,
+    ) -> Why:
         """Say why a step comes back for a question, or why it does not: labels, rank, trust, state and budget.
 
         Args:
@@ -319,7 +333,10 @@ class Memory:
             step: The id of the step.
             trajectory: Where it is; all trajectories are searched.
             k: How many steps count as hits; what the settings say by default.
-            options: `min_trust`, `as_of`, `asked_at` and `ranking` as in `search`.
+            asked_at: As in `search`, and so are all others.
+            ranking: As in `search`.
+            min_trust: As in `search`.
+            as_of: As in `search`.
 
         Raises:
             InputError: The memory knows no such step; it was never accepted, or erased.
@@ -327,10 +344,15 @@ class Memory:
         """
         from stitch.why import explain
 
-        options["as_of"] = self._moment(options.get("as_of"), trajectory)
-        options["ranking"] = options.get("ranking") or self._defaults.ranking
-        chosen = self._defaults.k if k is None else k
-        request = self._request(query=query, k=chosen, budget_tokens=self._defaults.budget_tokens, **options)
+        request = self._request(
+            query=query,
+            k=self._defaults.k if k is None else k,
+            budget_tokens=self._defaults.budget_tokens,
+            asked_at=asked_at,
+            ranking=ranking or self._defaults.ranking,
+            min_trust=min_trust,
+            as_of=self._moment(as_of, trajectory),
+        )
         retriever, where = self._explaining(request.as_of), trajectory_name(trajectory)
         with charged_to(self.tenant):
             return explain(self._ingestor.journal, retriever, request, step=step, trajectory=where)
@@ -402,9 +424,13 @@ class Memory:
         """The label space of one trajectory, or of all."""
         return self._ingestor.inventory(self.tenant, None if trajectory is None else trajectory_name(trajectory))
 
-    def trajectories(self) -> list[str]:
-        """The ids of all trajectories, in the order in which they began."""
+    def trajectories(self) -> list[KeptTrajectory]:
+        """All trajectories in the order in which they began: their names, each with its number of steps and times."""
         return self._ingestor.journal.trajectories(self.tenant)
+
+    def get(self, trajectory: str, step: str) -> Entry | None:
+        """One step with its labels and how far it has come; None if there is none of this id."""
+        return self._ingestor.journal.entry(self.tenant, trajectory_name(trajectory), step)
 
     def steps(self, trajectory: str, *, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
         """The steps of a trajectory from position `start` to before `stop`, with their labels and how far they are."""
@@ -467,7 +493,7 @@ class Memory:
         if self._owns_parts:
             self._parts.close()
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -479,37 +505,16 @@ class Memory:
         finally:
             self.close()
 
-    async def aadd(
-        self, step: Step | Mapping[str, object], *, trajectory: str, wait: bool = True, again: bool = False
-    ) -> Receipt:
-        """As `add`, for asyncio."""
-        return await asyncio.to_thread(self.add, step, trajectory=trajectory, wait=wait, again=again)
+    async def __aenter__(self) -> Self:
+        return self
 
-    async def aadd_many(
-        self,
-        steps: Iterable[Step | Mapping[str, object]],
-        *,
-        trajectory: str,
-        wait: bool = True,
-        again: bool = False,
-    ) -> list[Receipt]:
-        """As `add_many`, for asyncio."""
-        return await asyncio.to_thread(self.add_many, steps, trajectory=trajectory, wait=wait, again=again)
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, traceback)
 
-    async def aadd_messages(
-        self,
-        messages: Iterable[object],
-        *,
-        trajectory: str,
-        start: int | None = None,
-        edited: Edited = "refuse",
-        wait: bool = True,
-        again: bool = False,
-    ) -> list[Receipt]:
-        """As `add_messages`, for asyncio."""
-        return await asyncio.to_thread(
-            self.add_messages, messages, trajectory=trajectory, start=start, edited=edited, wait=wait, again=again
-        )
+    def __repr__(self) -> str:
+        return f"<Memory {str(self.folder)!r} of tenant {self.tenant!r}, labels by {self.labeler}>"
 
     async def astream(
         self,
@@ -536,13 +541,14 @@ class Memory:
                 for result in await asyncio.to_thread(store, batch):
                     yield result
 
-    async def aflush(self) -> None:
-        """As `flush`, for asyncio."""
-        await asyncio.to_thread(self.flush)
-
-    async def asearch(self, query: str, **options: Any) -> RetrievalResult:
-        """As `search`, with the same options, for asyncio."""
-        return await asyncio.to_thread(self.search, query, **options)
+    aadd = for_asyncio(add)
+    aadd_many = for_asyncio(add_many)
+    aadd_messages = for_asyncio(add_messages)
+    asearch = for_asyncio(search)
+    awhy = for_asyncio(why)
+    aget = for_asyncio(get)
+    aflush = for_asyncio(flush)
+    aclose = for_asyncio(close)
 
 
 def _step(given: Step | Mapping[str, object]) -> Step:

@@ -48,7 +48,8 @@ Item = TypeVar("Item")
 def trajectories(memory: Memory, request: TrajectoriesRequest) -> TrajectoriesResponse:
     """List the trajectories, the oldest first."""
     page, following = page_of(memory.trajectories(), request.after, limit=request.limit, name=str)
-    return TrajectoriesResponse(trajectories=tuple(TrajectoryRow(trajectory=name) for name in page), next=following)
+    rows = (TrajectoryRow(trajectory=str(each), steps=each.steps, began=each.began, ended=each.ended) for each in page)
+    return TrajectoriesResponse(trajectories=tuple(rows), next=following)
 
 
 def page_of(

@@ -22,6 +22,11 @@ class TrajectoryRow(Response):
     """A trajectory."""
 
     trajectory: str
+    steps: int
+    began: float
+    """When its first step was accepted, in Unix seconds."""
+    ended: float
+    """When its last step was accepted."""
 
 
 class TrajectoriesResponse(PageResponse):

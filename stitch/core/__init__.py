@@ -87,12 +87,13 @@ from stitch.core.steps import (
     trajectory_name,
     with_calls,
 )
+from stitch.core.trajectories import KeptTrajectory
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
     "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "DensityCount",
     "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "ErasedText", "FilterMaker",
-    "FilterSelector", "ForgetfulSession", "Forgotten", "InputRejected", "IntentFilter", "LABELS",
+    "FilterSelector", "ForgetfulSession", "Forgotten", "InputRejected", "IntentFilter", "KeptTrajectory", "LABELS",
     "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler",
     "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler", "Position",
     "Projection", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult",

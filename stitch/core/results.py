@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -89,8 +91,12 @@ class Selection(NamedTuple):
     made_by: FilterMaker = FilterMaker.WORDS
 
 
-class RetrievalResult(NamedTuple):
-    """The answer of a memory to a question."""
+@dataclass(frozen=True)
+class RetrievalResult(Sequence[ScoredSnippet]):
+    """The answer of a memory to a question: its hits, best first, with how they were found, and as text for a prompt.
+
+    It is a sequence of the hits: `for hit in result`, `len(result)`, `result[0]`.
+    """
 
     request: SearchRequest
     intent_filter: IntentFilter
@@ -104,8 +110,35 @@ class RetrievalResult(NamedTuple):
     milliseconds: float
     mode: str
     """The retriever that answered."""
-    rule: RankingRule = RankingRule()
+    rule: RankingRule = field(default_factory=RankingRule)
     """How the parts of the hits' scores make their order."""
+
+    @overload
+    def __getitem__(self, index: int) -> ScoredSnippet: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ScoredSnippet, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> ScoredSnippet | tuple[ScoredSnippet, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        labels = ", ".join(f"{kind.value} {value!r}" for kind, value in sorted(self.intent_filter.labels()))
+        first = (
+            f", first step {self.hits[0].snippet.step!r} of {self.hits[0].snippet.trajectory!r}" if self.hits else ""
+        )
+        return (
+            f"<RetrievalResult for {self.request.query!r}: {len(self.hits)} hits by {self.decided_by.value}"
+            f"{f' ({labels})' if labels else ''}{first}, {self.context_tokens} tokens>"
+        )
+
+    def _repr_html_(self) -> str:
+        from stitch.core.notebook import table_of
+
+        return table_of(self)
 
     @property
     def ranking(self) -> Ranking:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
@@ -295,7 +295,7 @@ class TenantInventories:
                 kept.union.update({trajectory: _EMPTY})
 
     def union(
-        self, tenant: str, *, trajectories: Callable[[], list[str]], part: Callable[[str], LabelInventory]
+        self, tenant: str, *, trajectories: Callable[[], Sequence[str]], part: Callable[[str], LabelInventory]
     ) -> LabelInventory:
         """The label space of a tenant.
 

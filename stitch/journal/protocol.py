@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from stitch.core import Change, Moment, Redaction, Step, StepLabels, StepState
+from stitch.core import Change, KeptTrajectory, Moment, Redaction, Step, StepLabels, StepState
 from stitch.errors import StepRejectedError
 from stitch.journal.entries import (
     Checkpoint,
@@ -248,8 +248,8 @@ class Journal(Protocol):
         """All tenants that have steps or records, the oldest first; those that have records alone are the last."""
         ...
 
-    def trajectories(self, tenant: str) -> list[str]:
-        """The names of a tenant's trajectories, the oldest first."""
+    def trajectories(self, tenant: str) -> list[KeptTrajectory]:
+        """The names of a tenant's trajectories with their lengths and times, the oldest first."""
         ...
 
     def unfinished(self, states: Collection[StepState]) -> list[tuple[str, str]]:

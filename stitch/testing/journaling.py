@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from stitch.core import Change, ChangeKind, Moment, Redaction, Step, StepLabels, StepState
+from stitch.core import Change, ChangeKind, KeptTrajectory, Moment, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepRejectedError
 from stitch.journal import Checkpoint, Entry, IngestCounts, KeptStep, Revision, Selected
 from stitch.journal.entries import Encoded, encode_labels, encode_step, erased_entry
@@ -287,9 +287,16 @@ class DictJournal(DictRecords):
             return list(dict.fromkeys(owners))
 
     @override
-    def trajectories(self, tenant: str) -> list[str]:
+    def trajectories(self, tenant: str) -> list[KeptTrajectory]:
         with self._open():
-            return [name for owner, name in self._trajectories if owner == tenant]
+            times: dict[str, list[float]] = {name: [] for owner, name in self._trajectories if owner == tenant}
+            for each in self._all():
+                if each.tenant == tenant:
+                    times[each.trajectory].append(each.recorded)
+            return [
+                KeptTrajectory(name, steps=len(at), began=min(at, default=0.0), ended=max(at, default=0.0))
+                for name, at in times.items()
+            ]
 
     @override
     def unfinished(self, states: Collection[StepState]) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from typing_extensions import override
 from stitch.core import (
     Change,
     ChangeKind,
+    KeptTrajectory,
     LabelInventory,
     Moment,
     Redaction,
@@ -321,9 +322,14 @@ class SqliteJournal(SqliteRecords):
         return list(dict.fromkeys(name for (name,) in (*rows, *others)))
 
     @override
-    def trajectories(self, tenant: str) -> list[str]:
-        rows = self._file.rows("SELECT name FROM trajectories WHERE tenant = ? ORDER BY number", tenant)
-        return [name for (name,) in rows]
+    def trajectories(self, tenant: str) -> list[KeptTrajectory]:
+        query = (
+            "SELECT t.name, count(s.seq), coalesce(min(s.recorded), 0.0), coalesce(max(s.recorded), 0.0)"
+            " FROM trajectories t LEFT JOIN steps s ON s.trajectory = t.number"
+            " WHERE t.tenant = ? GROUP BY t.number ORDER BY t.number"
+        )
+        rows = self._file.rows(query, tenant)
+        return [KeptTrajectory(name, steps=steps, began=began, ended=ended) for name, steps, began, ended in rows]
 
     @override
     def unfinished(self, states: Collection[StepState]) -> list[tuple[str, str]]:

@@ -238,9 +238,12 @@ class JournalContract:
         ]
         assert journal.tenants() == ["a", "b"]
         assert journal.trajectories("a") == ["t", "u"]
+        append(journal, say("two"), trajectory="t", recorded=6.5)
+        kept = [(each, each.steps, each.ended - each.began) for each in journal.trajectories("a")]
+        assert kept == [("t", 2, 5.0), ("u", 1, 0.0)]
         assert journal.trajectories("nobody") == []
         assert journal.counts("a").trajectories == 2
-        assert journal.counts().accepted == 3
+        assert journal.counts().accepted == 4
 
     def test_entries_are_given_by_position_and_state(self, journal: Journal) -> None:
         append(journal, *(say(f"step {n}") for n in range(6)))

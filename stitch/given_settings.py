@@ -1,0 +1,63 @@
+"""Which settings a caller may name, with their types: a type checker finds one that is misspelled.
+
+Those of `stitch.config.Settings`, where each is explained; a test compares the two. None is as if it were not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from typing_extensions import TypedDict
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from stitch.core import DensityCount, Ranking
+    from stitch.core.retention import RetentionRule
+    from stitch.store.options import QdrantOptions
+
+
+class GivenSettings(TypedDict, total=False):
+    """The settings but for where the memory is and whose."""
+
+    labels: Literal["local", "model"] | None
+    filter: Literal["local", "model"] | None
+    filter_by_kind: bool | None
+    retriever: str | None
+    k: int | None
+    budget_tokens: int | None
+    ranking: Ranking | Literal["auto", "strict", "weighed"] | None
+    density: DensityCount | Literal["values", "kinds"] | None
+    density_weights: Literal["equal", "informative"] | None
+    embedder: str | None
+    embedder_url: str | None
+    embedder_key: SecretStr | str | None
+    embedder_dimension: int | None
+    qdrant_key: SecretStr | str | None
+    qdrant_timeout_s: float | None
+    collection: str | None
+    qdrant: QdrantOptions | Mapping[str, Any] | None
+    server_payload: Literal["none", "readable"] | None
+    journal: str | None
+    max_step_chars: int | None
+    recall_log: int | None
+    redact_secrets: bool | None
+    power_safe: bool | None
+    retention: Sequence[RetentionRule | Mapping[str, Any]] | None
+    model: str | None
+    base_url: str | None
+    model_key: SecretStr | str | None
+    stepwise: bool | None
+    window: int | Literal["auto"] | None
+    label_program: str | None
+    filter_program: str | None
+    answer_program: str | None
+    model_budget_tokens: int | None
+    model_budget_usd: float | None
+    price_prompt: float | None
+    price_reply: float | None
+    model_timeout_s: float | None
+    model_retries: int | None
+    model_concurrency: int | None
+    offline: bool | None

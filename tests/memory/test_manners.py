@@ -1,0 +1,173 @@
+"""A memory behaves as Python programmers expect: contexts, sequences, times, and types that find a misspelling."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stitch.assemble
+from stitch import Memory, Step, open_memory
+from stitch.config import Settings
+from stitch.core import KeptTrajectory
+from stitch.errors import SettingsError
+from stitch.given_settings import GivenSettings
+
+STEPS = [Step(role="user", content=f"The hotel in {city} costs {price} euros.", id=f"s{price}")
+         for city, price in (("Porto", 80), ("Faro", 60), ("<b>Braga</b>", 40))]  # fmt: skip
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with open_memory(tmp_path / "m") as opened:
+        opened.add_many(STEPS, trajectory="trip")
+        yield opened
+
+
+def test_for_asyncio_a_memory_is_a_context_with_the_same_methods(tmp_path) -> None:
+    async def use() -> None:
+        async with open_memory(tmp_path / "m") as memory:
+            await memory.aadd_many(STEPS[:2], trajectory="trip")
+            await memory.aadd(STEPS[2], trajectory="trip")
+            assert (await memory.asearch("hotel in Porto", k=1))[0].snippet.step == "s80"
+            assert (await memory.awhy("hotel in Porto", step="s80", trajectory="trip")).found
+            found = await memory.aget("trip", "s60")
+            assert found is not None
+            await memory.aflush()
+            await memory.aclose()
+
+    asyncio.run(use())
+    with open_memory(tmp_path / "m", must_exist=True) as memory:
+        assert memory.status().stored == 3
+
+
+def test_each_method_for_asyncio_has_the_options_of_the_other_one() -> None:
+    for name in ("add", "add_many", "add_messages", "search", "why", "get", "flush", "close"):
+        other = getattr(Memory, f"a{name}")
+        assert inspect.iscoroutinefunction(other)
+        assert inspect.signature(other) == inspect.signature(getattr(Memory, name))
+        assert (other.__name__, other.__doc__) == (f"a{name}", f"As `{name}`, with the same options, for asyncio.")
+    for name, method in inspect.getmembers(Memory, inspect.isfunction):
+        if not name.startswith("_"):
+            kinds = {each.kind for each in inspect.signature(method).parameters.values()}
+            assert inspect.Parameter.VAR_KEYWORD not in kinds, f"{name} swallows what is misspelled"
+
+
+def test_a_step_is_got_by_its_id(memory) -> None:
+    entry = memory.get("trip", "s60")
+    assert (entry.step.content, entry.position, entry.labels is not None) == (STEPS[1].content, 1, True)
+    assert memory.get("trip", "nothing") is None
+    assert memory.get("nowhere", "s60") is None
+
+
+def test_trajectories_are_names_that_say_how_long_they_are_and_when_they_were_taken_in(memory) -> None:
+    memory.add(STEPS[0], trajectory="other")
+    first, second = memory.trajectories()
+    assert [first, second] == ["trip", "other"]
+    assert (first.steps, second.steps) == (3, 1)
+    assert first.began <= first.ended <= second.began == second.ended
+    assert json.dumps(memory.trajectories()) == '["trip", "other"]'
+    for again in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first)):
+        assert isinstance(again, KeptTrajectory)
+        assert (again, again.steps, again.began, again.ended) == ("trip", 3, first.began, first.ended)
+
+
+def test_a_result_is_a_sequence_of_its_hits(memory) -> None:
+    result = memory.search("What does the hotel in Porto cost?", k=2)
+    assert list(result) == list(result.hits)
+    assert (len(result), result[0], result[-1:]) == (2, result.hits[0], result.hits[1:])
+    assert result[0] in result
+    assert not memory.search("hotel", k=2, min_trust="high", as_of=0.0)
+
+
+def test_what_is_printed_of_a_memory_and_a_result_says_what_they_are(memory) -> None:
+    assert repr(memory) == f"<Memory {str(memory.folder)!r} of tenant 'default', labels by {memory.labeler}>"
+    said = repr(memory.search("What does the hotel in Porto cost?", k=2))
+    assert said.startswith("<RetrievalResult for 'What does the hotel in Porto cost?': 2 hits by ")
+    assert "first step 's80' of 'trip'" in said
+    memory.close()
+    assert repr(memory).startswith("<Memory")
+
+
+def test_in_a_notebook_a_result_is_a_table_in_which_texts_are_texts(memory) -> None:
+    shown = memory.search("What does the hotel in <b>Braga</b> cost?")._repr_html_()
+    assert shown.count("<tr>") == 4
+    assert "<b>Braga" not in shown
+    assert "&lt;b&gt;Braga&lt;/b&gt;" in shown
+    long = memory.add(Step(role="user", content="hotel " * 200), trajectory="trip")
+    assert "…" in memory.search("hotel " * 20, k=4)._repr_html_()
+    assert long.position == 3
+
+
+def test_a_misspelled_setting_is_told_with_the_one_that_is_meant(tmp_path) -> None:
+    with pytest.raises(SettingsError, match="'budget_token' \\(from argument\\) is no setting") as error:
+        open_memory(tmp_path / "m", budget_token=5)  # type: ignore[call-arg]
+    assert error.value.hint == "do you mean 'budget_tokens'?"
+    with pytest.raises(SettingsError) as error:
+        open_memory(tmp_path / "m", xyzzy=5)  # type: ignore[call-arg]
+    assert error.value.hint == "`stitch config` lists the settings"
+
+
+def test_the_types_of_settings_name_all_of_them() -> None:
+    assert set(GivenSettings.__annotations__) == set(Settings.model_fields) - {"memory", "tenant"}
+    for opening in (stitch.assemble.open_memory, stitch.assemble.open_tenants):
+        assert opening.__annotations__["settings"] == "Unpack[GivenSettings]"
+
+
+PROGRAM = """
+import asyncio
+from stitch import Memory, Step, open_memory, open_tenants
+
+def right(memory: Memory) -> str:
+    with open_memory("m", labels="local", k=3, budget_tokens=100, ranking="strict") as memory:
+        memory.add({"role": "user", "content": "x"}, trajectory="t")
+        memory.add_messages([{"role": "user", "content": "x"}], trajectory="t", edited="keep")
+        for hit in memory.search("x", k=1, min_trust="high"):
+            print(hit.snippet.text)
+        return memory.search("x")[0].snippet.text
+
+async def right_too() -> int:
+    async with open_memory("m") as memory:
+        await memory.aadd(Step(role="user", content="x"), trajectory="t", wait=False)
+        return len(await memory.asearch("x", budget_tokens=10))
+"""
+WRONG = {
+    'open_memory("m", lables="local")': "Unexpected keyword argument",
+    'open_memory("m", labels="locl")': "incompatible type",
+    'open_tenants("m", budget="x")': "Unexpected keyword argument",
+    'memory.search("x", budget=3)': "Unexpected keyword argument",
+    'memory.why("x", step="1", trajectory="t", min_trst="high")': "Unexpected keyword argument",
+    'asyncio.run(memory.asearch("x", trajektory="t"))': "Unexpected keyword argument",
+    'asyncio.run(memory.aadd({}, trajectory="t", wiat=True))': "Unexpected keyword argument",
+    'memory.add("x", trajectory="t")': "incompatible type",
+    'memory.add_messages([], trajectory="t", edited="often")': "incompatible type",
+}
+
+
+@pytest.mark.slow
+def test_a_type_checker_finds_each_misspelled_word_of_a_program(tmp_path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    lines = [f"    {call}" for call in WRONG]
+    program = "\n".join([PROGRAM, "def wrong(memory: Memory) -> None:", *lines, ""])
+    (tmp_path / "program.py").write_text(program)
+    first = program.splitlines().index("def wrong(memory: Memory) -> None:") + 2
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", tmp_path / "cache",
+         "--config-file", "", tmp_path / "program.py"],
+        cwd=tmp_path, env={"MYPYPATH": str(root), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    said: dict[int, Any] = {}
+    for line in checked.stdout.splitlines():
+        if "error:" in line and line.startswith("program.py:"):
+            said.setdefault(int(line.split(":")[1]), line)
+    assert sorted(said) == list(range(first, first + len(WRONG))), checked.stdout
+    for number, reason in enumerate(WRONG.values(), start=first):
+        assert reason in said[number]
