@@ -39,6 +39,8 @@ class Vocabulary:
         self._labels = LabelVocabulary()
         self.counts: dict[str, int] = {}
         self._looked_at: set[str] = set()
+        self._kept: set[str] = set()
+        """Labels that a model or a person gave: rules merge none of them into another."""
 
     @property
     def merges(self) -> tuple[LabelMerge, ...]:
@@ -59,6 +61,10 @@ class Vocabulary:
         for label in labels:
             self.counts[label] = self.counts.get(label, 0) + 1
 
+    def keep(self, labels: Iterable[str]) -> None:
+        """Never merge these into others: somebody who ranks above rules gave them."""
+        self._kept.update(labels)
+
     def recount(self, before: Iterable[str], after: Iterable[str]) -> None:
         """Take in that a step carries other labels than was said; what no step carries any more is forgotten."""
         self.count(after)
@@ -74,6 +80,7 @@ class Vocabulary:
             self.recount(labels, ())
         self.counts = {label: count for label, count in self.counts.items() if not erased.named_in(label)}
         self._looked_at = {label for label in self._looked_at if not erased.named_in(label)}
+        self._kept = {label for label in self._kept if not erased.named_in(label)}
         self._labels = LabelVocabulary(
             merge for merge in self.merges if not erased.named_in(merge.alias) and not erased.named_in(merge.into)
         )
@@ -93,7 +100,7 @@ class Vocabulary:
         ranked.sort(key=lambda label: label not in self.seed)
         for index in range(len(ranked) - 1, 0, -1):
             label = ranked[index]
-            if label in self.seed or label in self._looked_at:
+            if label in self.seed or label in self._looked_at or label in self._kept:
                 continue
             into = self._alike(label, ranked[:index])
             if into is not None and into != label:
@@ -114,7 +121,8 @@ class Vocabulary:
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
         merges = [[merge.alias, merge.into, merge.position] for merge in self.merges]
-        return {"counts": self.counts, "merges": merges, "looked_at": sorted(self._looked_at)}
+        saved = {"counts": self.counts, "merges": merges, "looked_at": sorted(self._looked_at)}
+        return {**saved, "kept": sorted(self._kept)} if self._kept else saved
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Continue from what `save` returned."""
@@ -123,7 +131,7 @@ class Vocabulary:
             LabelMerge(kind=self.kind, alias=alias, into=into, position=position)
             for alias, into, position in data["merges"]
         )
-        self._looked_at = set(data["looked_at"])
+        self._looked_at, self._kept = set(data["looked_at"]), set(data.get("kept", ()))
 
 
 def same_words(label: str, others: Sequence[str]) -> str | None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.core import LabelKind, Step, apply_rewrites
+from stitch.core import ContextualIntent, LabelKind, Step, StepLabels, apply_rewrites
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
@@ -423,3 +423,37 @@ def test_a_bug_is_not_hidden_behind_local_labels() -> None:
     labeler.program.label_window = None
     with pytest.raises(TypeError):
         labeler.begin("t").label(talk(1))
+
+
+_NAMES = ["Muhhamed's cooking", "fortnite lego update", "the second hotel", "hotels", "hotel", "Day 1", "day 1 plan"]
+_ACTS = ["ask price", "asking prices", "price asks", "propose", "proposing"]
+_SAID = ["Back to the hotels, please.", "Let us plan day 1 now.", "What does it cost?", "It is $40 at the Zephyr Mill.",
+         "By the way, did you see the fortnite lego update?", "As for the second hotel: is breakfast in?"]  # fmt: skip
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(_SAID), st.sampled_from(_NAMES), st.sampled_from(_ACTS), st.booleans()), max_size=70
+    )
+)
+def test_rules_merge_rename_and_reconsider_nothing_that_a_model_or_a_person_named(
+    said: list[tuple[str, str, str, bool]],
+) -> None:
+    session = LocalLabeler().begin("t")
+    given_scopes, given_acts = set(), set()
+    for n, (text, scope, act, by_rules) in enumerate(said):
+        step = Step(id=str(n), role=("user", "assistant")[n % 2], content=text)
+        if by_rules:
+            session.label([step])
+            continue
+        intent = ContextualIntent(scope=scope, event_types=(act,), entity_types=(act,))
+        session.replay([step], [StepLabels(intent=intent, made_by=("a model", "ann")[n % 2])])
+        given_scopes.add(scope.lower())
+        given_acts.add(act)
+    merges = session.inventory().merges
+    assert not [merge for merge in merges if merge.kind is LabelKind.SCOPE and merge.alias.lower() in given_scopes]
+    assert not [merge for merge in merges if merge.kind is not LabelKind.SCOPE and merge.alias in given_acts]
+    assert given_scopes <= {scope.name.lower() for scope in session.inventory().scopes}
+    again = LocalLabeler().begin("t", session.save())
+    assert again.save() == session.save()

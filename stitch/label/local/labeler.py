@@ -95,7 +95,7 @@ class LocalLabelSession:
             scope = self._choose(reading, unit=unit)
             naming = self._naming(reading, scope, unit=unit)
             given = known.intent.scope or ""
-            if clean_label(naming.name) != given:  # a model's label, or a person's
+            if known.made_by != NAME or clean_label(naming.name) != given:  # a model's label, or a person's
                 scope = self._scope_called(given)
                 naming = self._naming(reading, scope, unit=unit, given=given)
             self._take(reading, scope, naming, unit=unit, known=known)
@@ -109,6 +109,9 @@ class LocalLabelSession:
         old, new = (labels.intent.scope or "" for labels in (had, has))
         if old != new or was.content != step.content:
             self._move(position, was, step, old=old, new=new)
+        if has.made_by != NAME and (named := self._scope_called(new)) is not None:
+            named.given = True
+        self._keep(has)
         self._events.vocabulary.recount(had.intent.event_types, has.intent.event_types)
         self._entities.correct(had, has)
         return True
@@ -213,7 +216,7 @@ class LocalLabelSession:
         """What a scope is called if the step belongs to it; a new one if None. Changes nothing."""
         if scope is not None:
             before = _Naming(self._names[scope.number], *self._wishes[scope.number])
-            return before if given else self._better(reading, scope, before)
+            return before._replace(given=True) if given else self._better(reading, scope, before)
         if given:
             return _Naming(given, given, EXPLICIT, given=True)
         proposed = propose_name(reading, unit=unit, siblings=self._names)
@@ -223,7 +226,7 @@ class LocalLabelSession:
     def _better(self, reading: Reading, scope: Scope, before: _Naming) -> _Naming:
         """A better name for a scope with a poor one, if this step says what the scope is about."""
         name, wished, quality, _ = before
-        if scope.steps >= _RENAME_WITHIN_STEPS or reading.answers_tool:
+        if scope.given or scope.steps >= _RENAME_WITHIN_STEPS or reading.answers_tool:
             return before
         if quality == MADE_UP and (proposed := propose_name(reading)).quality >= SPOKEN and proposed.text:
             wished, quality = proposed
@@ -250,8 +253,8 @@ class LocalLabelSession:
         by_opener = self._scopes.is_opener(reading.role)
         is_new = scope is None
         scope = self._scopes.assign(reading, scope, unit=unit)
+        scope.given = scope.given or naming.given
         if is_new:
-            scope.given = naming.given
             self._names.append(naming.name)
             self._wishes.append((naming.wished, naming.quality))
             self._taken.setdefault(naming.name.lower(), scope.number)
@@ -273,6 +276,7 @@ class LocalLabelSession:
                 mentions=kinds.mentions,
                 context=resolution.context,
             )
+        self._keep(known)
         self._events.vocabulary.count(known.intent.event_types)
         self._entities.take(reading, known.intent.entity_types, known.mentions)
         self._steps += 1
@@ -280,6 +284,12 @@ class LocalLabelSession:
             self._events.vocabulary.curate(self._steps)
             self._entities.curate(self._steps)
         return known
+
+    def _keep(self, labels: StepLabels) -> None:
+        """Leave the names that a model or a person gave as they are."""
+        if labels.made_by != NAME:
+            self._events.vocabulary.keep(labels.intent.event_types)
+            self._entities.vocabulary.keep(labels.intent.entity_types)
 
     def _rename(self, scope: Scope, naming: _Naming) -> None:
         """Call a scope by a better name from now on; recorded as a merge."""
