@@ -6,6 +6,7 @@ More than 400 lines because both labelers keep the same promises, and are held t
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -431,15 +432,10 @@ _SAID = ["Back to the hotels, please.", "Let us plan day 1 now.", "What does it 
          "By the way, did you see the fortnite lego update?", "As for the second hotel: is breakfast in?"]  # fmt: skip
 
 
-@settings(max_examples=settings().max_examples // 2)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(_SAID), st.sampled_from(_NAMES), st.sampled_from(_ACTS), st.booleans()), max_size=70
-    )
-)
-def test_rules_merge_rename_and_reconsider_nothing_that_a_model_or_a_person_named(
-    said: list[tuple[str, str, str, bool]],
-) -> None:
+@pytest.mark.parametrize("seed", range(8))
+def test_rules_merge_rename_and_reconsider_nothing_that_a_model_or_a_person_named(seed: int) -> None:
+    rng = random.Random(seed)
+    said = [(rng.choice(_SAID), rng.choice(_NAMES), rng.choice(_ACTS), rng.random() < 0.3) for _ in range(120)]
     session = LocalLabeler().begin("t")
     given_scopes, given_acts = set(), set()
     for n, (text, scope, act, by_rules) in enumerate(said):
