@@ -27,7 +27,11 @@ from stitch.errors import ModelError
     help="By label density first (strict), by labels added to similarity (weighed), or as fits who chose the labels."
     "  [default: auto]",
 )
-@click.option("--filter", type=click.Choice(["local", "model"]), help="Who chooses the labels.  [default: local]")
+@click.option(
+    "--filter",
+    type=click.Choice(["auto", "local", "model"]),
+    help="Who chooses the labels: rules, a model, or the model if one is named (auto).  [default: auto]",
+)
 @model_options
 @click.option("--program", "filter_program", metavar="FILE", help="A prompt compiled by `stitch optimize filter`.")
 @click.option("--asked-at", metavar="TIME", help="When the question is asked; relative times are read against it.")
@@ -53,7 +57,7 @@ def command(
 ) -> None:  # fmt: skip
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
-    If the model of --filter model does not answer, local rules choose the labels, and the exit status is 6.
+    If the model that chooses does not answer, local rules choose the labels, and the exit status is 6.
 
     \b
     Example:

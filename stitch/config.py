@@ -37,8 +37,8 @@ class Settings(BaseSettings):
 
     labels: Literal["local", "model"] = "local"
     """Who labels the steps: this machine alone, or a language model."""
-    filter: Literal["local", "model"] = "local"
-    """Who chooses the labels that a question licenses."""
+    filter: Literal["auto", "local", "model"] = "auto"
+    """Who chooses the labels that a question licenses: rules, a language model, or the model where one is set."""
     filter_by_kind: bool = False
     """Let a model choose in one call a kind of label, as in the paper, instead of in one call."""
     retriever: str = "intent"

@@ -69,7 +69,12 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
     """The language model; None if neither labels nor filters are made by one."""
-    return _language_model(settings, ledger) if "model" in (settings.labels, settings.filter) else None
+    return _language_model(settings, ledger) if settings.labels == "model" or _filter_by_model(settings) else None
+
+
+def _filter_by_model(settings: Settings) -> bool:
+    """Whether the model chooses the labels of questions."""
+    return settings.filter == "model" or (settings.filter == "auto" and settings.model is not None)
 
 
 def model_for(*, config: str | Path | None = None, ledger: Ledger | None = None, **settings: Any) -> LanguageModel:
@@ -143,7 +148,7 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
 
 def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelector:
     """What chooses the labels of a question."""
-    if settings.filter == "local" or model is None:
+    if model is None or not _filter_by_model(settings):
         from stitch.retrieve import LocalFilterSelector
 
         return LocalFilterSelector()

@@ -30,7 +30,7 @@ from stitch.testing.model import LoopbackProvider, label_by_rules
 from stitch.testing.storing import ListStore
 
 LOCAL = LocalLabeler().name
-HAND = "hand windowed-1"
+HAND = "hand windowed-2"
 
 
 def steps(number: int) -> list[Step]:
@@ -86,7 +86,7 @@ def test_rounds_of_export_and_import_give_the_labels_that_the_model_would_have_g
         elsewhere = [entry.labels for entry in memory.steps("t0")]
         assert memory.status().stored == 120
         found = memory.search("hotel", k=200).hits
-        assert {hit.snippet.labeled_by for hit in found} == {"m windowed-1"}
+        assert {hit.snippet.labeled_by for hit in found} == {"m windowed-2"}
     with (
         LoopbackProvider(label_by_rules) as provider,
         filled(tmp_path / "b", number=60, labels="model", model="m", base_url=provider.base_url) as memory,
@@ -104,7 +104,7 @@ def test_the_model_goes_on_where_the_batches_stopped(tmp_path: Path) -> None:
         open_memory(tmp_path / "a", labels="model", model="m", base_url=provider.base_url) as memory,
     ):
         assert memory.lifecycle.relabel().steps == 2 * 36
-        assert set(makers(memory)) == {"m windowed-1"}
+        assert set(makers(memory)) == {"m windowed-2"}
         assert exported(memory, "m") == []
 
 

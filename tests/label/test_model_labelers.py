@@ -70,7 +70,7 @@ class TestContractOfALabelerWhoseModelIsDown(LabelerContract):
 def test_windowed_labels_are_the_models_and_cost_little() -> None:
     model, _ = model_of()
     labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(talk(100))
-    assert {made.made_by for made in labels} == {"scripted windowed-1"}
+    assert {made.made_by for made in labels} == {"scripted windowed-2"}
     assert labels[0].intent.scope == "plan of day 1"
     assert labels[99].intent.scope == "plan of day 5"
     assert labels[1].intent.event_types == ("give answer",)
@@ -282,7 +282,7 @@ def test_readings_of_other_steps_are_left_out_and_missing_ones_asked_for(numbers
     steps = [Step(id=str(n), role="user", content="About day 1 and day 2") for n in range(2)]
     labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(steps)
     assert [n for n, made in enumerate(labels, start=1) if "pursuit" in made.intent.scope] == kept
-    assert [made.made_by for made in labels] == ["scripted windowed-1"] * 2
+    assert [made.made_by for made in labels] == ["scripted windowed-2"] * 2
     assert len(completion.prompts) == 1 + 2 - len(kept)
 
 

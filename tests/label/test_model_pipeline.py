@@ -272,7 +272,7 @@ def test_instructions_hidden_in_a_step_change_no_other_step(tmp_path: Path) -> N
 
 def test_steps_of_a_stream_wait_for_their_window_and_can_be_found_meanwhile(tmp_path: Path) -> None:
     with LoopbackProvider(label_by_rules) as provider:
-        with opened(tmp_path, provider, window=8) as memory:
+        with opened(tmp_path, provider, window=8, filter="local") as memory:
             states = [memory.add(step, trajectory="t").state for step in steps(20)]
             assert states == [StepState.ACCEPTED] * 20
             assert len(memory.search("hotel", k=100).hits) == 20

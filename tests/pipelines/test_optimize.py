@@ -155,7 +155,7 @@ def test_a_compiled_program_labels_a_memory_and_says_so(labeled, tmp_path):
     load_compiled(tmp_path / "p.json", program, target="windowed")
     model, completion = model_of(labeling_pupil())
     labeler = WindowedLabeler(model, fallback=LocalLabeler(), program=program)
-    assert labeler.name == f"m windowed-1 {made.compiled.digest[:8]}"
+    assert labeler.name == f"m windowed-2 {made.compiled.digest[:8]}"
     rows = days(20)["steps"]
     steps = [Step(role=row["role"], content=row["content"]) for row in rows]
     labels = labeler.begin("t").label(steps)

@@ -7,7 +7,7 @@ from typing import Any
 
 from stitch.core import EntityTypeSummary, IntentFilter, LabelInventory, ScopeSummary, SearchRequest, Selection
 from stitch.lm import LanguageModel
-from stitch.retrieve.question.model_filter import SHOWN_NAMES, SHOWN_SCOPES, ModelFilterSelector
+from stitch.retrieve.question.model_filter import MANY_NAMES, SHOWN_NAMES, SHOWN_SCOPES, ModelFilterSelector
 from stitch.testing.model import ScriptedCompletion, fields_of
 
 
@@ -40,7 +40,7 @@ def test_scopes_that_have_a_word_of_the_question_are_shown_before_all_others() -
 
 
 def test_the_most_frequent_names_are_shown_and_only_known_ones_are_taken() -> None:
-    events = {f"event {number:03}": 1 + number % 2 for number in range(SHOWN_NAMES + 2)}
+    events = {f"event {number:03}": 2 + number % 2 for number in range(SHOWN_NAMES + 2)}
     entities = {name.replace("event", "type"): EntityTypeSummary(steps=count) for name, count in events.items()}
     known = LabelInventory(scopes=(scope("day 1"),), event_types=events, entity_types=entities, steps=9)
     in_order = sorted(events, key=lambda name: (-events[name], name))[:SHOWN_NAMES]
@@ -53,3 +53,19 @@ def test_the_most_frequent_names_are_shown_and_only_known_ones_are_taken() -> No
         scopes=("day 1",), event_types=("event 003",), entity_types=("type 001",)
     )
     assert selection.reasons == ("because",)
+
+
+def test_of_many_names_those_that_one_step_alone_carries_are_not_shown() -> None:
+    events = {f"event {number:03}": 1 + (number < MANY_NAMES + 4) for number in range(90)}
+    known = LabelInventory(scopes=(scope("day 1"),), event_types=events, steps=9)
+    _, shown = choose(known)
+    assert json.loads(shown["known_event_types"]) == [f"event {number:03}" for number in range(MANY_NAMES + 4)]
+    few = dict.fromkeys(list(events)[:MANY_NAMES], 1)
+    _, shown = choose(LabelInventory(scopes=(scope("day 1"),), event_types=few, steps=9))
+    assert json.loads(shown["known_event_types"]) == list(few)
+
+
+def test_a_gist_does_not_say_the_name_of_its_scope_again() -> None:
+    scopes = (scope("day 1 touched", summary="day 1 touched: day 1 touched"), scope("tram", summary="tram: 7 o'clock"))
+    _, shown = choose(LabelInventory(scopes=scopes, steps=9))
+    assert shown["known_scopes"].splitlines() == ["day 1 touched", "tram: 7 o'clock"]

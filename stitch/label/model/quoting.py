@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from stitch.core import Step
@@ -11,6 +13,8 @@ SHOWN_CHARS = 2_000
 """How much of a step is shown; of a longer one the beginning and the end."""
 
 _END_CHARS = 500
+_TIME_CHARS = 40
+_HOUR_CHARS = len("2026-03-01T12")
 
 
 def quote(fields: dict[str, Any]) -> str:
@@ -32,9 +36,40 @@ def shorten(text: str, *, limit: int) -> str:
     return f"{text[: limit - end - 3].rstrip()} … {text[-end:].lstrip()}"
 
 
-def quote_step(step: Step, *, n: int | None = None, text: str | None = None) -> str:
-    """A step to be labeled, with its number in the window."""
-    fields: dict[str, Any] = {} if n is None else {"n": n}
+def shown_time(step: Step) -> str:
+    """When a step happened, to the minute; a time that the source wrote itself as it is, empty if it says none."""
+    if isinstance(step.timestamp, (int, float)):
+        try:
+            return datetime.fromtimestamp(step.timestamp, tz=timezone.utc).strftime("%Y-%m-%d %H:%M")
+        except (OverflowError, OSError, ValueError):
+            return ""
+    return (step.timestamp or "")[:_TIME_CHARS]
+
+
+def quote_window(steps: Sequence[Step], *, session: str | None = None, time: str = "") -> str:
+    """Steps to be labeled, numbered; session and hour are shown where they change.
+
+    Args:
+        steps: Of the window.
+        session: Of the step before.
+        time: Of the step before, as `shown_time` gives it.
+    """
+    lines = []
+    for n, step in enumerate(steps, start=1):
+        told: dict[str, Any] = {"n": n}
+        if step.session is not None and step.session != session:
+            told["session"] = step.session
+        now = shown_time(step)
+        if now[:_HOUR_CHARS] != time[:_HOUR_CHARS] and now:
+            told["time"] = now
+        session, time = step.session, now or time
+        lines.append(quote_step(step, told=told))
+    return "\n".join(lines)
+
+
+def quote_step(step: Step, *, told: Mapping[str, Any] | None = None, text: str | None = None) -> str:
+    """A step to be labeled, with what else is told of it."""
+    fields: dict[str, Any] = dict(told or {})
     fields["role"] = f"{step.role} {step.tool_name}" if step.tool_name else step.role
     fields["text"] = shown_text(step) if text is None else shorten(text, limit=SHOWN_CHARS)
     return quote(fields)

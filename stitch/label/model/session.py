@@ -24,10 +24,12 @@ from stitch.core import (
     clean_label,
 )
 from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError
+from stitch.label.model.gists import Gist
 from stitch.label.model.matching import MAX_SCOPE_WORDS, choose_names, clean_name_of, match_name
-from stitch.label.model.quoting import quote, shorten, shown_text
+from stitch.label.model.quoting import quote, shorten, shown_text, shown_time
 from stitch.lm import LanguageModel
 from stitch.text.structured import find_entity_mentions
+from stitch.text.words import stems
 
 MAX_EVENT_NAMES = 64
 """How large the vocabulary of event types may grow in a trajectory; from then on only known ones are used."""
@@ -38,7 +40,14 @@ _ENTITIES_A_STEP = 6
 _REMEMBERED_STEPS = 60
 _REMEMBERED_CHARS = 600
 _SUMMARY_CHARS = 300
-_GIST_CHARS = 110
+_GIST_CHARS = 240
+_SHORT_GIST_CHARS = 110
+RECENT_SCOPES = 14
+"""How many of the scopes used last a prompt shows."""
+ALIKE_SCOPES = 8
+"""How many of the others, those that share words with the steps."""
+_TOLD_SCOPES = 6
+"""Of how many of the last scopes more than the last step is told."""
 _CONTEXT_CHARS = 300
 _GIVING_UP_AFTER = 4
 
@@ -64,6 +73,7 @@ class Past:
     scope: str
     events: list[str]
     session: str | None
+    time: str = ""
 
 
 class ModelSession:
@@ -88,8 +98,8 @@ class ModelSession:
         self._trajectory = trajectory
         self._position = 0
         self._scope = ""
-        self._gists: dict[str, str] = {}
-        """All scopes, the one used last at the end, each with what was done in it last."""
+        self._gists: dict[str, Gist] = {}
+        """All scopes, the one used last at the end."""
         self._events: dict[str, int] = {}
         self._entities: dict[str, int] = {}
         self._past: list[Past] = []
@@ -132,7 +142,7 @@ class ModelSession:
                 counts[name] = counts.get(name, 0) - 1
                 if counts[name] <= 0:
                     del counts[name]
-        self._gists.setdefault(scope, "")
+        self._gists.setdefault(scope, Gist())
         for place, past in enumerate(self._past):
             if past.step == step.id:
                 self._past[place] = self._remembered(step, labels, scope=scope)
@@ -143,6 +153,13 @@ class ModelSession:
     def inventory(self) -> LabelInventory:
         """The label space so far, merges applied."""
         inventory = self._local.inventory()
+        told = tuple(
+            scope.model_copy(update={"summary": gist.text(limit=_GIST_CHARS)})
+            if (gist := self._gists.get(scope.name)) is not None and gist.last
+            else scope
+            for scope in inventory.scopes
+        )
+        inventory = inventory.model_copy(update={"scopes": told})
         if not self._merges:
             return inventory
         vocabulary = inventory.vocabulary()
@@ -173,7 +190,7 @@ class ModelSession:
                 "local": self._local.save().decode("latin-1"),
                 "position": self._position,
                 "scope": self._scope,
-                "gists": self._gists,
+                "gists": {name: asdict(gist) for name, gist in self._gists.items()},
                 "events": self._events,
                 "entities": self._entities,
                 "past": [asdict(past) for past in self._past],
@@ -184,7 +201,8 @@ class ModelSession:
 
     def _restore(self, data: Mapping[str, Any]) -> None:
         self._position, self._scope = data["position"], data["scope"]
-        self._gists, self._events, self._entities = data["gists"], data["events"], data["entities"]
+        self._gists = {name: Gist(**gist) for name, gist in data["gists"].items()}
+        self._events, self._entities = data["events"], data["entities"]
         self._past = [Past(**past) for past in data["past"]]
         self._merges = [LabelMerge(**merge) for merge in data["merges"]]
         self._vocabulary = LabelVocabulary(self._merges)
@@ -259,9 +277,36 @@ class ModelSession:
             counts[name] = counts.get(name, 0) + count
         return sorted(counts, key=lambda name: (-counts[name], name))
 
-    def _known_scopes(self, most: int) -> list[str]:
-        """The scopes used last, each with what was done in it last; the latest last."""
-        return [f"{name}: {gist}" if gist else name for name, gist in list(self._gists.items())[-most:]]
+    def _known_scopes(self, steps: Sequence[Step] = ()) -> list[str]:
+        """The scopes that a prompt shows, each with its gist, the latest last: those used last, and of the others those
+        that share most words with the steps to be labeled, for what scrolled away may be taken up again.
+        """
+        names = list(self._gists)
+        older, recent = names[:-RECENT_SCOPES], names[-RECENT_SCOPES:]
+        asked = set(stems(" ".join(step.content[:_REMEMBERED_CHARS] for step in steps)))
+        shared = {name: len(asked & set(stems(self._shown_scope(name, limit=_GIST_CHARS)))) for name in older}
+        alike = set(sorted((name for name in older if shared[name]), key=lambda name: shared[name])[-ALIKE_SCOPES:])
+        full = {*alike, *recent[-_TOLD_SCOPES:]}
+        return [
+            self._shown_scope(name, limit=_GIST_CHARS if name in full else _SHORT_GIST_CHARS)
+            for name in (*(name for name in older if name in alike), *recent)
+        ]
+
+    def _shown_scope(self, name: str, *, limit: int) -> str:
+        gist = self._gists[name].text(limit=limit)
+        return f"{name}: {gist}" if gist else name
+
+    def _shown_past(self, latest: int, *, others: int) -> list[Past]:
+        """The steps before, and the last step of each other scope that was open lately, in their order."""
+        places = list(range(max(0, len(self._past) - latest), len(self._past)))
+        shown = {self._past[place].scope for place in places}
+        for place in range(len(self._past) - len(places) - 1, -1, -1):
+            if len(shown) > others:
+                break
+            if self._past[place].scope not in shown:
+                shown.add(self._past[place].scope)
+                places.append(place)
+        return [self._past[place] for place in sorted(places)]
 
     def _context(self, step: Step) -> str:
         """The question before, if this step may be its answer: without it, a bare answer cannot be found."""
@@ -273,8 +318,8 @@ class ModelSession:
     def _take(self, step: Step, labels: StepLabels) -> None:
         intent = labels.intent
         scope = self._scope = intent.scope or self._scope
-        gist = shorten(labels.summary, limit=_GIST_CHARS) or self._gists.get(scope, "")
-        self._gists.pop(scope, None)
+        gist = self._gists.pop(scope, Gist())
+        gist.note(labels.summary, intent.event_types)
         self._gists[scope] = gist
         for name in intent.event_types:
             self._events[name] = self._events.get(name, 0) + 1
@@ -287,7 +332,8 @@ class ModelSession:
     def _remembered(self, step: Step, labels: StepLabels, *, scope: str) -> Past:
         resolved = step.model_copy(update={"content": apply_rewrites(step.content, labels.references)})
         text = shown_text(resolved, limit=_REMEMBERED_CHARS)
-        return Past(step.id, step.role, text, scope, list(labels.intent.event_types), step.session)
+        events = list(labels.intent.event_types)
+        return Past(step.id, step.role, text, scope, events, step.session, shown_time(step))
 
     def _earlier(self) -> list[tuple[str | None, str]]:
         return [(past.step, past.text) for past in self._past]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from stitch.core import Labeler, LabelKind, Step, StepLabels
 from stitch.errors import CutReplyError, ModelError, ReplyError
 from stitch.label.model.matching import locate_references
-from stitch.label.model.quoting import quote_step
+from stitch.label.model.quoting import quote_step, quote_window
 from stitch.label.model.session import Estimate, ModelSession, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.lm.salvage import whole_items
@@ -23,10 +23,11 @@ WINDOW_TOKENS = 3_000
 PATIENCE_S = 60.0
 """How long an accepted step waits for its window to fill."""
 
-_VERSION = "windowed-1"
-_SHOWN_SCOPES = 20
+_VERSION = "windowed-2"
 _SHOWN_NAMES = 30
 _SHOWN_PAST = 3
+_OTHER_SCOPES = 4
+"""Of how many other scopes that were open lately the last step is shown."""
 _PAST_CHARS = 240
 _FIXED_TOKENS = 1_500
 _READING_TOKENS = 60
@@ -169,15 +170,18 @@ class WindowedSession(ModelSession):
 
     def _said(self, window: Sequence[Step], purpose: Purpose) -> tuple[list[StepReading], int]:
         """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger has it."""
+        before = self._past[-1] if self._past else None
+        where = {} if before is None else {"session": before.session, "time": before.time}
+        earlier = self._shown_past(_SHOWN_PAST, others=_OTHER_SCOPES)
         try:
             prediction = self._model.run(
                 self._labeler.program.label_window,
                 purpose=purpose,
-                known_scopes="\n".join(self._known_scopes(_SHOWN_SCOPES)),
+                known_scopes="\n".join(self._known_scopes(window)),
                 known_events=", ".join(self._known(LabelKind.EVENT_TYPE)[:_SHOWN_NAMES]),
                 known_entities=", ".join(self._known(LabelKind.ENTITY_TYPE)[:_SHOWN_NAMES]),
-                earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in self._past[-_SHOWN_PAST:]),
-                steps="\n".join(quote_step(step, n=n) for n, step in enumerate(window, start=1)),
+                earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in earlier),
+                steps=quote_window(window, **where),
             )
         except CutReplyError as error:
             with suppress(ValueError):

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dspy
 
-from stitch.core import FilterMaker, FilterSelector, IntentFilter, LabelInventory, SearchRequest, Selection
+from stitch.core import (
+    FilterMaker,
+    FilterSelector,
+    IntentFilter,
+    LabelInventory,
+    ScopeSummary,
+    SearchRequest,
+    Selection,
+)
 from stitch.core.results import WITHOUT_MODEL
 from stitch.errors import ModelError
 from stitch.label.model.matching import clean_name_of, match_name
@@ -21,6 +29,8 @@ from stitch.text.words import stems
 SHOWN_SCOPES = 80
 """How many scopes a prompt shows: those that share most words with the question, then the latest."""
 SHOWN_NAMES = 120
+MANY_NAMES = 30
+"""Of more names than these, those that one step alone carries are not shown: most are slips."""
 
 _MOST_CHOSEN = 8
 _GIST_CHARS = 100
@@ -58,8 +68,8 @@ class ModelFilterSelector:
         if not inventory.steps:
             return Selection(IntentFilter())
         shown = _shown_scopes(request.query, inventory)
-        events = sorted(inventory.event_types, key=lambda name: (-inventory.event_types[name], name))
-        entities = sorted(inventory.entity_types, key=lambda name: (-inventory.entity_types[name].steps, name))
+        events = _worth_showing(inventory.event_types)
+        entities = _worth_showing({name: each.steps for name, each in inventory.entity_types.items()})
         given: dict[str, Any] = {
             "question": quote({"question": request.query}),
             "known_scopes": "\n".join(shown.values()),
@@ -99,10 +109,24 @@ def _shown_scopes(question: str, inventory: LabelInventory) -> dict[str, str]:
     for place, scope in enumerate(inventory.scopes):
         said = set(stems(" ".join((scope.name, scope.summary, *scope.values)))) | set(scope.terms)
         ranked[scope.name] = max(ranked.get(scope.name, (0, 0)), (len(asked & said), place))
-        gist = shorten(scope.summary, limit=_GIST_CHARS)
+        gist = shorten(_without_name(scope), limit=_GIST_CHARS)
         lines[scope.name] = f"{scope.name}: {gist}" if gist else scope.name
     best = set(sorted(ranked, key=lambda name: ranked[name])[-SHOWN_SCOPES:])
     return {name: line for name, line in lines.items() if name in best}
+
+
+def _without_name(scope: ScopeSummary) -> str:
+    """The summary of a scope; one that says its name again first is shown without it."""
+    said = scope.summary.removeprefix(scope.name).lstrip(": ")
+    return "" if set(stems(said)) <= set(stems(scope.name)) else said
+
+
+def _worth_showing(counts: Mapping[str, int]) -> list[str]:
+    """The names that a prompt shows, the most frequent first; of many, those that more than one step carries."""
+    names = sorted(counts, key=lambda name: (-counts[name], name))
+    if len(names) <= MANY_NAMES:
+        return names
+    return names[: max(MANY_NAMES, sum(count > 1 for count in counts.values()))]
 
 
 def _known(values: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
