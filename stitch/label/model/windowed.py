@@ -171,7 +171,7 @@ class WindowedSession(ModelSession):
     def _said(self, window: Sequence[Step], purpose: Purpose) -> tuple[list[StepReading], int]:
         """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger has it."""
         before = self._past[-1] if self._past else None
-        where = {} if before is None else {"session": before.session, "time": before.time}
+        session, time = (None, "") if before is None else (before.session, before.time)
         earlier = self._shown_past(_SHOWN_PAST, others=_OTHER_SCOPES)
         try:
             prediction = self._model.run(
@@ -181,7 +181,7 @@ class WindowedSession(ModelSession):
                 known_events=", ".join(self._known(LabelKind.EVENT_TYPE)[:_SHOWN_NAMES]),
                 known_entities=", ".join(self._known(LabelKind.ENTITY_TYPE)[:_SHOWN_NAMES]),
                 earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in earlier),
-                steps=quote_window(window, **where),
+                steps=quote_window(window, session=session, time=time),
             )
         except CutReplyError as error:
             with suppress(ValueError):
