@@ -171,6 +171,7 @@ class Tree:
 
     def __init__(self, root: Node) -> None:
         self.root = root
+        self._columns: dict[str, dict[int, str]] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -241,6 +242,14 @@ class Tree:
         found: dict[str, list[int]] = {}
         for position, node in enumerate(self.nodes):
             found.setdefault(node.type, []).append(position)
+        return found
+
+    def column(self, field: str) -> Mapping[int, str]:
+        """What each node says in a field, by position; nodes without it are left out. Made once a field."""
+        found = self._columns.get(field)
+        if found is None:
+            found = {place: said for place, node in enumerate(self.nodes) if (said := node.fields.get(field)) is not None}
+            self._columns[field] = found
         return found
 
     def position(self, id: str) -> int:  # noqa: A002 - the word of the domain

@@ -1,0 +1,9 @@
+"""The path language: structure, types and meaning in one query."""
+
+from stitch.retrieve.path.evaluate import Cut
+from stitch.retrieve.path.forest import Forest
+from stitch.retrieve.path.grammar import PathSyntaxError, parse_query
+from stitch.retrieve.path.select import NodeSelection, SelectedNode, select
+from stitch.retrieve.path.syntax import Query, written
+
+__all__ = ["Cut", "Forest", "NodeSelection", "PathSyntaxError", "Query", "SelectedNode", "parse_query", "select", "written"]

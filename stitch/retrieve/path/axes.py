@@ -1,0 +1,117 @@
+"""From nodes along an axis to other nodes, in the groups in which positions are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stitch.retrieve.path.forest import DOCUMENT, Forest
+from stitch.retrieve.path.syntax import ANY, ANYTHING, Step
+
+Row = dict[int, float]
+"""Places with their scores."""
+_SCAN_FROM = 64
+"""From so many nodes on, all nodes of the type are looked at once, instead of the children of each."""
+
+
+def along(step: Step, row: Row, *, forest: Forest, grouped: bool) -> list[Row]:
+    """The nodes that a step reaches, without its brackets. Each has the score of the node it was reached from.
+
+    Args:
+        step: The step.
+        row: Where it starts.
+        forest: What is asked.
+        grouped: Whether positions are counted. Then there is one row for each parent (for an axis that is spelled, for
+            each node it starts at), in the order of the axis; otherwise one row with all.
+    """
+    if step.axis == "child":
+        groups: Iterable[Row] = _children(step.type, row, forest)
+    elif step.axis == "//":
+        groups = [_below(step.type, row, forest)]
+        if grouped:
+            groups = _by_parent(groups[0], forest)
+    else:
+        groups = (_spelled(step, place, score, forest) for place, score in row.items())
+    if grouped:
+        return [group for group in groups if group]
+    together: Row = {}
+    for group in groups:
+        _merge(together, group)
+    return [together] if together else []
+
+
+def _merge(row: Row, other: Row) -> None:
+    """Add nodes to a row; a node reached in two ways has the better score."""
+    if not row:
+        row.update(other)
+        return
+    for place, score in other.items():
+        if row.get(place, -1.0) < score:
+            row[place] = score
+
+
+def _children(type: str, row: Row, forest: Forest) -> Iterable[Row]:  # noqa: A002 - the word of the domain
+    if len(row) < _SCAN_FROM:
+        return [dict.fromkeys(forest.children(place, type), score) for place, score in row.items()]
+    groups: dict[int, Row] = {}
+    for tree, offset, positions in forest.by_tree(row):
+        if not offset and any(forest.entered(position) is not None for position in positions):
+            groups |= {place: dict.fromkeys(forest.children(place, type), row[place]) for place in positions}
+            continue
+        parents = tree.parents
+        wanted = range(positions[0] + 1, tree.ends[0]) if type == ANY else tree.of_type.get(type, ())
+        for position in wanted:
+            parent = parents[position] + offset
+            if (score := row.get(parent)) is not None:
+                groups.setdefault(parent, {})[position + offset] = score
+    return groups.values()
+
+
+def _below(type: str, row: Row, forest: Forest) -> Row:  # noqa: A002 - the word of the domain
+    if len(row) == 1 and DOCUMENT in row:
+        found: Row = {}
+        for places in forest.below(DOCUMENT, type):
+            found.update(dict.fromkeys(places, row[DOCUMENT]))
+        return found
+    found = {}
+    covered, before = -1, -1.0
+    for place, score in sorted(row.items(), key=lambda item: (item[1], item[0])):
+        if score == before and place < covered:
+            continue  # all below it is below one that was before it
+        for places in forest.below(place, type):
+            found.update(dict.fromkeys(places, score))
+        tree = forest.tree_of(place) if place >= 0 else forest.base
+        position = max(place, 0) & 0xFFFFFFFF
+        covered, before = max(place, 0) - position + tree.ends[position], score
+    return found  # the children of a node come all at once, in their order
+
+
+def _by_parent(row: Row, forest: Forest) -> list[Row]:
+    groups: dict[int | None, Row] = {}
+    for place, score in row.items():
+        groups.setdefault(forest.parent(place), {})[place] = score
+    return list(groups.values())
+
+
+def _spelled(step: Step, place: int, score: float, forest: Forest) -> Row:
+    """The nodes of an axis from one node, the nearest first where the axis runs backwards."""
+    if place == DOCUMENT:
+        if step.axis == "self" and step.type in (ANY, forest.base.root.type):
+            return {0: score}
+        if step.axis not in ("descendant", "descendant-or-self"):
+            return {}
+    found: list[int] = []
+    if step.axis in ("self", "ancestor-or-self", "descendant-or-self") and (place != DOCUMENT or step.type == ANYTHING):
+        found.append(place)
+    if step.axis in ("descendant", "descendant-or-self"):
+        for places in forest.below(place, ANY):
+            found.extend(places)
+    elif step.axis in ("parent", "ancestor", "ancestor-or-self"):
+        above = forest.parent(place)
+        while above is not None:
+            found.append(above)
+            above = forest.parent(above) if step.axis != "parent" else None
+    elif step.axis != "self":
+        found = forest.siblings(place, by=1 if step.axis == "following-sibling" else -1)
+    if step.type == ANYTHING:
+        return dict.fromkeys(found, score)
+    return {there: score for there in found if step.type in (ANY, forest.node(there).type)}

@@ -1,0 +1,293 @@
+"""Decides conditions: a score in [0, 1] for each of many nodes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Protocol
+
+from stitch.retrieve.path.axes import Row
+from stitch.retrieve.path.forest import DOCUMENT, Forest
+from stitch.retrieve.path.operands import Operands, said_value
+from stitch.retrieve.path.syntax import (
+    Alike, Compare, Condition, Contains, Evidence, Field, Has, In, Joined, Not, Only, Operand, Path, Said, Step, Top,
+    written_condition,
+)  # fmt: skip
+from stitch.retrieve.path.trace import Trace
+from stitch.trees.nodes import Several
+from stitch.trees.values import Order, Value, holds, read_value, straddles, within
+
+Walk = Callable[..., list[Row]]
+
+
+class Semantics(Protocol):
+    """Whoever scores semantic conditions."""
+
+    def scores(self, condition: Alike, places: Sequence[int], *, forest: Forest) -> Row:
+        """The score of each place: how likely it is that its node fulfils the condition."""
+        ...
+
+    def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
+        """How alike two of some nodes are, from 0 to 1, by their numbers among them."""
+        ...
+
+
+def costs_nothing(condition: Condition) -> bool:
+    """Whether structure and types alone decide a condition."""
+    if isinstance(condition, Alike):
+        return False
+    if isinstance(condition, Not):
+        return costs_nothing(condition.condition)
+    if isinstance(condition, Joined):
+        return all(map(costs_nothing, condition.parts))
+    if isinstance(condition, Evidence):
+        return _free_path(condition.path)
+    if isinstance(condition, Compare | In):
+        sides = (condition.left, condition.right) if isinstance(condition, Compare) else (condition.left, *condition.right)
+        return all(map(_free_operand, sides))
+    return _free_operand(condition.operand if isinstance(condition, Has) else condition.left)
+
+
+def _free_operand(operand: Operand) -> bool:
+    if isinstance(operand, Field | Said):
+        return True
+    if hasattr(operand, "of"):
+        return _free_operand(operand.of)
+    values = operand.values if hasattr(operand, "values") else operand
+    return _free_path(values.path)
+
+
+def _free_path(path: Path) -> bool:
+    return isinstance(path.start, str) and all(
+        costs_nothing(bracket.condition) for step in path.steps for bracket in step.brackets if isinstance(bracket, Only)
+    )
+
+
+class Judge:
+    """Decides conditions on the nodes of one forest, in one run.
+
+    Args:
+        forest: What is asked.
+        semantics: Scores semantic conditions.
+        threshold: What of a semantic condition is enough, where nodes are counted or chosen inside a condition.
+        trace: Told of values that could not be compared.
+    """
+
+    def __init__(self, forest: Forest, *, semantics: Semantics, threshold: float, trace: Trace) -> None:
+        self._forest, self._semantics, self._threshold, self._trace = forest, semantics, threshold, trace
+        self._operands = Operands(forest, self, trace)
+        self.walk: Walk = _unset
+        """Follows steps; the run that owns this judge sets it."""
+
+    def scores(self, condition: Condition, places: list[int]) -> Row:
+        """The score of each place; conditions that types alone decide have 0 or 1."""
+        if not places:
+            return {}
+        if isinstance(condition, Alike):
+            self._trace.scored(written_condition(condition), nodes=len(places))
+            return self._semantics.scores(condition, places, forest=self._forest)
+        if isinstance(condition, Not):
+            return {place: 1.0 - score for place, score in self.scores(condition.condition, places).items()}
+        if isinstance(condition, Joined):
+            return self._joined(condition, places)
+        if isinstance(condition, Evidence):
+            return self.evidence(condition, places)
+        return self._typed(condition, places)
+
+    def _joined(self, condition: Joined, places: list[int]) -> Row:
+        if condition.how == "and":
+            # what is false by its type costs no scoring
+            row = dict.fromkeys(places, 1.0)
+            for part in sorted(condition.parts, key=lambda part: not costs_nothing(part)):
+                still = [place for place, score in row.items() if score > 0]
+                row |= {place: min(row[place], score) for place, score in self.scores(part, still).items()}
+            return row
+        parts = [self.scores(part, places) for part in condition.parts]
+        if condition.how == "or":
+            return {place: max(part[place] for part in parts) for place in places}
+        if condition.how == "avg":
+            return {place: sum(part[place] for part in parts) / len(parts) for place in places}
+        power = 1.0 if condition.how == "*" else 1.0 / len(parts)
+        return {place: prod(part[place] for part in parts) ** power for place in places}
+
+    def evidence(self, evidence: Evidence, places: list[int]) -> Row:
+        """Scores over the nodes of a path from each place.
+
+        The last condition of the last step is what is aggregated; all before it says over which nodes, by the
+        threshold. Of nothing, `every` is 1 and the others are 0.
+        """
+        steps, asked = _asked(evidence.path.steps)
+        rows = self.from_each(Path(evidence.path.start, steps), places)
+        if asked is not None:
+            every = list({place: 0 for row in rows for place in row})
+            scores = self.scores(asked.condition, every)
+            rows = [{place: scores[place] for place in row} for row in rows]
+        empty = sum(not row for row in rows)
+        if empty:
+            what = f"{evidence.how}(..) of nothing is {1 if evidence.how == 'every' else 0}"
+            self._trace.note(what, nodes=empty)
+        return {place: _aggregate(evidence.how, row) for place, row in zip(places, rows, strict=True)}
+
+    def from_each(self, path: Path, places: Sequence[int]) -> list[Row]:
+        """The nodes of a path from each place; a path from the document is followed once."""
+        if path.start == "document":
+            [row] = self.walk(path.steps, [{DOCUMENT: 1.0}])
+            return [row] * len(places)
+        return self.walk(path.steps, [{place: 1.0} for place in places])
+
+    def _typed(self, condition: Compare | In | Contains | Has, places: list[int]) -> Row:
+        if isinstance(condition, Has):
+            left = self._operands.values(condition.operand, places)
+            return {place: float(bool(said)) for place, said in zip(places, left, strict=True)}
+        if isinstance(condition.left, Field) and not isinstance(condition, Contains):
+            constants = _constants(condition)
+            if constants is not None:
+                return self._by_column(condition, constants, places)
+        left = self._operands.values(condition.left, places)
+        if isinstance(condition, Contains):
+            return {
+                place: float(any(condition.text in value.text for value in said))
+                for place, said in zip(places, left, strict=True)
+            }
+        sides = [condition.right] if isinstance(condition, Compare) else condition.right
+        rights = [self._operands.values(side, places) for side in sides]
+        row: Row = {}
+        for number, place in enumerate(places):
+            asked = [value for right in rights for value in right[number]]
+            row[place] = float(any(self._decided(condition, value, asked) for value in left[number]))
+        return row
+
+    def _decided(self, condition: Compare | In, value: Value, asked: Iterable[Value]) -> bool:
+        if isinstance(condition, In):
+            return any(within(value, each) for each in asked)
+        return any(holds(value, condition.order, each) for each in asked)
+
+    def _by_column(self, condition: Compare | In, constants: list[Value], places: list[int]) -> Row:
+        """Compare a field with what the query says: once for each text that the field has."""
+        assert isinstance(condition.left, Field)
+        verdicts: dict[str, float] = {}
+        row: Row = {}
+        for tree, offset, positions in self._forest.by_tree(places):
+            column = self._operands.column(tree, condition.left.name)
+            for position in positions:
+                said = column.get(position)
+                if said is None:
+                    row[position + offset] = 0.0
+                    continue
+                verdict = verdicts.get(said)
+                if verdict is None:
+                    values = said.values if isinstance(said, Several) else (said,)
+                    verdict = verdicts[said] = float(
+                        any(self._decided(condition, read_value(each), constants) for each in values)
+                    )
+                row[position + offset] = verdict
+        if isinstance(condition, Compare) and condition.order not in ("=", "!="):
+            self._tell_of_values(condition.left.name, verdicts, condition.order, constants[0])
+        return row
+
+    def _tell_of_values(self, field: str, verdicts: dict[str, float], order: Order, asked: Value) -> None:
+        odd = [said for said, verdict in verdicts.items() if not verdict]
+        values = [(said, read_value(said)) for said in odd]
+        if partly := [said for said, value in values if straddles(value, order, asked)]:
+            self._trace.note(f"@{field}: a part of it only: {_some(partly)}", nodes=1)
+        other = [said for said, value in values if value.kind == "words" and asked.kind != "words"]
+        if other:
+            self._trace.note(f"@{field} is mixed, no {asked.kind}: {_some(other)}", nodes=1)
+
+    def top(self, pipe: Top, found: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        """The first so many by a value, in the order of the value, with all that tie with the last of them."""
+        places = [place for place, _ in found]
+        said = self._operands.values(pipe.by, places)
+        valued = [(pair, key) for pair, values in zip(found, said, strict=True) if (key := _key(values)) is not None]
+        if left_out := len(found) - len(valued):
+            words = sorted({value.text for values in said for value in values if value.kind == "words"})
+            self._trace.note(f"no value to order by{': ' + _some(words) if words else ''}", nodes=left_out)
+        kinds = {key[0] for _, key in valued}
+        if len(kinds) > 1:
+            common = max(sorted(kinds), key=lambda kind: sum(key[0] == kind for _, key in valued))
+            self._trace.note(f"values of several kinds: ordered are those of kind {common}")
+            valued = [pair for pair in valued if pair[1][0] == common]
+        valued.sort(key=lambda pair: (pair[1][1] if pipe.ascending else _Reversed(pair[1][1]), -pair[0][1], pair[0][0]))
+        kept = valued[: pipe.count]
+        ties = [pair for pair in valued[pipe.count :] if kept and pair[1][1] == kept[-1][1][1]]
+        if ties:
+            self._trace.note(f"{len(ties)} more tie with the last of {pipe.count} and are kept")
+        return [pair for pair, _ in kept + ties]
+
+    def diverse(self, found: list[tuple[int, float]], *, count: int) -> list[tuple[int, float]]:
+        """So many that say different things: the best, then again and again what is good and unlike those chosen."""
+        if len(found) <= count:
+            return found
+        alike = self._semantics.apart([place for place, _ in found], forest=self._forest)
+        chosen, left = [0], list(range(1, len(found)))
+        nearest = dict.fromkeys(left, 0.0)
+        while len(chosen) < count:
+            for number in left:
+                nearest[number] = max(nearest[number], alike(chosen[-1], number))
+            best = max(left, key=lambda number: (found[number][1] * (1.0 - nearest[number]), -number))
+            chosen.append(best)
+            left.remove(best)
+        return [found[number] for number in chosen]
+
+
+def _unset(*arguments: object, **named: object) -> list[Row]:
+    raise AssertionError("a judge is used by a run")
+
+
+def _asked(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Only | None]:
+    """The steps without the condition that is aggregated, and that condition; None if the last bracket is none."""
+    last = steps[-1]
+    if last.brackets and isinstance(last.brackets[-1], Only):
+        return (*steps[:-1], Step(last.axis, last.type, last.brackets[:-1])), last.brackets[-1]
+    return tuple(steps), None
+
+
+def _aggregate(how: str, row: Row) -> float:
+    if not row:
+        return 1.0 if how == "every" else 0.0
+    if how == "some":
+        return max(row.values())
+    if how == "every":
+        return min(row.values())
+    if how == "avg":
+        return sum(row.values()) / len(row)
+    return prod(row.values()) ** (1.0 / len(row))
+
+
+def _constants(condition: Compare | In) -> list[Value] | None:
+    """What the query itself says on the right; None if it has to be looked up."""
+    sides = [condition.right] if isinstance(condition, Compare) else list(condition.right)
+    if all(isinstance(side, Said) for side in sides):
+        return [said_value(side.value) for side in sides if isinstance(side, Said)]
+    return None
+
+
+class _Reversed:
+    """Turns an order around, of numbers and of texts alike."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: object) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Reversed) -> bool:
+        return bool(other.key < self.key)  # type: ignore[operator]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Reversed) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def _key(values: Sequence[Value]) -> tuple[str, float] | None:
+    """What to order by: of a range its middle, of several values the first; None where there is no number, time or date."""
+    for value in values:
+        if value.kind != "words":
+            return ("amount" if value.kind in ("number", "money") else value.kind), (value.low + value.high) / 2
+    return None
+
+
+def _some(texts: Sequence[str]) -> str:
+    shown = ", ".join(repr(text if len(text) <= 30 else text[:29] + "…") for text in texts[:4])
+    return f"{shown} and {len(texts) - 4} more" if len(texts) > 4 else shown

@@ -1,0 +1,225 @@
+"""Runs a path query: steps and brackets from left to right, for all nodes at once.
+
+Brackets between which no position stands may be decided in any order: those that cost nothing go first, and semantic
+conditions are scored in one batch over the nodes that are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from stitch.retrieve.path.axes import Row, along
+from stitch.retrieve.path.conditions import Judge, costs_nothing
+from stitch.retrieve.path.forest import DOCUMENT, Forest
+from stitch.retrieve.path.syntax import (
+    At, Between, Bracket, Compared, Diverse, NodeSet, Only, Path, Query, Shift, Step, Top, Union, written_condition, written_step,
+)  # fmt: skip
+from stitch.retrieve.path.trace import SHORT_KEPT, Short, Trace
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What is enough.
+
+    Args:
+        threshold: Of a semantic condition; .5 is "as likely as not".
+        margin: How far below the best a node may be; None for any.
+        k: How many nodes are given; None for all.
+    """
+
+    threshold: float = 0.5
+    margin: float | None = None
+    k: int | None = None
+
+
+class Run:
+    """One query on one forest.
+
+    Args:
+        forest: What is asked.
+        judge: Decides conditions.
+        cut: What is enough.
+        trace: Told of each step.
+    """
+
+    def __init__(self, forest: Forest, *, judge: Judge, cut: Cut, trace: Trace) -> None:
+        self._forest, self._judge, self._cut, self._trace = forest, judge, cut, trace
+        self.considered = 0
+        judge.walk = self._walk
+
+    def nodes(self, query: Query) -> list[tuple[int, float]]:
+        """The places that a query finds, with their scores: the best first, equals in document order."""
+        found = self._of(query)
+        if self._cut.margin is not None and found:
+            least = max(score for _, score in found) - self._cut.margin
+            found = self._kept(found, [pair for pair in found if pair[1] >= least], f"within {self._cut.margin} of the best")
+        if self._cut.k is not None:
+            found = self._kept(found, found[: self._cut.k], f"first {self._cut.k}")
+        return found
+
+    def _kept(
+        self, given: list[tuple[int, float]], left: list[tuple[int, float]], what: str
+    ) -> list[tuple[int, float]]:
+        self._trace.stage(what, given=len(given), left=len(left))
+        return left
+
+    def _of(self, query: Query) -> list[tuple[int, float]]:
+        found = _ranked(self._set(query.nodes))
+        for pipe in query.pipes:
+            if isinstance(pipe, Top):
+                kept, what = self._judge.top(pipe, found), f"| top {pipe.count}"
+            elif isinstance(pipe, Diverse):
+                kept, what = self._judge.diverse(found, count=pipe.count), f"| diverse {pipe.count}"
+            else:
+                kept, what = found[: pipe.count], f"| limit {pipe.count}"
+            found = self._kept(found, kept, what)
+        return found
+
+    def _set(self, nodes: NodeSet) -> Row:
+        if isinstance(nodes, Path):
+            return self._path(nodes)
+        if isinstance(nodes, Union):
+            return reduce(_best, (self._set(part) for part in nodes.parts))
+        left, right = self._set(nodes.left), self._set(nodes.right)
+        ids = {self._forest.node(place).id for place in right}
+        wanted = nodes.how == "intersect"
+        kept = {place: score for place, score in left.items() if (self._forest.node(place).id in ids) is wanted}
+        self._trace.stage(nodes.how, given=len(left), left=len(kept))
+        return kept
+
+    def _path(self, path: Path) -> Row:
+        if isinstance(path.start, str):
+            row: Row = {DOCUMENT: 1.0}
+        else:
+            found = self._of(path.start.query)
+            group: Row = dict(found)
+            for bracket in path.start.brackets:
+                group = self._bracketed([[group]], bracket, told=True)[0][0]
+            row = group
+        [row] = self._walk(path.steps, [row], told=True)
+        return row
+
+    def _walk(self, steps: Sequence[Step], rows: list[Row], told: bool = False) -> list[Row]:
+        """Follow steps from several rows at once; each stays by itself.
+
+        Args:
+            steps: The steps.
+            rows: Where each begins.
+            told: Whether the trace is told of each step.
+
+        Returns:
+            One row for each that was given.
+        """
+        for step in steps:
+            grouped = any(not isinstance(bracket, Only) for bracket in step.brackets)
+            owners = [along(step, row, forest=self._forest, grouped=grouped) if row else [] for row in rows]
+            if told:
+                reached = sum(len(group) for groups in owners for group in groups)
+                self.considered = reached
+                self._trace.stage(_bare(step), given=sum(map(len, rows)), left=reached)
+            for bracket in _in_order_of_cost(step.brackets):
+                owners = self._bracketed(owners, bracket, told=told)
+            rows = [reduce(_best, groups, {}) for groups in owners]
+        return rows
+
+    def _bracketed(self, owners: list[list[Row]], bracket: Bracket, *, told: bool) -> list[list[Row]]:
+        if isinstance(bracket, At | Between):
+            kept = [[_at(group, bracket) for group in groups] for groups in owners]
+        elif isinstance(bracket, Shift):
+            kept = [[self._shifted(group, bracket.by) for group in groups] for groups in owners]
+        else:
+            return self._filtered(owners, bracket, told=told)
+        if told:
+            self._trace.stage(_bracket_text(bracket), given=_size(owners), left=_size(kept))
+        return kept
+
+    def _shifted(self, group: Row, by: int) -> Row:
+        moved: Row = {}
+        for place, score in group.items():
+            beside = self._forest.siblings(place, by=by)
+            if abs(by) <= len(beside):
+                there = beside[abs(by) - 1]
+                moved[there] = max(score, moved.get(there, 0.0))
+        return moved
+
+    def _filtered(self, owners: list[list[Row]], bracket: Only, *, told: bool) -> list[list[Row]]:
+        groups = [group for groups in owners for group in groups]
+        places: Iterable[int] = groups[0] if len(groups) == 1 else {place: 0 for group in groups for place in group}
+        free = costs_nothing(bracket.condition)
+        scores = self._judge.scores(bracket.condition, list(places))
+        least = 0.5 if free else self._cut.threshold
+        passed = {place: score for place, score in scores.items() if score >= least and score > 0}
+        if told:
+            missed = () if free else self._short(scores, passed)
+            self._trace.stage(_bracket_text(bracket), given=len(scores), left=len(passed), short=missed)
+        kept: list[list[Row]] = []
+        for row_groups in owners:
+            kept.append([{p: score * passed[p] for p, score in group.items() if p in passed} for group in row_groups])
+        return kept
+
+    def _short(self, scores: Row, passed: Row) -> tuple[Short, ...]:
+        missed = sorted((-score, place) for place, score in scores.items() if place not in passed)[:SHORT_KEPT]
+        found = []
+        for score, place in missed:
+            node = self._forest.node(place)
+            found.append(Short(node.id, self._forest.tree_of(place).path(node.id), -score))
+        return tuple(found)
+
+
+def _best(one: Row, other: Row) -> Row:
+    """Both rows; a node of both has the better score."""
+    if not one or not other:
+        return one or other
+    together = dict(one)
+    for place, score in other.items():
+        if together.get(place, -1.0) < score:
+            together[place] = score
+    return together
+
+
+def _ranked(row: Row) -> list[tuple[int, float]]:
+    return sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _size(owners: list[list[Row]]) -> int:
+    return sum(len(group) for groups in owners for group in groups)
+
+
+def _at(group: Row, bracket: At | Between) -> Row:
+    """The nodes at positions of one group, in its order; negative positions count from its end."""
+    pairs = list(group.items())
+    if isinstance(bracket, At):
+        place = bracket.place - 1 if bracket.place > 0 else len(pairs) + bracket.place
+        return dict(pairs[place : place + 1]) if 0 <= place < len(pairs) else {}
+    first = 1 if bracket.first is None else bracket.first
+    last = -1 if bracket.last is None else bracket.last
+    start = first - 1 if first > 0 else max(0, len(pairs) + first)
+    end = last if last > 0 else len(pairs) + last + 1
+    return dict(pairs[start : max(end, 0)])
+
+
+def _in_order_of_cost(brackets: Sequence[Bracket]) -> list[Bracket]:
+    """Brackets as written, but between two positions those that cost nothing first."""
+    ordered: list[Bracket] = []
+    dear: list[Bracket] = []
+    for bracket in brackets:
+        if not isinstance(bracket, Only):
+            ordered += [*dear, bracket]
+            dear = []
+        elif costs_nothing(bracket.condition):
+            ordered.append(bracket)
+        else:
+            dear.append(bracket)
+    return ordered + dear
+
+
+def _bare(step: Step) -> str:
+    return written_step(Step(step.axis, step.type))
+
+
+def _bracket_text(bracket: Bracket) -> str:
+    if isinstance(bracket, Only):
+        return f"[{written_condition(bracket.condition)}]"
+    return written_step(Step("self", "*", (bracket,)))[2:]

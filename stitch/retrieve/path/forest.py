@@ -1,0 +1,129 @@
+"""What a query is asked of: a tree, and trees that stand below some of its nodes, such as versions of an artifact.
+
+A *place* is a number for a node of any of these trees, in document order within a tree. Trees below nodes are asked for
+when a path enters them, so that a thousand versions cost what is read of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from stitch.retrieve.path.syntax import ANY
+from stitch.trees.nodes import Node, Tree
+
+DOCUMENT = -1
+"""The place above the root of the first tree, where absolute paths start."""
+_BITS = 32
+_STRIDE = 1 << _BITS
+_WITHIN = _STRIDE - 1
+
+
+class Forest:
+    """A tree, and the trees below its nodes.
+
+    Args:
+        tree: The tree in which absolute paths start.
+        below: The tree that stands below a node of it, beside its children; None where none does.
+    """
+
+    def __init__(self, tree: Tree, *, below: Callable[[Node], Tree | None] | None = None) -> None:
+        self.base = tree
+        self._below = below
+        self._trees: dict[int, Tree | None] = {0: tree}
+
+    def tree_of(self, place: int) -> Tree:
+        """The tree in which a place is."""
+        tree = self._trees[place >> _BITS]
+        assert tree is not None  # a place is made of a tree that was entered
+        return tree
+
+    def node(self, place: int) -> Node:
+        """The node at a place."""
+        return self.tree_of(place).nodes[place & _WITHIN]
+
+    def holder(self, place: int) -> Node | None:
+        """The node below which the tree of a place stands; None of the first tree."""
+        key = place >> _BITS
+        return self.base.nodes[key - 1] if key else None
+
+    def by_tree(self, places: Iterable[int]) -> Iterator[tuple[Tree, int, list[int]]]:
+        """Places by their trees: the tree, what has to be added to its positions, and the positions, ascending."""
+        ordered = sorted(places)
+        if ordered and ordered[-1] < _STRIDE:
+            yield self.base, 0, ordered
+            return
+        for key, group in groupby(ordered, key=lambda place: place >> _BITS):
+            offset = key << _BITS
+            yield self.tree_of(offset), offset, [place - offset for place in group]
+
+    def parent(self, place: int) -> int | None:
+        """The place above a place; None above the root of the first tree."""
+        offset = place & ~_WITHIN
+        above = self.tree_of(place).parents[place - offset]
+        if above >= 0:
+            return offset + above
+        return (place >> _BITS) - 1 if offset else None
+
+    def entered(self, position: int) -> int | None:
+        """The place of the root of the tree below a position of the first tree; None if none stands there."""
+        if self._below is None:
+            return None
+        key = position + 1
+        if key not in self._trees:
+            self._trees[key] = self._below(self.base.nodes[position])
+        return None if self._trees[key] is None else key << _BITS
+
+    def children(self, place: int, type: str) -> list[int]:  # noqa: A002 - the word of the domain
+        """The places right below a place, of a type or of any.
+
+        Below the document, and where another tree begins, the step that names its root may be left out: `/Day` is
+        `/Plan/Day` where the root is a `Plan`.
+        """
+        if place == DOCUMENT:
+            return self._begun(0, type)
+        tree, offset = self.tree_of(place), place & ~_WITHIN
+        nodes = tree.nodes
+        found = [offset + child for child in tree.children(place - offset) if type in (ANY, nodes[child].type)]
+        if not offset and (root := self.entered(place)) is not None:
+            found += self._begun(root, type)
+        return found
+
+    def _begun(self, root: int, type: str) -> list[int]:  # noqa: A002 - the word of the domain
+        return [root] if type in (ANY, self.node(root).type) else self.children(root, type)
+
+    def below(self, place: int, type: str) -> Iterator[Sequence[int]]:  # noqa: A002 - the word of the domain
+        """All places below a place, of a type or of any, ascending; of each tree a sequence of its own."""
+        wanted = None if type == ANY else type
+        if place == DOCUMENT:
+            if type in (ANY, self.base.root.type):
+                yield (0,)
+            place = 0
+        tree, offset = self.tree_of(place), place & ~_WITHIN
+        here = tree.below(place - offset, type=wanted)
+        yield [offset + position for position in here] if offset else here
+        if not offset and self._below is not None:
+            for position in range(place, tree.ends[place]):
+                if (root := self.entered(position)) is not None:
+                    if type in (ANY, self.node(root).type):
+                        yield (root,)
+                    yield from self.below(root, type)
+
+    def siblings(self, place: int, *, by: int) -> list[int]:
+        """The places beside a place, the nearest first: those after it if `by` is positive, those before it if not."""
+        offset = place & ~_WITHIN
+        tree, position = self.tree_of(place), place - offset
+        parent = tree.parents[position]
+        if parent < 0:
+            return []
+        beside = tree.children(parent)
+        at = beside.index(position)
+        return [offset + child for child in (beside[at + 1 :] if by > 0 else beside[:at][::-1])]
+
+    def types(self) -> set[str]:
+        """The types of all nodes, of those in trees below others included."""
+        known = set(self.base.of_type)
+        for position in range(len(self.base)) if self._below is not None else ():
+            if (root := self.entered(position)) is not None:
+                known |= set(self.tree_of(root).of_type)
+        return known

@@ -1,0 +1,95 @@
+"""What a query did, step by step, so that an empty result explains itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+SHORT_KEPT = 5
+"""How many nodes that fell short are kept of each condition, the nearest first."""
+
+
+@dataclass(frozen=True)
+class Short:
+    """A node that fell short of a condition."""
+
+    id: str
+    path: str
+    score: float
+
+
+@dataclass
+class Stage:
+    """A step, a condition or a cut: how many nodes there were, and how many were left."""
+
+    what: str
+    given: int
+    left: int
+    short: tuple[Short, ...] = ()
+    notes: Counter[str] = field(default_factory=Counter)
+    scored: dict[str, int] = field(default_factory=dict)
+    """How many nodes were scored for each semantic condition."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As printed by `--json`."""
+        return {
+            "what": self.what,
+            "given": self.given,
+            "left": self.left,
+            "short": [{"id": each.id, "path": each.path, "score": round(each.score, 4)} for each in self.short],
+            "notes": [_counted(note, count) for note, count in self.notes.items()],
+            "scored": self.scored,
+        }
+
+
+def _counted(note: str, count: int) -> str:
+    return f"{note} ({count} nodes)" if count > 1 else note
+
+
+class Trace:
+    """The stages of a query, in their order. Conditions inside others are told in the stage that asked for them."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        self._pending = Stage("", 0, 0)
+
+    def note(self, note: str, *, nodes: int = 1) -> None:
+        """Say something of the stage that is under way."""
+        self._pending.notes[note] += nodes
+
+    def scored(self, condition: str, *, nodes: int) -> None:
+        """Say that nodes were scored for a condition in the stage that is under way."""
+        self._pending.scored[condition] = self._pending.scored.get(condition, 0) + nodes
+
+    def stage(self, what: str, *, given: int, left: int, short: tuple[Short, ...] = ()) -> None:
+        """End the stage that is under way."""
+        done = self._pending
+        done.what, done.given, done.left, done.short = what, given, left, short
+        self.stages.append(done)
+        self._pending = Stage("", 0, 0)
+
+
+def explained(stages: tuple[Stage, ...], *, found: int) -> str:
+    """The trace as a person reads it.
+
+    Args:
+        stages: The stages.
+        found: How many nodes the query has.
+    """
+    lines: list[str] = []
+    for stage in stages:
+        lines.append(f"{stage.what:<48} {stage.given:>6} -> {stage.left}")
+        lines += [f"    {_counted(note, count)}" for note, count in stage.notes.items()]
+        lines += [f"    fell short: {short.score:.2f}  {short.path}  ({short.id})" for short in stage.short]
+    if not found:
+        lines.append(_why_empty(stages))
+    return "\n".join(lines)
+
+
+def _why_empty(stages: tuple[Stage, ...]) -> str:
+    for stage in stages:
+        if not stage.left:
+            nearest = f"; the nearest has {stage.short[0].score:.2f}" if stage.short else ""
+            return f"nothing is found: no node passes {stage.what}{nearest}"
+    return "nothing is found"
