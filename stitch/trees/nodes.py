@@ -248,7 +248,9 @@ class Tree:
         """What each node says in a field, by position; nodes without it are left out. Made once a field."""
         found = self._columns.get(field)
         if found is None:
-            found = {place: said for place, node in enumerate(self.nodes) if (said := node.fields.get(field)) is not None}
+            found = {
+                place: said for place, node in enumerate(self.nodes) if (said := node.fields.get(field)) is not None
+            }
             self._columns[field] = found
         return found
 

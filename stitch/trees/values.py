@@ -48,9 +48,28 @@ class Value(NamedTuple):
 
 _NUMBER = r"[-+−]?(?:\d{1,3}(?:[, ]\d{3})+|\d+)(?:\.\d+)?|[-+−]?\.\d+"
 _TO = r"\s*(?:-|–|—|\bto\b|\.\.+)\s*"
-_SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "C$": "CAD", "CA$": "CAD", "US$": "USD", "A$": "AUD"}
+_SYMBOLS = {
+    "$": "USD",
+    "€": "EUR",
+    "£": "GBP",
+    "¥": "JPY",
+    "₹": "INR",
+    "₩": "KRW",
+    "C$": "CAD",
+    "CA$": "CAD",
+    "US$": "USD",
+    "A$": "AUD",
+}
 _CODES = "CAD|USD|EUR|GBP|JPY|CHF|AUD|NZD|SEK|NOK|DKK|INR|CNY|KRW|MXN|BRL|PLN|CZK|HUF|SGD|HKD|ZAR|TRY|ILS|THB"
-_NAMES = {"dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP", "yen": "JPY"}
+_NAMES = {
+    "dollar": "USD",
+    "dollars": "USD",
+    "euro": "EUR",
+    "euros": "EUR",
+    "pound": "GBP",
+    "pounds": "GBP",
+    "yen": "JPY",
+}
 _CURRENCY = rf"(?:CA|US|C|A)?\$|[€£¥₹₩]|\b(?:{_CODES})\b"
 _MONEY = re.compile(
     rf"(?:(?P<before>{_CURRENCY})\s*)(?P<low>{_NUMBER})(?P<k>k\b)?(?:{_TO}(?:{_CURRENCY})?\s*(?P<high>{_NUMBER})(?P<high_k>k\b)?|(?P<more>\+))?"
@@ -267,8 +286,8 @@ def comparable(value: Value, asked: Value) -> bool:
 def holds(value: Value, order: Order, asked: Value) -> bool:
     """Whether all of a value stands in an order to what is asked; False if the two cannot be compared.
 
-    `=` holds of equal texts, and of two values of a kind with the same ends; two numbers that are both written are equal
-    if they are written alike. `!=` holds of two that are not equal, if they can be compared or both are written.
+    `=` holds of equal texts, and of two values of a kind with the same ends; two numbers that are both written are
+    equal if they are written alike. `!=` holds of two that are not equal, if they can be compared or both are written.
     """
     if order == "=":
         return _equal(value, asked)

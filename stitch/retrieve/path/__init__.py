@@ -2,8 +2,19 @@
 
 from stitch.retrieve.path.evaluate import Cut
 from stitch.retrieve.path.forest import Forest
-from stitch.retrieve.path.grammar import PathSyntaxError, parse_query
+from stitch.retrieve.path.grammar import parse_query
+from stitch.retrieve.path.refusal import PathSyntaxError
 from stitch.retrieve.path.select import NodeSelection, SelectedNode, select
 from stitch.retrieve.path.syntax import Query, written
 
-__all__ = ["Cut", "Forest", "NodeSelection", "PathSyntaxError", "Query", "SelectedNode", "parse_query", "select", "written"]
+__all__ = [
+    "Cut",
+    "Forest",
+    "NodeSelection",
+    "PathSyntaxError",
+    "Query",
+    "SelectedNode",
+    "parse_query",
+    "select",
+    "written",
+]

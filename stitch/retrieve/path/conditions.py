@@ -10,7 +10,22 @@ from stitch.retrieve.path.axes import Row
 from stitch.retrieve.path.forest import DOCUMENT, Forest
 from stitch.retrieve.path.operands import Operands, said_value
 from stitch.retrieve.path.syntax import (
-    Alike, Compare, Condition, Contains, Evidence, Field, Has, In, Joined, Not, Only, Operand, Path, Said, Step, Top,
+    Alike,
+    Compare,
+    Condition,
+    Contains,
+    Evidence,
+    Field,
+    Has,
+    In,
+    Joined,
+    Not,
+    Only,
+    Operand,
+    Path,
+    Said,
+    Step,
+    Top,
     written_condition,
 )  # fmt: skip
 from stitch.retrieve.path.trace import Trace
@@ -43,7 +58,9 @@ def costs_nothing(condition: Condition) -> bool:
     if isinstance(condition, Evidence):
         return _free_path(condition.path)
     if isinstance(condition, Compare | In):
-        sides = (condition.left, condition.right) if isinstance(condition, Compare) else (condition.left, *condition.right)
+        sides = (
+            (condition.left, condition.right) if isinstance(condition, Compare) else (condition.left, *condition.right)
+        )
         return all(map(_free_operand, sides))
     return _free_operand(condition.operand if isinstance(condition, Has) else condition.left)
 
@@ -59,7 +76,10 @@ def _free_operand(operand: Operand) -> bool:
 
 def _free_path(path: Path) -> bool:
     return isinstance(path.start, str) and all(
-        costs_nothing(bracket.condition) for step in path.steps for bracket in step.brackets if isinstance(bracket, Only)
+        costs_nothing(bracket.condition)
+        for step in path.steps
+        for bracket in step.brackets
+        if isinstance(bracket, Only)
     )
 
 
@@ -281,7 +301,7 @@ class _Reversed:
 
 
 def _key(values: Sequence[Value]) -> tuple[str, float] | None:
-    """What to order by: of a range its middle, of several values the first; None where there is no number, time or date."""
+    """What to order by: of a range its middle, of several values the first; None of words."""
     for value in values:
         if value.kind != "words":
             return ("amount" if value.kind in ("number", "money") else value.kind), (value.low + value.high) / 2

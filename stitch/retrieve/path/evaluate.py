@@ -14,7 +14,20 @@ from stitch.retrieve.path.axes import Row, along
 from stitch.retrieve.path.conditions import Judge, costs_nothing
 from stitch.retrieve.path.forest import DOCUMENT, Forest
 from stitch.retrieve.path.syntax import (
-    At, Between, Bracket, Compared, Diverse, NodeSet, Only, Path, Query, Shift, Step, Top, Union, written_condition, written_step,
+    At,
+    Between,
+    Bracket,
+    Diverse,
+    NodeSet,
+    Only,
+    Path,
+    Query,
+    Shift,
+    Step,
+    Top,
+    Union,
+    written_condition,
+    written_step,
 )  # fmt: skip
 from stitch.retrieve.path.trace import SHORT_KEPT, Short, Trace
 
@@ -54,7 +67,9 @@ class Run:
         found = self._of(query)
         if self._cut.margin is not None and found:
             least = max(score for _, score in found) - self._cut.margin
-            found = self._kept(found, [pair for pair in found if pair[1] >= least], f"within {self._cut.margin} of the best")
+            found = self._kept(
+                found, [pair for pair in found if pair[1] >= least], f"within {self._cut.margin} of the best"
+            )
         if self._cut.k is not None:
             found = self._kept(found, found[: self._cut.k], f"first {self._cut.k}")
         return found
@@ -154,10 +169,13 @@ class Run:
         if told:
             missed = () if free else self._short(scores, passed)
             self._trace.stage(_bracket_text(bracket), given=len(scores), left=len(passed), short=missed)
-        kept: list[list[Row]] = []
-        for row_groups in owners:
-            kept.append([{p: score * passed[p] for p, score in group.items() if p in passed} for group in row_groups])
-        return kept
+        return [
+            [
+                {place: score * passed[place] for place, score in group.items() if place in passed}
+                for group in row_groups
+            ]
+            for row_groups in owners
+        ]
 
     def _short(self, scores: Row, passed: Row) -> tuple[Short, ...]:
         missed = sorted((-score, place) for place, score in scores.items() if place not in passed)[:SHORT_KEPT]

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from stitch.retrieve.path.axes import Row
 from stitch.retrieve.path.forest import DOCUMENT, Forest
-from stitch.retrieve.path.syntax import Count, End, Evidence, Field, FieldOf, Operand, Path, Said, Total
+from stitch.retrieve.path.syntax import Count, End, Evidence, Field, FieldOf, Operand, Path, Said
 from stitch.retrieve.path.trace import Trace
 from stitch.trees.nodes import Several, Tree
 from stitch.trees.values import Value, read_value

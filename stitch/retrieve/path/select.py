@@ -52,7 +52,9 @@ class SelectedNode:
             "path": self.path,
             "type": self.type,
             "score": round(self.score, 6),
-            "fields": {name: list(said.values) if isinstance(said, Several) else said for name, said in self.fields.items()},
+            "fields": {
+                name: list(said.values) if isinstance(said, Several) else said for name, said in self.fields.items()
+            },
             "text": self.text,
         }
         return told | ({"version": self.version, "versions": list(self.versions)} if self.version is not None else {})
@@ -116,7 +118,9 @@ def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()
     began = time.perf_counter()
     read = parse_query(query)
     trace = Trace()
-    run = Run(forest, judge=Judge(forest, semantics=semantics, threshold=cut.threshold, trace=trace), cut=cut, trace=trace)
+    run = Run(
+        forest, judge=Judge(forest, semantics=semantics, threshold=cut.threshold, trace=trace), cut=cut, trace=trace
+    )
     found = run.nodes(read)
     if not found:
         _check_types(read, forest)

@@ -2,6 +2,7 @@
 
 `parse_query(written(query)) == query` for every query, and two spellings of one meaning are one value: `max(P, Q)` is
 `P or Q`, `1 - P` is `not(P)`, `agg_max(/POI)` is `some(/POI)`, `[last()]` is `[-1]`.
+More than 400 lines because each kind of value is read beside how it is written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Structure and types mean what a real XPath engine says they mean, on random trees and queries."""
 
 import random
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import elementpath
 import pytest
@@ -25,10 +25,10 @@ class NoWords:
 
 
 def random_tree(drawn):
-    root = ElementTree.Element("R", id="n0")
+    root = ET.Element("R", id="n0")
     elements = [root]
     for number in range(drawn.randint(0, 25)):
-        element = ElementTree.SubElement(drawn.choice(elements[-8:]), drawn.choice(TYPES), id=f"n{number + 1}")
+        element = ET.SubElement(drawn.choice(elements[-8:]), drawn.choice(TYPES), id=f"n{number + 1}")
         if drawn.random() < 0.7:
             element.set("x", str(drawn.randint(0, 4)))
         if drawn.random() < 0.5:
@@ -164,15 +164,15 @@ def compare(cases, *, seed):
     for _ in range(cases):
         root = random_tree(drawn)
         ours, theirs = query(drawn)
-        found = {each.get("id") for each in elementpath.select(ElementTree.ElementTree(root), theirs)}
+        found = {each.get("id") for each in elementpath.select(ET.ElementTree(root), theirs)}
         expected = [each.get("id") for each in root.iter() if each.get("id") in found]
         try:
             got = list(select(ours, forest=Forest(Tree(as_tree(root))), semantics=NoWords()).ids)
         except Exception as error:
             if "no node has the type" in str(error) and not expected:
                 continue
-            raise AssertionError(f"{ours}   {ElementTree.tostring(root).decode()}") from error
-        assert got == expected, f"{ours}   {theirs}   {ElementTree.tostring(root).decode()}"
+            raise AssertionError(f"{ours}   {ET.tostring(root).decode()}") from error
+        assert got == expected, f"{ours}   {theirs}   {ET.tostring(root).decode()}"
         answered += bool(expected)
     return answered / cases
 
