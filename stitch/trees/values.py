@@ -184,20 +184,24 @@ def _clock(said: str, half: str) -> float | None:
 
 def _time(said: str) -> _Read | None:
     match = _TIMES.fullmatch(said)
-    if match is None or (said[-1:].isdigit() and ":" not in said):
+    if match is None:
         return None
     first, last = match["low"].strip(), (match["high"] or match["low"]).strip()
-    halves = [found[4] or "" if (found := _ONE_CLOCK.fullmatch(end)) else "" for end in (first, last)]
-    if not halves[0] and ":" not in first and not halves[1] and ":" not in last and not first[-1:].isalpha():
-        return None
-    end = _clock(last, "")
-    # "7-9 PM": the first takes the half of the second, unless it would come after it ("11-1 PM")
-    low = _clock(first, halves[1] if not halves[0] else "")
-    if low is not None and end is not None and low > end and not halves[0] and halves[1]:
-        low = _clock(first, "a" if halves[1].lower() == "p" else "p")
+    half, other_half = _half(first), _half(last)
+    if not (half or other_half or ":" in first + last or first[-1:].isalpha()):
+        return None  # a bare number
+    low, end = _clock(first, half or other_half), _clock(last, "")
     if low is None or end is None:
         return None
+    if low > end and other_half and not half:
+        # "7-9 PM" says twice PM, "11-1 PM" does not
+        low -= _DAY_SECONDS / 2
     return low, end if end >= low else end + _DAY_SECONDS, ""
+
+
+def _half(clock: str) -> str:
+    match = _ONE_CLOCK.fullmatch(clock)
+    return match[4] or "" if match else ""
 
 
 def _duration(said: str) -> _Read | None:

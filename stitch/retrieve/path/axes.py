@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stitch.retrieve.path.forest import DOCUMENT, Forest
-from stitch.retrieve.path.syntax import ANY, ANYTHING, Step
+from stitch.retrieve.path.syntax import ANY, ANYTHING, Axis, Step
 
 Row = dict[int, float]
 """Places with their scores."""
@@ -94,24 +94,25 @@ def _by_parent(row: Row, forest: Forest) -> list[Row]:
 
 def _spelled(step: Step, place: int, score: float, forest: Forest) -> Row:
     """The nodes of an axis from one node, the nearest first where the axis runs backwards."""
-    if place == DOCUMENT:
-        if step.axis == "self" and step.type in (ANY, forest.base.root.type):
-            return {0: score}
-        if step.axis not in ("descendant", "descendant-or-self"):
-            return {}
-    found: list[int] = []
-    if step.axis in ("self", "ancestor-or-self", "descendant-or-self") and (place != DOCUMENT or step.type == ANYTHING):
-        found.append(place)
-    if step.axis in ("descendant", "descendant-or-self"):
-        for places in forest.below(place, ANY):
-            found.extend(places)
-    elif step.axis in ("parent", "ancestor", "ancestor-or-self"):
-        above = forest.parent(place)
-        while above is not None:
-            found.append(above)
-            above = forest.parent(above) if step.axis != "parent" else None
-    elif step.axis != "self":
-        found = forest.siblings(place, by=1 if step.axis == "following-sibling" else -1)
+    found = _reached(step.axis, place, forest)
     if step.type == ANYTHING:
         return dict.fromkeys(found, score)
-    return {there: score for there in found if step.type in (ANY, forest.node(there).type)}
+    return {there: score for there in found if there != DOCUMENT and step.type in (ANY, forest.node(there).type)}
+
+
+def _reached(axis: Axis, place: int, forest: Forest) -> list[int]:
+    if axis in ("descendant", "descendant-or-self"):
+        below = [there for places in forest.below(place, ANY) for there in places]
+        return below if axis == "descendant" else [place, *below]
+    if place == DOCUMENT:
+        return [0] if axis == "self" else []
+    if axis == "self":
+        return [place]
+    if axis.endswith("sibling"):
+        return forest.siblings(place, by=1 if axis == "following-sibling" else -1)
+    found = [place] if axis == "ancestor-or-self" else []
+    above = forest.parent(place)
+    while above is not None:
+        found.append(above)
+        above = None if axis == "parent" else forest.parent(above)
+    return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import prod
 from typing import Protocol
 
@@ -33,6 +34,8 @@ from stitch.trees.nodes import Several
 from stitch.trees.values import Order, Value, holds, read_value, straddles, within
 
 Walk = Callable[..., list[Row]]
+_Valued = tuple[tuple[int, float], tuple[str, float]]
+"""A place with its score, and the kind and number to order it by."""
 
 
 class Semantics(Protocol):
@@ -123,12 +126,8 @@ class Judge:
                 row |= {place: min(row[place], score) for place, score in self.scores(part, still).items()}
             return row
         parts = [self.scores(part, places) for part in condition.parts]
-        if condition.how == "or":
-            return {place: max(part[place] for part in parts) for place in places}
-        if condition.how == "avg":
-            return {place: sum(part[place] for part in parts) / len(parts) for place in places}
-        power = 1.0 if condition.how == "*" else 1.0 / len(parts)
-        return {place: prod(part[place] for part in parts) ** power for place in places}
+        together = _TOGETHER[condition.how]
+        return {place: together([part[place] for part in parts]) for place in places}
 
     def evidence(self, evidence: Evidence, places: list[int]) -> Row:
         """Scores over the nodes of a path from each place.
@@ -222,17 +221,22 @@ class Judge:
         if left_out := len(found) - len(valued):
             words = sorted({value.text for values in said for value in values if value.kind == "words"})
             self._trace.note(f"no value to order by{': ' + _some(words) if words else ''}", nodes=left_out)
-        kinds = {key[0] for _, key in valued}
-        if len(kinds) > 1:
-            common = max(sorted(kinds), key=lambda kind: sum(key[0] == kind for _, key in valued))
-            self._trace.note(f"values of several kinds: ordered are those of kind {common}")
-            valued = [pair for pair in valued if pair[1][0] == common]
-        valued.sort(key=lambda pair: (pair[1][1] if pipe.ascending else _Reversed(pair[1][1]), -pair[0][1], pair[0][0]))
+        valued = self._of_one_kind(valued)
+        valued.sort(key=lambda pair: (pair[1][1] if pipe.ascending else -pair[1][1], -pair[0][1], pair[0][0]))
         kept = valued[: pipe.count]
-        ties = [pair for pair in valued[pipe.count :] if kept and pair[1][1] == kept[-1][1][1]]
+        ties = [pair for pair in valued[pipe.count :] if pair[1][1] == kept[-1][1][1]]
         if ties:
             self._trace.note(f"{len(ties)} more tie with the last of {pipe.count} and are kept")
         return [pair for pair, _ in kept + ties]
+
+    def _of_one_kind(self, valued: list[_Valued]) -> list[_Valued]:
+        """Those whose values have the most common kind: a time and an amount have no order."""
+        kinds = Counter(key[0] for _, key in valued)
+        if len(kinds) < 2:
+            return valued
+        common = kinds.most_common(1)[0][0]
+        self._trace.note(f"values of several kinds: ordered are those of kind {common}")
+        return [pair for pair in valued if pair[1][0] == common]
 
     def diverse(self, found: list[tuple[int, float]], *, count: int) -> list[tuple[int, float]]:
         """So many that say different things: the best, then again and again what is good and unlike those chosen."""
@@ -250,6 +254,16 @@ class Judge:
         return [found[number] for number in chosen]
 
 
+_TOGETHER: dict[str, Callable[[Collection[float]], float]] = {
+    "or": max,
+    "some": max,
+    "every": min,
+    "avg": lambda scores: sum(scores) / len(scores),
+    "gmean": lambda scores: prod(scores) ** (1.0 / len(scores)),
+    "*": prod,
+}
+
+
 def _unset(*arguments: object, **named: object) -> list[Row]:
     raise AssertionError("a judge is used by a run")
 
@@ -265,13 +279,7 @@ def _asked(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Only | None]:
 def _aggregate(how: str, row: Row) -> float:
     if not row:
         return 1.0 if how == "every" else 0.0
-    if how == "some":
-        return max(row.values())
-    if how == "every":
-        return min(row.values())
-    if how == "avg":
-        return sum(row.values()) / len(row)
-    return prod(row.values()) ** (1.0 / len(row))
+    return _TOGETHER[how](row.values())
 
 
 def _constants(condition: Compare | In) -> list[Value] | None:
@@ -280,24 +288,6 @@ def _constants(condition: Compare | In) -> list[Value] | None:
     if all(isinstance(side, Said) for side in sides):
         return [said_value(side.value) for side in sides if isinstance(side, Said)]
     return None
-
-
-class _Reversed:
-    """Turns an order around, of numbers and of texts alike."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: object) -> None:
-        self.key = key
-
-    def __lt__(self, other: _Reversed) -> bool:
-        return bool(other.key < self.key)  # type: ignore[operator]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Reversed) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
 
 def _key(values: Sequence[Value]) -> tuple[str, float] | None:

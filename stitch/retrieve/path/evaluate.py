@@ -6,7 +6,7 @@ conditions are scored in one batch over the nodes that are left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -160,22 +160,14 @@ class Run:
         return moved
 
     def _filtered(self, owners: list[list[Row]], bracket: Only, *, told: bool) -> list[list[Row]]:
-        groups = [group for groups in owners for group in groups]
-        places: Iterable[int] = groups[0] if len(groups) == 1 else {place: 0 for group in groups for place in group}
         free = costs_nothing(bracket.condition)
-        scores = self._judge.scores(bracket.condition, list(places))
+        scores = self._judge.scores(bracket.condition, _places(owners))
         least = 0.5 if free else self._cut.threshold
         passed = {place: score for place, score in scores.items() if score >= least and score > 0}
         if told:
             missed = () if free else self._short(scores, passed)
             self._trace.stage(_bracket_text(bracket), given=len(scores), left=len(passed), short=missed)
-        return [
-            [
-                {place: score * passed[place] for place, score in group.items() if place in passed}
-                for group in row_groups
-            ]
-            for row_groups in owners
-        ]
+        return [[_passing(group, passed) for group in groups] for groups in owners]
 
     def _short(self, scores: Row, passed: Row) -> tuple[Short, ...]:
         missed = sorted((-score, place) for place, score in scores.items() if place not in passed)[:SHORT_KEPT]
@@ -184,6 +176,15 @@ class Run:
             node = self._forest.node(place)
             found.append(Short(node.id, self._forest.tree_of(place).path(node.id), -score))
         return tuple(found)
+
+
+def _places(owners: list[list[Row]]) -> list[int]:
+    groups = [group for groups in owners for group in groups]
+    return list(groups[0] if len(groups) == 1 else {place: 0 for group in groups for place in group})
+
+
+def _passing(group: Row, passed: Row) -> Row:
+    return {place: score * passed[place] for place, score in group.items() if place in passed}
 
 
 def _best(one: Row, other: Row) -> Row:

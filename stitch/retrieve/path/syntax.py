@@ -370,11 +370,10 @@ _LOOSE = ("or", "and", "*")
 
 def _condition(condition: Condition, *, inside: str) -> str:
     """A condition; `inside` is the operator around it, for which it may need parentheses."""
+    if isinstance(condition, Joined):
+        return _joined(condition, inside)
     if isinstance(condition, Alike):
-        target = _operand(condition.target) if isinstance(condition.target, Field) else condition.target
-        if isinstance(condition.target, Field) and not target.startswith("@`"):
-            target = target[1:]
-        return f"{target} ~= {_text(condition.words)}"
+        return f"{_target(condition.target)} ~= {_text(condition.words)}"
     if isinstance(condition, Compare):
         return f"{_operand(condition.left)} {condition.order} {_operand(condition.right)}"
     if isinstance(condition, In):
@@ -382,12 +381,19 @@ def _condition(condition: Condition, *, inside: str) -> str:
         return f"{_operand(condition.left)} in {several if len(condition.right) == 1 else f'({several})'}"
     if isinstance(condition, Contains):
         return f"contains({_operand(condition.left)}, {_text(condition.text)})"
-    if isinstance(condition, Has):
-        return _operand(condition.operand)
-    if isinstance(condition, Evidence):
-        return _operand(condition)
     if isinstance(condition, Not):
         return f"not({_condition(condition.condition, inside='')})"
+    return _operand(condition.operand if isinstance(condition, Has) else condition)
+
+
+def _target(target: Literal["node", "own"] | Field) -> str:
+    if not isinstance(target, Field):
+        return target
+    named = _name(target.name)
+    return f"@{named}" if named.startswith("`") else named
+
+
+def _joined(condition: Joined, inside: str) -> str:
     if condition.how in ("avg", "gmean"):
         return f"{condition.how}({', '.join(_condition(part, inside='') for part in condition.parts)})"
     said = f" {condition.how} ".join(_condition(part, inside=condition.how) for part in condition.parts)
