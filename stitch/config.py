@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from stitch.core import DensityCount, Ranking
@@ -22,6 +22,21 @@ CONFIG_VARIABLE = "STITCH_CONFIG"
 """Names a YAML file to read when no other is named."""
 TEST_PREFIX = "STITCH_TEST_"
 """Variables of the tests, which are no settings."""
+
+
+class ServeOptions(BaseModel):
+    """What `stitch serve` does by itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    retention_every_h: Annotated[float, Field(gt=0)] | None = None
+    """After how many hours the retention rules are applied again, to all tenants; never if None."""
+    backup_every_h: Annotated[float, Field(gt=0)] | None = None
+    """How many hours old the newest backup may become; none is made if None."""
+    backup_to: str | None = None
+    """The folder in which backups are made, each in a folder of its own."""
+    keep: Annotated[int, Field(ge=1)] | None = None
+    """How many of them are kept; all if None."""
 
 
 class Settings(BaseSettings):
@@ -86,6 +101,9 @@ class Settings(BaseSettings):
 
     retention: tuple[RetentionRule, ...] = ()
     """What `stitch forget expire` does: rules of `older_than_days`, `action` (retire, erase) and `event_type`."""
+
+    serve: ServeOptions = ServeOptions()
+    """What `stitch serve` does by itself: `retention_every_h`, `backup_every_h`, `backup_to`, `keep`."""
 
     model: str | None = None
     """The language model, such as `openai/gpt-5-mini`."""

@@ -5,6 +5,7 @@ One tree, so that `except StitchError` is enough for a caller who only wants to 
     StitchError
     ├── InputError              what was given cannot be used
     │   ├── StepRejectedError   one step cannot be accepted (the rest can)
+    │   │   └── StepConflictError  its id is that of another step
     │   └── EditRefusedError    edits of a tree cannot be made; none of them was
     ├── SettingsError           settings contradict each other or do not parse
     ├── ScopeError              a read or write names no tenant, or one it may not use
@@ -64,6 +65,10 @@ class StepRejectedError(InputError):
     """One step cannot be accepted; nothing of it was written."""
 
     exit_code = 3
+
+
+class StepConflictError(StepRejectedError):
+    """A step has the id of another one, whose content it is not."""
 
 
 class EditRefusedError(InputError):

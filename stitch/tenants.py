@@ -11,7 +11,10 @@ from stitch.core.process import ProcessLock
 from stitch.memory import Memory, MemoryParts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stitch.lifecycle.backup import BackedUp
+    from stitch.lm import Ledger
 
 
 class Tenants:
@@ -56,6 +59,21 @@ class Tenants:
         self._parts.ingestor.save()
         return back_up(self._parts.ingestor.journal, to=to, beside=self._parts.folder, at=time.time())
 
+    @property
+    def ledger(self) -> Ledger:
+        """What calls of a model came to, for all tenants."""
+        return self._parts.ledger
+
+    @property
+    def away(self) -> str:
+        """Why the store cannot be reached; empty if it can."""
+        return self._parts.ingestor.reach.reason
+
+    @property
+    def folder(self) -> Path:
+        """Where the journal is."""
+        return self._parts.folder
+
     def reindex(self) -> int:
         """Build the store anew from the journal, for all tenants, while it serves; as `Lifecycle.reindex`."""
         from stitch.lifecycle.rebuild import rebuild
@@ -63,8 +81,15 @@ class Tenants:
         self._parts.process.check_writing()
         return rebuild(self._parts.ingestor)
 
-    def close(self) -> None:
-        """Flush and let go of all memories; closing twice is harmless."""
+    def close(self, *, finish: bool = True) -> None:
+        """Flush and let go of all memories; closing twice is harmless.
+
+        Args:
+            finish: Label what waits for labels first. If not, who opens it next goes on with them; a call of a model
+                that is under way is given up.
+        """
+        if not finish and not self._parts.process.is_another:
+            self._parts.ingestor.close(finish=False)
         self._parts.close()
 
     def __enter__(self) -> Tenants:

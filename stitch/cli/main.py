@@ -43,6 +43,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "import": ("stitch.cli.import_:command", "Take in what `stitch export` wrote, without loss."),
     "backup": ("stitch.cli.backup:command", "Copy a memory while it runs."),
     "restore": ("stitch.cli.restore:command", "Make a memory of a backup."),
+    "serve": ("stitch.serve.command:command", "Serve a memory over HTTP: REST, events, tools, numbers."),
+    "keys": ("stitch.serve.keys_command:group", "Make, list and revoke the keys of a server."),
     "config": ("stitch.cli.settings:command", "List the settings, their values and where each comes from."),
     "bench": ("stitch.bench.commands:group", "Measure retrieval, labels, speed and size."),
     "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),

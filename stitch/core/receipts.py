@@ -141,6 +141,38 @@ class LabelsMerged(BaseModel):
     merge: LabelMerge
 
 
+class StepCorrected(BaseModel):
+    """The text, the labels or the references of a step were put right."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str
+    step: str
+    by: str
+
+
+class StepsRetired(BaseModel):
+    """Steps were taken out of retrieval."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    trajectory: str
+    steps: tuple[str, ...]
+    reason: str
+
+
+class StepsErased(BaseModel):
+    """Steps were erased everywhere; only how many is told, for nothing of them may be left in what is told."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    steps: int
+    trajectories: int
+
+
 class Searched(BaseModel):
     """A question was answered."""
 
@@ -160,5 +192,15 @@ class Searched(BaseModel):
 
 
 MemoryEvent: TypeAlias = (
-    StepsAccepted | StepsStored | StepsFailed | StoreAway | StoreBack | InputRejected | LabelsMerged | Searched
+    StepsAccepted
+    | StepsStored
+    | StepsFailed
+    | StepCorrected
+    | StepsRetired
+    | StepsErased
+    | StoreAway
+    | StoreBack
+    | InputRejected
+    | LabelsMerged
+    | Searched
 )

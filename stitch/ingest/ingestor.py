@@ -48,6 +48,7 @@ from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
 from stitch.journal.entries import differences
 from stitch.journal.projections import catch_up, follow
+from stitch.lm import charged_key
 
 LOOK_AGAIN_S = 1.0
 """After how long a window that is not full is looked at again, whether it has waited long enough."""
@@ -128,7 +129,7 @@ class Ingestor:
         """Whoever searches goes before whoever adds."""
         self._accepting = RightOfWay()
         self.reach = StoreReach(
-            notice=self._notice, lost=lambda: self._outage.begin(), waiting=lambda: self.counts().waiting, timer=timer
+            notice=self.notice, lost=lambda: self._outage.begin(), waiting=lambda: self.counts().waiting, timer=timer
         )
         """Whether the store can be reached."""
         self._writer = SnippetWriter(
@@ -145,7 +146,7 @@ class Ingestor:
         self._states = TrajectoryStates(
             journal=journal,
             labeler=labeler,
-            notice=self._notice,
+            notice=self.notice,
             limit=live_sessions,
             checkpoint_steps=checkpoint_steps,
         )
@@ -159,7 +160,7 @@ class Ingestor:
             writer=self._writer,
             searches=self.searches,
             stand_back=self._stand_back,
-            notice=self._notice,
+            notice=self.notice,
         )
         self._outage = WaitingSteps(
             journal=journal, states=self._states, pipeline=self._pipeline, writer=self._writer, reach=self.reach
@@ -439,6 +440,7 @@ class Ingestor:
             steps, redacted = redact_steps(steps, tenant=tenant, trajectory=trajectory)
         follow = self._follows or not wait
         with self._taken(tenant, trajectory, follow=follow) as state:
+            state.key = charged_key.get() or state.key
             with state.door:
                 results = self.journal.append_many(
                     steps,
@@ -473,7 +475,7 @@ class Ingestor:
         if not accepted:
             return {}
         ids = tuple(entry.id for entry in accepted)
-        self._notice(StepsAccepted(tenant=state.tenant, trajectory=state.trajectory, steps=ids))
+        self.notice(StepsAccepted(tenant=state.tenant, trajectory=state.trajectory, steps=ids))
         if follow:
             self._threads.announce(state.tenant, state.trajectory)
             return {}
@@ -583,6 +585,7 @@ class Ingestor:
         self.searches.stand_back()
         self._accepting.stand_back()
 
-    def _notice(self, event: MemoryEvent) -> None:
+    def notice(self, event: MemoryEvent) -> None:
+        """Tell who watches the memory."""
         if self._observer is not None:
             self._observer.notice(event)

@@ -12,7 +12,7 @@ from stitch.errors import CallInterruptedError, ModelError, ModelUnavailableErro
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import encode_labels
-from stitch.lm import charged_to, keeping_replies
+from stitch.lm import charged_to, keeping_replies, led_by
 
 _AT_ONCE = 4
 """So many steps are labeled locally between two times of standing back: a millisecond or two."""
@@ -137,7 +137,7 @@ class Labeling:
             self._journal.record_cut(state.tenant, state.trajectory, entries[-1].position + 1)
         session, labels = self._states.session(state), list[StepLabels]()
         try:
-            with charged_to(state.tenant), keeping_replies(replies):
+            with charged_to(state.tenant), led_by(state.key), keeping_replies(replies):
                 for piece in self._pieces(steps, replies):
                     labels += session.label(piece)
         except Exception as error:

@@ -77,6 +77,8 @@ class TrajectoryState:
     """How many steps `inventory` knows."""
     merges: int = 0
     """How many merges were announced."""
+    key: str = ""
+    """The key of a server by which steps were added last: it led to the calls of a model that label them."""
     seen: deque[tuple[int, float]] = field(default_factory=deque)
     """When this process first saw steps wait for their window: up to which (`Entry.seq`), the earliest first."""
 

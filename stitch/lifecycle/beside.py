@@ -24,7 +24,9 @@ from stitch.text.words import word_set, words
 
 _COSTS = "prompt_tokens"
 """What only a line of the ledger has."""
-_OF_OURS = word_set("event made_by mode decided_by rule state model stage reason parts file source tenant trajectory")
+_OF_OURS = word_set(
+    "event made_by mode decided_by rule key state model stage reason parts file source tenant trajectory"
+)
 """Fields with words that no step said, and names that are compared whole."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stitch.core import ContextualIntent, ReferenceRewrite, Step, StepLabels, StepState, clean_text
+from stitch.core import ContextualIntent, ReferenceRewrite, Step, StepCorrected, StepLabels, StepState, clean_text
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, Revision
@@ -72,6 +72,7 @@ def correct(
 
     corrected()  # what is refused need not wait; asked again then, for others may have changed it meanwhile
     ingestor.correct(tenant, trajectory, corrected=corrected, at=at, by=by)
+    ingestor.notice(StepCorrected(tenant=tenant, trajectory=trajectory, step=step, by=by))
 
 
 @dataclass(frozen=True)

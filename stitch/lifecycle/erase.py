@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from stitch.core import Forgotten, Label, LabelKind, Moment, Step, StepLabels
+from stitch.core import Forgotten, Label, LabelKind, Moment, Step, StepLabels, StepsErased
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.rework import Rework
@@ -98,6 +98,8 @@ def erase(
     }
     proof = _search(ingestor, folder, told, found)
     clear_text_caches()
+    if selected:
+        ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
     return Erased(len(selected), len(trajectories), proof)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stitch.core import StepsRetired
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Selected
@@ -33,4 +34,6 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
 
         ingestor.rework(tenant, trajectory, change)
         ingestor.learn(tenant, trajectory)
+        ids = tuple(each.step for each in group)
+        ingestor.notice(StepsRetired(tenant=tenant, trajectory=trajectory, steps=ids, reason=reason))
     return retired

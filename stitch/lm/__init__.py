@@ -1,10 +1,21 @@
 """Language models: how they are called, within which limits, and what the calls cost."""
 
-from stitch.lm.ledger import Charge, Ledger, Price, Purpose, Totals, charged_to, read_ledger, sum_up
+from stitch.lm.ledger import (
+    Charge,
+    Ledger,
+    Price,
+    Purpose,
+    Totals,
+    charged_key,
+    charged_to,
+    led_by,
+    read_ledger,
+    sum_up,
+)
 from stitch.lm.model import CHARS_PER_TOKEN, Completion, LanguageModel, Limits
 from stitch.lm.replies import ReplyKeeper, keeping_replies
 
 __all__ = [
     "CHARS_PER_TOKEN", "Charge", "Completion", "LanguageModel", "Ledger", "Limits", "Price", "Purpose",
-    "ReplyKeeper", "Totals", "charged_to", "keeping_replies", "read_ledger", "sum_up",
+    "ReplyKeeper", "Totals", "charged_key", "charged_to", "keeping_replies", "led_by", "read_ledger", "sum_up",
 ]  # fmt: skip

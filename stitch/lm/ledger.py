@@ -49,6 +49,8 @@ class Charge(BaseModel):
     """Whether the reply could be used; one that was cut is paid for all the same."""
     calls: int = 1
     """0 for what was found out of a call when its reply was read: that it covers so many `steps` more, or fewer."""
+    key: str = ""
+    """The id of the key of a server that led to it; empty if none did."""
 
 
 class Totals(BaseModel):
@@ -90,6 +92,7 @@ class Ledger:
         self._stages: dict[str, Totals] = {}
         self._total = Totals()
         self._tenants: dict[str, Ledger] = {}
+        self._keys: dict[str, Totals] = {}
 
     def of(self, tenant: str) -> Ledger:
         """What is spent for one tenant from the first time on that this is asked; it is counted here as well."""
@@ -101,6 +104,8 @@ class Ledger:
         with self._lock:
             self._stages.setdefault(charge.stage, Totals()).add(charge)
             self._total.add(charge)
+            if charge.key:
+                self._keys.setdefault(charge.key, Totals()).add(charge)
             if charge.tenant in self._tenants:
                 self._tenants[charge.tenant].charge(charge)
             if self.file is not None:
@@ -114,6 +119,11 @@ class Ledger:
         """Of all stages."""
         with self._lock:
             return self._total.model_copy()
+
+    def keys(self) -> dict[str, Totals]:
+        """By the keys of a server that led to them."""
+        with self._lock:
+            return {key: totals.model_copy() for key, totals in self._keys.items()}
 
     def stages(self) -> dict[str, Totals]:
         """By stage."""
@@ -158,6 +168,7 @@ class Price(NamedTuple):
 
 
 charged_tenant: ContextVar[str] = ContextVar("charged_tenant", default="")
+charged_key: ContextVar[str] = ContextVar("charged_key", default="")
 current_purpose: ContextVar[Purpose] = ContextVar("current_purpose", default=Purpose("other"))  # noqa: B039 - a tuple of constants
 
 
@@ -169,6 +180,16 @@ def charged_to(tenant: str) -> Iterator[None]:
         yield
     finally:
         charged_tenant.reset(token)
+
+
+@contextmanager
+def led_by(key: str) -> Iterator[None]:
+    """Say which key of a server leads to the calls of a model inside this context, for the ledger."""
+    token = charged_key.set(key)
+    try:
+        yield
+    finally:
+        charged_key.reset(token)
 
 
 @contextmanager

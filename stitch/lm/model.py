@@ -26,7 +26,7 @@ from stitch.errors import (
     SettingsError,
     StitchError,
 )
-from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_tenant, current_purpose, purposed
+from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charged_tenant, current_purpose, purposed
 from stitch.lm.limits import PendingCalls, Places
 from stitch.lm.replies import decode_reply, digest_of, encode_reply, reply_keeper
 from stitch.lm.salvage import json_in
@@ -339,6 +339,7 @@ class _Engine:
                 model=self._model.name,
                 **purpose._asdict(),
                 tenant=charged_tenant.get(),
+                key=charged_key.get(),
                 prompt_tokens=prompt_tokens,
                 reply_tokens=reply_tokens,
                 cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,

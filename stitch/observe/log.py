@@ -8,8 +8,11 @@ from stitch.core import (
     InputRejected,
     LabelsMerged,
     MemoryEvent,
+    StepCorrected,
     StepsAccepted,
+    StepsErased,
     StepsFailed,
+    StepsRetired,
     StepsStored,
     StoreAway,
     StoreBack,
@@ -51,7 +54,13 @@ def _line(event: MemoryEvent) -> str:
         return f"the store is away, steps wait for it: {event.reason}"
     if isinstance(event, StoreBack):
         return f"the store is back after {event.away_s:.1f} s, {event.waiting} steps that wait are put now"
+    if isinstance(event, StepsErased):
+        return f"erased {event.steps} steps of {event.trajectories} trajectories of {event.tenant!r}"
     of = f"of {event.trajectory!r} of {event.tenant!r}"
+    if isinstance(event, StepCorrected):
+        return f"corrected step {event.step!r} {of}, by {event.by}"
+    if isinstance(event, StepsRetired):
+        return f"retired {_steps(event.steps)} {of}"
     if isinstance(event, StepsAccepted):
         return f"accepted {_steps(event.steps)} {of}"
     if isinstance(event, StepsStored):

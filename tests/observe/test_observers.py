@@ -18,8 +18,11 @@ from stitch.core import (
     MemoryEvent,
     Rejection,
     Searched,
+    StepCorrected,
     StepsAccepted,
+    StepsErased,
     StepsFailed,
+    StepsRetired,
     StepsStored,
 )
 from stitch.errors import SettingsError
@@ -51,6 +54,21 @@ EVENTS: list[tuple[MemoryEvent, int, str]] = [
         ),
         logging.INFO,
         "merged event_type 'query' into 'ask' of 't' of 'a'",
+    ),
+    (
+        StepCorrected(tenant="a", trajectory="t", step="1", by="ann"),
+        logging.DEBUG,
+        "corrected step '1' of 't' of 'a', by ann",
+    ),
+    (
+        StepsRetired(tenant="a", trajectory="t", steps=("1", "2"), reason=SECRET),
+        logging.DEBUG,
+        "retired 2 steps of 't' of 'a'",
+    ),
+    (
+        StepsErased(tenant="a", steps=3, trajectories=2),
+        logging.DEBUG,
+        "erased 3 steps of 2 trajectories of 'a'",
     ),
     (
         Searched(

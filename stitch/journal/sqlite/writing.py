@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from stitch.core import ChangeKind, Redaction, Step, StepLabels, StepState
-from stitch.errors import JournalError, StepRejectedError
+from stitch.errors import JournalError, StepConflictError, StepRejectedError
 from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_labels, encode_step, erased_entry
 from stitch.journal.sqlite.erased import ErasedSteps
 from stitch.journal.sqlite.schema import checksum, revision_checksum, step_checksum
@@ -158,7 +158,7 @@ class Appending:
         if step.id in self._known:
             first, content = self._known[step.id]
             if content != digest:
-                raise StepRejectedError(
+                raise StepConflictError(
                     f"step {step.id!r} of trajectory {self._trajectory!r} is known with other content",
                     hint="give it an id of its own; what was accepted is never changed",
                 )

@@ -1,0 +1,260 @@
+"""The application: a gate through which every request comes, and behind it the paths."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import orjson
+from fastapi import FastAPI
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from stitch.api.operations import OPERATIONS
+from stitch.errors import StoreUnavailableError
+from stitch.serve.access import Access, Caller, check_action
+from stitch.serve.bodies import JSON, Limits
+from stitch.serve.events import EventFeed
+from stitch.serve.metrics import CONTENT_TYPE as METRICS_TYPE
+from stitch.serve.metrics import Gauge, Metrics
+from stitch.serve.openapi import Health, describe
+from stitch.serve.page import POLICY, show_page
+from stitch.serve.refusals import RefusalError
+from stitch.serve.routes import STREAM_PATH, Answering, Endpoint, answering, caller_of, refusal
+from stitch.serve.spending import Spending
+from stitch.serve.streaming import Piecewise
+from stitch.serve.work import Work
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from stitch.tenants import Tenants
+
+OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
+"""Paths that tell nothing of any tenant, and ask for no key."""
+MCP_PATH = "/mcp"
+
+
+@dataclass(kw_only=True)
+class Served:
+    """A memory, and all that stands around it while it is served."""
+
+    tenants: Tenants
+    access: Access
+    feed: EventFeed
+    metrics: Metrics
+    limits: Limits = field(default_factory=Limits)
+    spending: Spending = field(init=False)
+    work: Work = field(init=False)
+    answering: Answering = field(init=False)
+    closed: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        from stitch.lifecycle.folder import LEDGER_FILE
+        from stitch.lm import read_ledger
+
+        ledger = self.tenants.folder / LEDGER_FILE
+        self.spending = Spending(self.tenants.ledger, earlier=read_ledger(ledger))
+        self.work = Work(searches=self.limits.searches)
+        self.answering = Answering(self.tenants, work=self.work, limits=self.limits, spending=self.spending)
+        for gauge in self._gauges():
+            self.metrics.ask(gauge)
+
+    def close(self, *, finish: bool = True) -> None:
+        """Wait for what has begun, and let go of the memories; closing twice is harmless.
+
+        Args:
+            finish: Label first what waits for labels.
+        """
+        self.closed = True
+        self.work.close()
+        self.tenants.close(finish=finish)
+
+    def begin_to_close(self) -> None:
+        """Let everything end that goes on for as long as a client likes; called in the loop of the server."""
+        self.answering.closing.set()
+        self.feed.close()
+
+    def _gauges(self) -> tuple[Gauge, ...]:
+        ledger, work, feed = self.tenants.ledger, self.work, self.feed
+        return (
+            Gauge("stitch_event_streams", "Streams of events that are open.", lambda: {(): feed.readers}),
+            Gauge("stitch_searches_under_way", "Questions under way or waiting.", lambda: {(): work.searching}),
+            Gauge("stitch_model_calls", "Calls of a model.", lambda: {(): ledger.total().calls}, kind="counter"),
+            Gauge(
+                "stitch_model_tokens",
+                "Tokens of calls of a model.",
+                lambda: {(): ledger.total().tokens},
+                kind="counter",
+            ),
+            Gauge(
+                "stitch_key_spent_usd",
+                "Dollars that calls of a model cost to which a key led, where prices are known.",
+                lambda: {(("key", key),): usd for key, usd in self.spending.by_key().items() if usd is not None},
+            ),
+        )
+
+
+class Gate:
+    """Every request comes through it: where it asks, whose page it is, which key it has; it is counted and marked.
+
+    Args:
+        app: What is behind it.
+        served: The memory.
+        names: What is counted for which path; all else is counted together.
+    """
+
+    def __init__(self, app: ASGIApp, *, served: Served, names: Mapping[str, str]) -> None:
+        self._app, self._served, self._names = app, served, names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status, path = time.perf_counter(), 0, scope["path"]
+
+        async def marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        try:
+            scope.setdefault("state", {})["caller"] = self._caller(Headers(scope=scope), path)
+        except RefusalError as refused:
+            await refusal(refused)(scope, receive, marked)
+        else:
+            await self._app(scope, receive, marked)
+        finally:
+            name = "mcp" if path.startswith(MCP_PATH) else self._names.get(path, "other")
+            self._served.metrics.answered(name, status=status, seconds=time.perf_counter() - began)
+
+    def _caller(self, headers: Headers, path: str) -> Caller | None:
+        """Who asks; nobody where nothing of a tenant is told.
+
+        Raises:
+            RefusalError: It is a foreign page, or has no key that opens anything.
+        """
+        access = self._served.access
+        access.check_origin(host=headers.get("host"), origin=headers.get("origin"))
+        if path in OPEN and access.keyed:
+            return None
+        return access.caller(headers.get("authorization"))
+
+
+def make_app(served: Served, *, mcp: ASGIApp | None = None) -> ASGIApp:
+    """The application.
+
+    Args:
+        served: The memory.
+        mcp: What answers at `/mcp`; nothing does if None.
+    """
+    app = FastAPI(title="stitch", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.router.redirect_slashes = False
+    names = {}
+
+    def add(path: str, endpoint: Endpoint, *, method: str, name: str) -> None:
+        names[path] = name
+        app.add_route(path, answering(endpoint), methods=[method])
+
+    for operation in OPERATIONS.values():
+        add(operation.path, served.answering.operation(operation), method=operation.method, name=operation.name)
+    add(STREAM_PATH, served.answering.lines, method="POST", name="stream")
+    others = _Others(served)
+    for path, endpoint, name in (
+        ("/v1/events", others.events, "events"),
+        ("/metrics", others.metrics, "metrics"),
+        ("/healthz", others.health, "health"),
+        ("/readyz", others.ready, "ready"),
+        ("/openapi.json", others.description, "description"),
+        ("/", others.page, "page"),
+    ):
+        add(path, endpoint, method="GET", name=name)
+    if mcp is not None:
+        app.mount(MCP_PATH, mcp)
+    app.add_exception_handler(HTTPException, _not_here)
+    return Gate(app, served=served, names=names)
+
+
+class _Others:
+    """Paths that are no operation of a memory."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._described = orjson.dumps(describe(OPERATIONS.values(), keyed=served.access.keyed))
+
+    async def events(self, request: Request) -> Response:
+        """What happens, as it happens."""
+        caller, feed, most = caller_of(request), self._served.feed, self._served.limits.streams
+        check_action(caller, "read")
+        if feed.readers >= most:
+            raise RefusalError(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "TooManyStreams",
+                f"{most} streams of events are open",
+                hint="close one, or ask /v1/receipts now and then",
+            )
+        told = feed.read(caller.tenant, after=request.headers.get("last-event-id"))
+        return Piecewise(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    async def metrics(self, request: Request) -> Response:
+        """Numbers of the server."""
+        check_action(caller_of(request), "admin")
+        return Response(self._served.metrics.show(), media_type=METRICS_TYPE)
+
+    async def health(self, request: Request) -> Response:
+        """That this is answered says all."""
+        return Response(Health(status="ok").model_dump_json(), media_type=JSON)
+
+    async def ready(self, request: Request) -> Response:
+        """Whether the memory can be searched and written."""
+        if self._served.answering.closing.is_set():
+            raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "Closing", "the server is about to end")
+        if self._served.tenants.away:
+            raise StoreUnavailableError("the store cannot be reached; steps are accepted and wait for it")
+        return Response(Health(status="ok").model_dump_json(), media_type=JSON)
+
+    async def description(self, request: Request) -> Response:
+        """All of this, in OpenAPI."""
+        return Response(self._described, media_type=JSON)
+
+    async def page(self, request: Request) -> Response:
+        """What this is."""
+        caller: Caller | None = request.scope["state"]["caller"]
+        holds = None
+        if caller is not None:
+            memory = self._served.tenants.memory(caller.tenant)
+            status = await self._served.work.run(request, memory.status)
+            holds = {"trajectories": status.trajectories, "steps": status.accepted, "steps that wait": status.waiting}
+        html = show_page(url=str(request.base_url).rstrip("/"), holds=holds, operations=OPERATIONS.values())
+        return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})
+
+
+async def _not_here(request: Request, error: Exception) -> Response:
+    """What the router answers where it has no path, or no such method."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = (error.headers or {}).get("Allow", "")
+        return refusal(
+            RefusalError(
+                HTTPStatus.METHOD_NOT_ALLOWED,
+                "MethodNotAllowed",
+                f"this path does not take {request.method}",
+                hint=f"it takes {allowed}",
+                headers={"Allow": allowed},
+            )
+        )
+    return refusal(
+        RefusalError(
+            HTTPStatus.NOT_FOUND, "NotFound", "there is no such path", hint="/openapi.json lists those there are"
+        )
+    )

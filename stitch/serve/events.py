@@ -1,0 +1,214 @@
+"""What happens in a memory, as server-sent events: each tenant's own, numbered, so that a reader who was away goes on.
+
+A tenant's last events are kept once for all who read them, and a reader is a place among them: a thousand of them cost
+no more than their connections. Nothing is kept of a tenant whose events nobody has asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator
+from typing import NamedTuple
+
+import orjson
+
+from stitch.core import (
+    InputRejected,
+    LabelsMerged,
+    MemoryEvent,
+    Searched,
+    StepCorrected,
+    StepsAccepted,
+    StepsErased,
+    StepsFailed,
+    StepsRetired,
+    StepsStored,
+    StoreAway,
+    StoreBack,
+)
+
+NAMES: dict[type[MemoryEvent], str] = {
+    StepsAccepted: "accepted",
+    StepsStored: "stored",
+    StepsFailed: "failed",
+    StepCorrected: "corrected",
+    StepsRetired: "retired",
+    StepsErased: "erased",
+    InputRejected: "rejected",
+    LabelsMerged: "merged",
+    Searched: "searched",
+    StoreAway: "away",
+    StoreBack: "back",
+}
+"""What each event is called on the wire."""
+
+MOST_EVENTS, MOST_BYTES = 1_024, 1 << 20
+"""How much is kept of a tenant; a reader that is further behind is cut off."""
+MOST_IDLE = 64
+"""Of how many tenants events are kept that nobody reads at the moment."""
+GATHER_S = 0.02
+"""For how long events are gathered before readers are woken."""
+BEAT_S = 15.0
+"""After how long without an event a comment is sent, by which both sides learn that the other is gone."""
+
+_ID = re.compile(r"([0-9a-f]{8})-(\d{1,18})")
+
+
+class _Told(NamedTuple):
+    number: int
+    wire: bytes
+
+
+class _Ring:
+    """The last events of a tenant."""
+
+    def __init__(self) -> None:
+        self.epoch = secrets.token_hex(4)
+        """Part of every id: numbers of another process, or of a ring that was thrown away, mean nothing here."""
+        self.kept: deque[_Told] = deque()
+        self.size = 0
+        self.last = 0
+        self.readers = 0
+        self.changed = asyncio.Event()
+
+    def put(self, name: str, fields: dict[str, object]) -> None:
+        self.last += 1
+        data = orjson.dumps(fields)
+        wire = b"id: %s-%d\nevent: %s\ndata: %s\n\n" % (self.epoch.encode(), self.last, name.encode(), data)
+        self.kept.append(_Told(self.last, wire))
+        self.size += len(wire)
+        while len(self.kept) > MOST_EVENTS or (self.size > MOST_BYTES and len(self.kept) > 1):
+            self.size -= len(self.kept.popleft().wire)
+
+    def forget(self) -> None:
+        """Let go of what was told; who has not read it learns that something is missing."""
+        self.kept.clear()
+        self.size = 0
+
+    def after(self, place: int) -> list[bytes] | None:
+        """What was told after a place, in order; None if some of it is not kept any more."""
+        if place == self.last:
+            return []
+        if not self.kept or self.kept[0].number > place + 1:
+            return None
+        return [told.wire for told in self.kept if told.number > place]
+
+
+class EventFeed:
+    """Takes note of what happens, from any thread, and tells readers of it in the loop of the server."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rings: dict[str, _Ring] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waking = False
+        self._closed = False
+
+    @property
+    def readers(self) -> int:
+        """How many read at the moment."""
+        with self._lock:
+            return sum(ring.readers for ring in self._rings.values())
+
+    def notice(self, event: MemoryEvent) -> None:
+        """Take note of an event; costs next to nothing where nobody has asked for the tenant's."""
+        if not self._rings:
+            return
+        name = NAMES[type(event)]
+        tenant = getattr(event, "tenant", None)
+        with self._lock:
+            rings = list(self._rings.values()) if tenant is None else [self._rings.get(tenant)]
+            fields = event.model_dump(mode="json", exclude={"tenant"})
+            for ring in rings:
+                if ring is not None:
+                    if isinstance(event, StepsErased):
+                        ring.forget()  # questions and labels that were told may hold words of what is gone
+                    ring.put(name, fields)
+            if self._loop is None or self._waking:
+                return
+            self._waking = True
+            self._loop.call_soon_threadsafe(self._wake_soon)
+
+    async def read(self, tenant: str, *, after: str | None) -> AsyncGenerator[bytes, None]:
+        """Yield what happens to a tenant, as it goes over the wire, until the server ends or the reader is too slow.
+
+        Args:
+            tenant: Whose events.
+            after: The id of the last event that the reader has; from now on if None. If what followed it is not known
+                any more, `missed` is told first.
+        """
+        ring = self._begin(tenant)
+        try:
+            place = _place(ring, after)
+            if place is None:
+                place = ring.last
+                yield _said("missed", ring)
+            else:
+                yield _said("ready", ring, at=place)
+            while not self._closed:
+                with self._lock:
+                    coming, last = ring.after(place), ring.last
+                    ring.changed.clear()
+                if coming is None:
+                    yield _said("missed", ring)
+                    return
+                place = last
+                if coming:
+                    yield b"".join(coming)
+                    continue
+                try:
+                    await asyncio.wait_for(ring.changed.wait(), BEAT_S)
+                except asyncio.TimeoutError:
+                    yield b": beat\n\n"
+            yield _said("closing", ring, at=place)
+        finally:
+            with self._lock:
+                ring.readers -= 1
+
+    def close(self) -> None:
+        """Let all readers end, once they have what was told; called in the loop."""
+        self._closed = True
+        for ring in self._rings.values():
+            ring.changed.set()
+
+    def _begin(self, tenant: str) -> _Ring:
+        """The ring of a tenant, with one reader more; of tenants that nobody reads, the longest idle are let go."""
+        with self._lock:
+            self._loop = asyncio.get_running_loop()
+            ring = self._rings.pop(tenant) if tenant in self._rings else _Ring()
+            self._rings[tenant] = ring  # behind all others: it was asked for last
+            ring.readers += 1
+            idle = [name for name, each in self._rings.items() if not each.readers]
+            for name in idle[: max(0, len(idle) - MOST_IDLE)]:
+                del self._rings[name]
+        return ring
+
+    def _wake_soon(self) -> None:
+        assert self._loop is not None
+        self._loop.call_later(GATHER_S, self._wake)
+
+    def _wake(self) -> None:
+        with self._lock:
+            self._waking = False
+            for ring in self._rings.values():
+                ring.changed.set()
+
+
+def _place(ring: _Ring, after: str | None) -> int | None:
+    """Where a reader goes on; None if that is not known, or what followed is not kept any more."""
+    if after is None:
+        return ring.last
+    form = _ID.fullmatch(after.strip())
+    if form is None or form[1] != ring.epoch or int(form[2]) > ring.last:
+        return None
+    return int(form[2]) if ring.after(int(form[2])) is not None else None
+
+
+def _said(name: str, ring: _Ring, *, at: int | None = None) -> bytes:
+    """What is told of the reading itself; its id is the place from which to go on."""
+    place = ring.last if at is None else at
+    return b"id: %s-%d\nevent: %s\ndata: {}\n\n" % (ring.epoch.encode(), place, name.encode())

@@ -1,0 +1,131 @@
+"""Paths made from the table of operations: nothing that can be asked of a memory is written a second time here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from stitch.serve.access import check_action
+from stitch.serve.bodies import JSON, LINES, Gone, check_type, parse, parse_query, read_body
+from stitch.serve.refusals import refused
+from stitch.serve.streaming import Piecewise, StreamRequest, WhileReading, take_lines, tell_items
+
+if TYPE_CHECKING:
+    from stitch.api.operations import Operation
+    from stitch.memory import Memory
+    from stitch.serve.access import Caller
+    from stitch.serve.bodies import Limits
+    from stitch.serve.spending import Spending
+    from stitch.serve.work import Work
+    from stitch.tenants import Tenants
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+SEARCHES = frozenset({"search", "why", "select"})
+"""Operations for which somebody waits: they have threads of their own, and only so many are under way at once."""
+STREAM_PATH = "/v1/stream"
+ITEMS_TOGETHER = 256
+"""How many items of an answer are made before they are sent."""
+
+
+class Answering:
+    """Answers requests by the memories of the tenants that ask.
+
+    Args:
+        tenants: All memories.
+        work: Where they are asked.
+        limits: Of one request.
+        spending: What calls of a model cost, by key.
+    """
+
+    def __init__(self, tenants: Tenants, *, work: Work, limits: Limits, spending: Spending) -> None:
+        self._tenants, self._work, self._limits, self._spending = tenants, work, limits, spending
+        self.closing = asyncio.Event()
+        """Set when the server is about to end: what goes on as long as the client likes ends then."""
+
+    def operation(self, operation: Operation) -> Endpoint:
+        """The endpoint of an operation of the table."""
+
+        async def answer(request: Request) -> Response:
+            caller = caller_of(request)
+            check_action(caller, operation.action)
+            if operation.action == "write" or operation.name in SEARCHES:
+                self._spending.check(caller)
+            memory = self._tenants.memory(caller.tenant)
+            if operation.method == "GET":
+                read: Callable[[], BaseModel] = partial(parse_query, operation.request, request)
+            else:
+                if operation.name == "add" and request.headers.get("content-type", "").startswith(LINES):
+                    return await self._lines(request, caller, memory)
+                read = partial(parse, operation.request, await read_body(request, self._limits))
+            if operation.streams:
+                return await self._items(request, operation, caller, memory, read)
+            call = partial(self._answer, operation, caller, memory, read)
+            run = self._work.search if operation.name in SEARCHES else self._work.run
+            return Response(await run(request, call), media_type=JSON)
+
+        return answer
+
+    async def lines(self, request: Request) -> Response:
+        """The endpoint that takes steps as lines."""
+        caller = caller_of(request)
+        check_action(caller, "write")
+        self._spending.check(caller)
+        return await self._lines(request, caller, self._tenants.memory(caller.tenant))
+
+    async def _lines(self, request: Request, caller: Caller, memory: Memory) -> Response:
+        check_type(request, LINES)
+        options = parse_query(StreamRequest, request)
+        with self._spending.of(caller):
+            taken = take_lines(request, memory, options, work=self._work, limits=self._limits, closing=self.closing)
+        return WhileReading(taken, media_type=LINES)
+
+    async def _items(
+        self, request: Request, operation: Operation, caller: Caller, memory: Memory, read: Callable[[], BaseModel]
+    ) -> Response:
+        """What is answered item by item; what goes wrong before the first of them still has a status."""
+
+        def begin() -> tuple[Iterator[BaseModel], list[BaseModel]]:
+            with self._spending.of(caller):
+                items = iter(operation.run(memory, read()))
+                return items, [item for item, _ in zip(items, range(ITEMS_TOGETHER), strict=False)]
+
+        items, first = await self._work.run(request, begin)
+        return Piecewise(tell_items(first, items, work=self._work, most=ITEMS_TOGETHER), media_type=LINES)
+
+    def _answer(self, operation: Operation, caller: Caller, memory: Memory, read: Callable[[], BaseModel]) -> bytes:
+        with self._spending.of(caller):
+            response: BaseModel = operation.run(memory, read())
+        return response.model_dump_json(exclude_unset=True).encode()
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, as the gate has found."""
+    caller: Caller = request.scope["state"]["caller"]
+    return caller
+
+
+def answering(endpoint: Endpoint) -> Endpoint:
+    """An endpoint whose errors are answers in their one shape."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except Gone:
+            return Response(status_code=499)  # nobody reads it
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told in the one shape
+            return refusal(error)
+
+    return answer
+
+
+def refusal(error: BaseException) -> Response:
+    """The response to what ended with an error."""
+    answer = refused(error)
+    return Response(answer.body, status_code=answer.status, headers=dict(answer.headers), media_type=JSON)

@@ -1,0 +1,173 @@
+"""Whatever comes in, the answer has one shape and a status that is documented, and nothing is lost."""
+
+import json
+import socket
+
+import pytest
+
+from stitch.serve.bodies import Limits
+from stitch.serve.refusals import DOCUMENTED, refused
+
+SMALL = Limits(body_bytes=2_000, line_bytes=500, body_s=0.3, line_s=0.3)
+GOOD = {"trajectory": "t", "steps": [{"role": "user", "content": "hello"}]}
+
+
+def check_shape(answer):
+    assert answer.headers["Content-Type"] == "application/json"
+    assert set(answer.json) == {"error", "message", "hint"}
+    assert answer.status in {status.value for status in DOCUMENTED}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "says"),
+    [
+        ("/v1/search", b"", "no JSON"),
+        ("/v1/search", b"{", "no JSON"),
+        ("/v1/search", b"[]", "body"),
+        ("/v1/search", b"null", "body"),
+        ("/v1/search", b"\xff\xfe", "no JSON"),
+        ("/v1/search", b"[" * 5_000, "no JSON"),
+        ("/v1/search", b'{"query": NaN}', "no JSON"),
+        ("/v1/search", b'{"query": "\\ud800"}', "no JSON"),
+        ("/v1/search", b'{"k": 1}', "query"),
+        ("/v1/search", b'{"query": "x", "k": 0}', "k:"),
+        ("/v1/search", b'{"query": "x", "tenant": "other"}', "tenant"),
+        ("/v1/search", b'{"query": "x", "trajectory": "none"}', "no trajectory"),
+        ("/v1/search", b'{"query": "x", "asked_at": "never"}', "asked_at"),
+        ("/v1/search", b'{"query": "x", "retriever": "none"}', "no retriever"),
+        ("/v1/steps", b'{"trajectory": "", "steps": []}', "trajectory"),
+        ("/v1/steps", b'{"trajectory": "t", "steps": [{"role": "user"}]}', "steps.0.content"),
+        ("/v1/steps", b'{"trajectory": "t", "steps": [{"role": "user", "content": ""}]}', "steps.0"),
+        ("/v1/steps", b'{"trajectory": "t", "steps": [{"role": "user", "content": "x", "gold": 1}]}', "gold"),
+        ("/v1/forget", b"{}", ""),
+        ("/v1/forget", b'{"trajectory": "none"}', "no trajectory"),
+    ],
+)
+def test_a_wrong_body_is_422_and_the_message_names_what_is_wrong(serving, path, body, says):
+    answer = serving().ask("POST", path, body, Content_Type="application/json")
+    check_shape(answer)
+    assert answer.status == 422
+    assert says in answer.json["message"]
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=1&limit=2", "none=1", "after=none"])
+def test_a_wrong_query_is_422(serving, query):
+    answer = serving().get(f"/v1/trajectories?{query}")
+    check_shape(answer)
+    assert answer.status == 422
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None, "x"])
+def test_another_content_type_is_415(serving, kind):
+    headers = {} if kind is None else {"Content_Type": kind}
+    answer = serving().ask("POST", "/v1/search", json.dumps({"query": "x"}), **headers)
+    check_shape(answer)
+    assert answer.status == 415
+
+
+def test_a_content_type_may_say_its_encoding(serving):
+    client = serving()
+    answer = client.ask("POST", "/v1/steps", json.dumps(GOOD), Content_Type="Application/JSON; charset=utf-8")
+    assert answer.status == 200
+
+
+def test_a_path_that_is_not_there_is_404_and_a_method_405(serving):
+    client = serving()
+    for method, path, status in (
+        ("GET", "/v1/none", 404),
+        ("GET", "/v1/search/", 404),
+        ("GET", "/v1/search", 405),
+        ("DELETE", "/v1/steps", 405),
+        ("PUT", "/healthz", 405),
+    ):
+        answer = client.ask(method, path)
+        check_shape(answer)
+        assert (path, answer.status) == (path, status)
+
+
+def test_a_body_that_is_too_long_is_413_before_it_is_read(serving):
+    client = serving(limits=SMALL)
+    connection = client.connect()
+    connection.putrequest("POST", "/v1/steps")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(1 << 40))
+    connection.endheaders()
+    response = connection.getresponse()
+    assert (response.status, json.loads(response.read())["error"]) == (413, "TooLarge")
+    connection.close()
+
+
+def test_a_body_of_unknown_length_is_read_no_further_than_its_limit(serving):
+    client = serving(limits=SMALL)
+    body = iter([b'{"query": "'] + [b"x" * 500] * 10)
+    answer = client.ask("POST", "/v1/search", body, Content_Type="application/json")
+    check_shape(answer)
+    assert answer.status == 413
+
+
+def test_more_steps_than_a_request_may_have_are_413(serving):
+    steps = [{"role": "user", "content": "x"}] * 10_001
+    answer = serving().post("/v1/steps", {"trajectory": "t", "steps": steps})
+    check_shape(answer)
+    assert answer.status == 413
+
+
+def test_a_body_that_does_not_come_is_408(serving):
+    client = serving(limits=SMALL)
+    with socket.create_connection((client.host, client.port), timeout=20) as raw:
+        raw.sendall(
+            b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b'Content-Length: 50\r\n\r\n{"query'
+        )
+        assert b" 408 " in raw.recv(4_000)
+
+
+@pytest.mark.parametrize("sent", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET /\x00 HTTP/1.1\r\n\r\n"])
+def test_what_is_no_http_is_400_in_the_same_shape(serving, sent):
+    client = serving()
+    with socket.create_connection((client.host, client.port), timeout=20) as raw:
+        raw.sendall(sent)
+        head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
+    assert b" 400 " in head
+    assert json.loads(body)["error"] == "BadRequest"
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_body_disturbs_nobody(serving):
+    client = serving()
+    for _ in range(3):
+        with socket.create_connection((client.host, client.port), timeout=20) as raw:
+            raw.sendall(
+                b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b'Content-Length: 50\r\n\r\n{"query'
+            )
+    assert client.post("/v1/steps", GOOD).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", "", "[", "*"]
+)
+def test_without_keys_a_foreign_host_is_421(serving, host):
+    answer = serving().get("/v1/status", Host=host)
+    check_shape(answer)
+    assert answer.status == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST."])
+def test_the_machine_may_be_called_by_all_its_names(serving, host):
+    assert serving().get("/v1/status", Host=host).status == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost.evil.example", "", "http://["])
+def test_a_page_of_another_origin_is_403(serving, origin):
+    client = serving()
+    answer = client.get("/v1/status", Origin=origin)
+    check_shape(answer)
+    assert answer.status == 403
+    assert client.get("/v1/status", Origin=client.url).status == 200
+
+
+def test_what_nobody_expected_is_500_and_says_nothing_of_it(caplog):
+    answer = refused(RuntimeError("the password is swordfish"))
+    assert answer.status == 500
+    assert b"swordfish" not in answer.body
+    assert "swordfish" in caplog.text

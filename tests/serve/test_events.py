@@ -1,0 +1,204 @@
+"""Server-sent events: what happens, each tenant's own, so that a reader who was away goes on."""
+
+import asyncio
+import json
+
+from stitch.core import (
+    InputRejected,
+    LabelKind,
+    LabelMerge,
+    LabelsMerged,
+    Rejection,
+    StepsAccepted,
+    StoreAway,
+    StoreBack,
+)
+from stitch.serve import events
+from stitch.serve.bodies import Limits
+from stitch.serve.events import EventFeed
+from stitch.serve.keys import ACTIONS
+
+
+def take(stream, count):
+    return [next(stream) for _ in range(count)]
+
+
+def test_what_happens_is_told_as_it_happens(serving):
+    client = serving()
+    with client.events() as stream:
+        assert next(stream)[1] == "ready"
+        client.add("Book the Harbor Inn for day 1, please.")
+        client.post("/v1/search", {"query": "the hotel"})
+        client.post("/v1/forget", {"trajectory": "t", "action": "retire"})
+        client.post("/v1/forget", {"trajectory": "t"})
+        told = take(stream, 5)
+    assert [name for _, name, _ in told] == ["accepted", "stored", "searched", "retired", "erased"]
+    assert told[0][2]["trajectory"] == "t"
+    assert told[2][2]["query"] == "the hotel"
+    assert told[4][2] == {"steps": 1, "trajectories": 1}
+    assert all("tenant" not in data for _, _, data in told)
+
+
+def test_nothing_of_another_tenant_is_told(keyed):
+    ann, bea = keyed(ann=ACTIONS, bea=ACTIONS)
+    with ann.events() as of_ann, bea.events() as of_bea:
+        assert next(of_ann)[1] == next(of_bea)[1] == "ready"
+        bea.add("swordfish", trajectory="b")
+        ann.add("hello", trajectory="a")
+        assert [data["trajectory"] for _, _, data in take(of_ann, 2)] == ["a", "a"]
+        assert [data["trajectory"] for _, _, data in take(of_bea, 2)] == ["b", "b"]
+
+
+def test_a_reader_who_was_away_goes_on_where_it_was(serving):
+    client = serving()
+    with client.events() as stream:
+        next(stream)
+        client.add("one")
+        last = take(stream, 2)[-1][0]
+    client.add("two")
+    with client.events(Last_Event_ID=last) as stream:
+        assert next(stream)[0:2] == (last, "ready")
+        told = take(stream, 2)
+    epoch, number = last.split("-")
+    assert [(place, name) for place, name, _ in told] == [
+        (f"{epoch}-{int(number) + 1}", "accepted"),
+        (f"{epoch}-{int(number) + 2}", "stored"),
+    ]
+
+
+def test_a_place_that_is_not_known_any_more_is_said_to_be_missed(serving):
+    client = serving()
+    for place in ("00000000-0", "nonsense", "", "00000000-99999999999999999999"):
+        with client.events(Last_Event_ID=place) as stream:
+            assert next(stream)[1] == "missed"
+
+
+def test_what_was_told_of_erased_steps_is_told_to_nobody_who_comes_later(serving):
+    client = serving()
+    with client.events() as stream:
+        begin = next(stream)[0]
+        client.add("swordfish")
+        client.post("/v1/search", {"query": "swordfish"})
+        client.post("/v1/forget", {"trajectory": "t"})
+        assert [name for _, name, _ in take(stream, 4)][-1] == "erased"
+    with client.events(Last_Event_ID=begin) as stream:
+        assert next(stream)[1] == "missed"
+
+
+def test_only_so_many_streams_are_open(serving):
+    client = serving(limits=Limits(streams=1))
+    with client.events() as stream:
+        next(stream)
+        answer = client.get("/v1/events")
+        assert (answer.status, answer.headers["Retry-After"], answer.json["error"]) == (429, "1", "TooManyStreams")
+
+
+def test_a_server_that_ends_ends_its_streams(serving):
+    client = serving()
+    with client.events() as stream:
+        next(stream)
+        client.end()
+        assert [name for _, name, _ in stream] == ["closing"]
+
+
+def wire(pieces):
+    """Events of what goes over the wire."""
+    found = []
+    for text in b"".join(pieces).decode().split("\n\n"):
+        fields = dict(line.partition(": ")[::2] for line in text.splitlines() if not line.startswith(":"))
+        if fields:
+            found.append((fields["id"], fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def accepted(number, tenant="a"):
+    return StepsAccepted(tenant=tenant, trajectory="t", steps=(str(number),))
+
+
+def read(scenario):
+    """Run a scenario with a feed in a loop of its own."""
+
+    async def run():
+        feed = EventFeed()
+        return await asyncio.wait_for(scenario(feed), 20)
+
+    return asyncio.run(run())
+
+
+def test_a_reader_that_is_too_slow_is_cut_off_and_told_where_to_go_on(monkeypatch):
+    monkeypatch.setattr(events, "MOST_EVENTS", 3)
+
+    async def scenario(feed):
+        stream = feed.read("a", after=None)
+        pieces = [await anext(stream)]
+        for number in range(4):
+            feed.notice(accepted(number))
+        pieces += [piece async for piece in stream]
+        assert feed.readers == 0
+        feed.notice(accepted(9))
+        again = feed.read("a", after=wire(pieces)[-1][0])
+        return wire(pieces), wire([await anext(again), await anext(again)])
+
+    cut, again = read(scenario)
+    assert [name for _, name, _ in cut] == ["ready", "missed"]
+    assert [(name, data.get("steps")) for _, name, data in again] == [("ready", None), ("accepted", ["9"])]
+
+
+def test_what_is_kept_is_bounded_by_its_size_too(monkeypatch):
+    monkeypatch.setattr(events, "MOST_BYTES", 500)
+
+    async def scenario(feed):
+        stream = feed.read("a", after=None)
+        begin = wire([await anext(stream)])[0][0]
+        for number in range(20):
+            feed.notice(accepted(number))
+        late = feed.read("a", after=begin)
+        return wire([await anext(late)])
+
+    assert read(scenario)[0][1] == "missed"
+
+
+def test_nothing_is_kept_of_a_tenant_that_nobody_reads_and_little_of_those_nobody_reads_any_more(monkeypatch):
+    monkeypatch.setattr(events, "MOST_IDLE", 1)
+
+    async def scenario(feed):
+        feed.notice(accepted(1))
+        places = {}
+        for tenant in ("a", "b", "c"):
+            stream = feed.read(tenant, after=None)
+            places[tenant] = wire([await anext(stream)])[0][0]
+            await stream.aclose()
+        found = {}
+        for tenant in ("c", "a"):
+            stream = feed.read(tenant, after=places[tenant])
+            found[tenant] = wire([await anext(stream)])[0][1]
+            await stream.aclose()
+        return found
+
+    assert read(scenario) == {"c": "ready", "a": "missed"}
+
+
+def test_every_tenant_hears_that_the_store_is_away():
+    async def scenario(feed):
+        streams = [feed.read(tenant, after=None) for tenant in ("a", "b")]
+        for stream in streams:
+            await anext(stream)
+        feed.notice(StoreAway(reason="nobody answers"))
+        feed.notice(StoreBack(away_s=1.0, waiting=3))
+        merge = LabelMerge(kind=LabelKind.SCOPE, alias="x", into="y")
+        feed.notice(LabelsMerged(tenant="a", trajectory="t", merge=merge))
+        feed.notice(InputRejected(tenant="b", rejection=Rejection(source="-", line=1, reason="no content")))
+        return [[name for _, name, _ in wire([await anext(stream)])] for stream in streams]
+
+    assert read(scenario) == [["away", "back", "merged"], ["away", "back", "rejected"]]
+
+
+def test_where_nothing_happens_a_beat_is_sent(monkeypatch):
+    monkeypatch.setattr(events, "BEAT_S", 0.01)
+
+    async def scenario(feed):
+        stream = feed.read("a", after=None)
+        await anext(stream)
+        return await anext(stream)
+
+    assert read(scenario) == b": beat\n\n"

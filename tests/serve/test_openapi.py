@@ -1,0 +1,59 @@
+"""The description of what is served reads as its golden file, so that a change that clients notice is seen.
+
+Run with STITCH_TEST_GOLDEN=write to write the file after a change that is meant.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from stitch.api.operations import OPERATIONS
+from stitch.serve.openapi import describe
+from stitch.serve.refusals import DOCUMENTED
+
+GOLDEN = Path(__file__).parent / "openapi.json"
+
+
+@pytest.fixture(scope="module")
+def described():
+    return describe(OPERATIONS.values(), keyed=True)
+
+
+def test_the_description_reads_as_its_golden_file(described):
+    text = json.dumps(described, indent=1, ensure_ascii=False) + "\n"
+    if os.environ.get("STITCH_TEST_GOLDEN") == "write":
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_what_is_served_is_what_is_described(serving, described):
+    served = serving().get("/openapi.json").json
+    assert "security" not in served  # it asks for no key
+    assert {**served, "security": described["security"]} == described
+
+
+def test_every_operation_is_described_with_all_its_errors_in_our_shape(described):
+    for operation in OPERATIONS.values():
+        one = described["paths"][operation.path][operation.method.lower()]
+        assert one["operationId"] == operation.name
+        assert operation.action in one["description"]
+        for status, response in one["responses"].items():
+            if status == "200":
+                continue
+            assert int(status) in {each.value for each in DOCUMENTED}
+            assert response["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Failure"}
+
+
+def test_every_schema_that_is_named_is_there(described):
+    text = json.dumps(described)
+    names = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
+    assert names <= set(described["components"]["schemas"])
+    assert "HTTPValidationError" not in text
+
+
+def test_a_query_has_no_null(described):
+    for path in described["paths"].values():
+        for parameter in path.get("get", {}).get("parameters", []):
+            assert "null" not in json.dumps(parameter["schema"])

@@ -1,0 +1,96 @@
+"""What can be done with a memory over HTTP, each as a client sees it."""
+
+import json
+
+import pytest
+
+from stitch.api.operations import OPERATIONS
+
+BOOKING = ("Book the Harbor Inn for day 1, please.", "It costs $98 a night.")
+
+
+def test_what_is_added_is_found_with_its_context(serving):
+    client = serving()
+    receipts = client.add(*BOOKING)
+    assert [receipt["state"] for receipt in receipts] == ["stored", "stored"]
+    found = client.post("/v1/search", {"query": "What did the hotel of day 1 cost?", "k": 1, "budget_tokens": 200}).json
+    assert len(found["hits"]) == 1
+    assert "$98" in found["context"]
+    assert found["decided_by"]
+
+
+def test_a_step_known_by_its_id_is_stored_once(serving):
+    client = serving()
+    body = {"trajectory": "t", "steps": [{"role": "user", "content": "hello", "id": "1"}]}
+    first, second = client.post("/v1/steps", body).json, client.post("/v1/steps", body).json
+    assert (first["receipts"][0]["repeated"], second["receipts"][0]["repeated"]) == (False, True)
+    assert client.get("/v1/status").json["accepted"] == 1
+
+
+def test_what_another_step_has_as_its_id_is_a_conflict(serving):
+    client = serving()
+    client.post("/v1/steps", {"trajectory": "t", "steps": [{"role": "user", "content": "hello", "id": "1"}]})
+    answer = client.post("/v1/steps", {"trajectory": "t", "steps": [{"role": "user", "content": "other", "id": "1"}]})
+    assert (answer.status, answer.json["error"]) == (409, "StepConflictError")
+    assert answer.json["hint"]
+
+
+def test_lists_come_page_by_page(serving):
+    client = serving()
+    for number in range(5):
+        client.add("hello", trajectory=f"t{number}")
+    seen, after = [], ""
+    while True:
+        page = client.get(f"/v1/trajectories?limit=2{after}").json
+        seen += [row["trajectory"] for row in page["trajectories"]]
+        if page["next"] is None:
+            break
+        after = f"&after={page['next']}"
+    assert seen == [f"t{number}" for number in range(5)]
+
+
+def test_steps_are_forgotten_with_proof_after_a_dry_run(serving):
+    client = serving()
+    client.add(*BOOKING)
+    only_counted = client.post("/v1/forget", {"trajectory": "t", "dry_run": True}).json
+    assert (only_counted["steps"], client.get("/v1/status").json["accepted"]) == (2, 2)
+    erased = client.post("/v1/forget", {"trajectory": "t"}).json
+    assert (erased["steps"], erased["proof"]["found"]) == (2, [])
+    assert client.get("/v1/trajectories").json["trajectories"] == []
+
+
+def test_every_operation_of_the_table_has_a_path(serving):
+    client = serving()
+    for operation in OPERATIONS.values():
+        answer = client.ask(operation.method, operation.path)
+        assert answer.status not in (404, 405), operation.name
+
+
+def test_the_page_says_what_the_memory_holds_and_loads_nothing(serving):
+    client = serving()
+    client.add(*BOOKING)
+    page = client.get("/")
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    text = page.body.decode()
+    assert "2 steps" in text
+    assert "/openapi.json" in text
+    assert "src=" not in text
+
+
+def test_a_client_may_go_on_with_one_connection(serving):
+    connection = serving().connect()
+    for _ in range(3):
+        connection.request("GET", "/healthz")
+        assert json.loads(connection.getresponse().read()) == {"status": "ok"}
+    connection.close()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_server_that_is_well_says_so(serving, path):
+    assert serving().get(path).json == {"status": "ok"}
+
+
+def test_answers_are_kept_by_no_cache_and_guessed_at_by_no_browser(serving):
+    headers = serving().get("/v1/status").headers
+    assert (headers["Cache-Control"], headers["X-Content-Type-Options"]) == ("no-store", "nosniff")
