@@ -106,7 +106,7 @@ class Gate:
     Args:
         app: What is behind it.
         served: The memory.
-        names: What is counted for which path; all else is counted together.
+        names: What is counted for which method and path; all else is counted together.
     """
 
     def __init__(self, app: ASGIApp, *, served: Served, names: Mapping[str, str]) -> None:
@@ -135,7 +135,8 @@ class Gate:
         else:
             await self._app(scope, receive, marked)
         finally:
-            name = "mcp" if path.startswith(MCP_PATH) else self._names.get(path, "other")
+            asked = f"{'GET' if scope['method'] == 'HEAD' else scope['method']} {path}"
+            name = "mcp" if path.startswith(MCP_PATH) else self._names.get(asked, "other")
             self._served.metrics.answered(name, status=status, seconds=time.perf_counter() - began)
 
     def _caller(self, headers: Headers, path: str) -> Caller | None:
@@ -163,7 +164,7 @@ def make_app(served: Served, *, mcp: ASGIApp | None = None) -> ASGIApp:
     names = {}
 
     def add(path: str, endpoint: Endpoint, *, method: str, name: str) -> None:
-        names[path] = name
+        names[f"{method} {path}"] = name
         app.add_route(path, answering(endpoint), methods=[method])
 
     for operation in OPERATIONS.values():

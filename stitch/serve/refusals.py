@@ -14,6 +14,7 @@ from typing import NamedTuple
 from stitch.api.failures import Failure, failure_of
 from stitch.errors import (
     BudgetSpentError,
+    ConflictError,
     InputError,
     ModelError,
     ReadOnlyError,
@@ -29,6 +30,7 @@ _log = logging.getLogger(__name__)
 
 _STATUSES: tuple[tuple[type[StitchError], HTTPStatus], ...] = (
     (StepConflictError, HTTPStatus.CONFLICT),
+    (ConflictError, HTTPStatus.CONFLICT),
     (InputError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (SettingsError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (ScopeError, HTTPStatus.FORBIDDEN),
@@ -51,7 +53,7 @@ DOCUMENTED: Mapping[HTTPStatus, str] = {
     HTTPStatus.NOT_FOUND: "There is no such path.",
     HTTPStatus.METHOD_NOT_ALLOWED: "The path is there, with other methods.",
     HTTPStatus.REQUEST_TIMEOUT: "The body came too slowly.",
-    HTTPStatus.CONFLICT: "A step has the id of another one, or the memory can only be read.",
+    HTTPStatus.CONFLICT: "A step has the id of another one, somebody else was first, or the memory can only be read.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too long, or has too many steps.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body has another content type than is expected.",
     HTTPStatus.MISDIRECTED_REQUEST: "The `Host` is none of this server.",
