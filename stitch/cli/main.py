@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "restore": ("stitch.cli.restore:command", "Make a memory of a backup."),
     "serve": ("stitch.serve.command:command", "Serve a memory over HTTP: REST, events, tools, numbers."),
     "keys": ("stitch.serve.keys_command:group", "Make, list and revoke the keys of a server."),
+    "mcp": ("stitch.cli.mcp:command", "Serve the memory to an MCP client, such as an agent's."),
     "config": ("stitch.cli.settings:command", "List the settings, their values and where each comes from."),
     "bench": ("stitch.bench.commands:group", "Measure retrieval, labels, speed and size."),
     "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),
