@@ -255,11 +255,11 @@ class Answers:
         return self._memory_for(action, _REQUEST.get())
 
 
-async def _remember_request(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def _remember_request(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Let whoever answers a message know with which request it came, in the threads of tools too."""
-    remembered = _REQUEST.set(context.request)
+    remembered = _REQUEST.set(ctx.request)
     try:
-        return await call_next(context)
+        return await call_next(ctx)
     finally:
         _REQUEST.reset(remembered)
 

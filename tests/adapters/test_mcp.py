@@ -50,15 +50,16 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
+    result: Any = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     assert result.structured_content is not None
     assert json.loads(result.content[0].text) == result.structured_content, "clients without schemas read the same"
-    return result.structured_content
+    said: dict[str, Any] = result.structured_content
+    return said
 
 
 async def error_of(client: Client, tool: str, **arguments: Any) -> str:
-    result = await client.call_tool(tool, arguments)
+    result: Any = await client.call_tool(tool, arguments)
     assert result.is_error
     return str(result.content[0].text)
 
@@ -99,9 +100,9 @@ def test_a_timeline_is_read_page_by_page(memory: Memory, mode: Any) -> None:
             rest = await call(client, "timeline", trajectory="trip", after=1)
             assert ("Casa Azul" in rest["context"], "Faro" in rest["context"], rest["next"]) == (False, True, None)
             assert rest["scopes"]
-            [told] = (await client.read_resource("memory://trip/timeline")).contents
+            told: Any = (await client.read_resource("memory://trip/timeline")).contents[0]
             assert json.loads(told.text)["trajectories"] == {"trip": 3}
-            [inventory] = (await client.read_resource("memory://inventory")).contents
+            inventory: Any = (await client.read_resource("memory://inventory")).contents[0]
             assert json.loads(inventory.text)["trajectories"] == {"trip": 3}
             assert [str(each.uri) for each in (await client.list_resources()).resources] == ["memory://inventory"]
             templates = (await client.list_resource_templates()).resource_templates
@@ -117,7 +118,7 @@ def test_what_is_recalled_is_marked_as_data_and_never_stored_again(memory: Memor
     async def use() -> None:
         async with Client(make_server(lambda action, request: memory)) as client:
             for tool, arguments in (("search", {"query": "hotel in Porto"}), ("timeline", {"trajectory": "trip"})):
-                result = await client.call_tool(tool, arguments)
+                result: Any = await client.call_tool(tool, arguments)
                 said = result.structured_content
                 assert is_recalled(said["context"])
                 whole = result.content[0].text
@@ -207,7 +208,7 @@ def test_who_may_not_write_is_told(memory: Memory) -> None:
 @contextmanager
 def served(app: McpOverHttp) -> Iterator[str]:
     """An application on a port of this machine; gives its address."""
-    uvicorn = pytest.importorskip("uvicorn")
+    uvicorn: Any = pytest.importorskip("uvicorn")
 
     async def asgi(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "lifespan":
@@ -221,12 +222,12 @@ def served(app: McpOverHttp) -> Iterator[str]:
 
     ready = threading.Event()
 
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: Any = None) -> None:
-            await super().startup(sockets)
-            ready.set()
+    async def startup(sockets: Any = None) -> None:
+        await type(server).startup(server, sockets)
+        ready.set()
 
-    server = Server(uvicorn.Config(asgi, port=0, log_level="error", lifespan="on", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(asgi, port=0, log_level="error", lifespan="on", ws="none"))
+    server.startup = startup
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     assert ready.wait(30)
@@ -239,7 +240,7 @@ def served(app: McpOverHttp) -> Iterator[str]:
 
 
 def test_over_http_each_call_is_of_the_tenant_of_its_own_request(tmp_path: Path) -> None:
-    httpx2 = pytest.importorskip("mcp.client.streamable_http")
+    httpx2: Any = pytest.importorskip("mcp.client.streamable_http")
     with open_tenants(tmp_path / "m") as tenants:
         app = McpOverHttp(lambda action, request: tenants.memory(request.headers["x-tenant"]), guarded=True)
 
@@ -249,7 +250,7 @@ def test_over_http_each_call_is_of_the_tenant_of_its_own_request(tmp_path: Path)
                 transport = httpx2.streamable_http_client(url, http_client=http)
                 async with Client(transport, mode=mode) as client:
                     await call(client, "remember", content=f"This is of {tenant}.", trajectory=tenant)
-                    inventory = (await client.read_resource("memory://inventory")).contents[0]
+                    inventory: Any = (await client.read_resource("memory://inventory")).contents[0]
                     return sorted(json.loads(inventory.text)["trajectories"])
 
         with served(app) as url:

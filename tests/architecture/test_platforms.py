@@ -42,6 +42,8 @@ except StitchError as error:
 
 
 ROOT = Path(__file__).resolve().parents[2]
+OF_FRAMEWORKS = {f"stitch.adapters.{file.stem}" for file in (ROOT / "stitch/adapters").glob("*.py")}
+"""Modules that import a framework, which may not be installed, and which goes by the name of the system."""
 
 
 def modules() -> list[str]:
@@ -52,7 +54,7 @@ def modules() -> list[str]:
             parts = file.relative_to(ROOT).with_suffix("").parts
             parts = parts if folder == "stitch" else ("stitch", *parts)
             found.append(".".join(part for part in parts if part != "__init__"))
-    return sorted(name for name in found if not name.endswith(".__main__"))
+    return sorted(name for name in found if not name.endswith(".__main__") and name not in OF_FRAMEWORKS)
 
 
 def run(program: str, *, missing: tuple[str, ...], cwd: Path) -> str:
