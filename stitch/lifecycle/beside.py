@@ -61,7 +61,7 @@ def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[s
         JournalError: A file cannot be written.
     """
     finish_rewriting(folder)
-    if not gone.steps and not gone.tenant_too:
+    if not gone.steps and not gone.traces and not gone.tenant_too:
         return 0
     files = _files(folder)
     only = _words_told(files, gone, said_by_others)

@@ -22,8 +22,19 @@ from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
 from stitch.lifecycle.multi_search import Needles
 from stitch.lifecycle.repair import lists, remove_next
 from stitch.lifecycle.selection import by_trajectory
-from stitch.lifecycle.traces import Proof, PurgeableStore, not_said, search_files, traces_of, words_in_labels, words_of
+from stitch.lifecycle.traces import (
+    Proof,
+    PurgeableStore,
+    not_said,
+    search_files,
+    traces_in,
+    traces_of,
+    words_in,
+    words_in_labels,
+    words_of,
+)
 from stitch.text.words import words as split_words
+from stitch.trees.records import texts_of
 
 TRUSTED_CLOCK = "trusted clock"
 """The kind of the records that say up to when the clock is right; with the last step of a tenant they go."""
@@ -60,12 +71,13 @@ def erase(
     trajectories = by_trajectory(selected)
     lengths = ingestor.journal.lengths_at(Moment(math.inf), tenant=tenant)
     whole = {name for name, group in trajectories if lengths.get(name, (0, 0))[0] == len(group)}
-    traces = traces_of(entries, tenant=tenant, names=whole)
+    trees = _trees_of(ingestor.journal, tenant, whole=tenant_too)
+    traces = traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)
     ids = frozenset((each.trajectory, each.step) for each in selected)
-    words = frozenset(words_of(entries))
+    words = frozenset(words_of(entries) | words_in(trees))
     told = Gone(tenant, ids, frozenset(traces), words, frozenset(whole), tenant_too)
     others = partial(
-        _said_by_others,
+        said_by_others,
         ingestor.journal,
         tenant=tenant,
         but={each.seq for each in selected},
@@ -96,14 +108,19 @@ def erase(
         "files beside the journal": words_left(folder, told, said_by_others=others),
         "labels of other steps": words_in_labels(ingestor.journal, entries, tenant=tenant),
     }
-    proof = _search(ingestor, folder, told, found)
+    proof = search(ingestor, folder, told, found)
     clear_text_caches()
     if selected:
         ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
     return Erased(len(selected), len(trajectories), proof)
 
 
-def _search(ingestor: Ingestor, folder: Path, gone: Gone, words: Mapping[str, Collection[str]]) -> Proof:
+def _trees_of(journal: Journal, tenant: str, *, whole: bool) -> list[str]:
+    """What the trees say that go with the whole of a tenant."""
+    return list(texts_of(journal, tenant)) if whole else []
+
+
+def search(ingestor: Ingestor, folder: Path, gone: Gone, words: Mapping[str, Collection[str]]) -> Proof:
     """Search all files; tell with what is found there the words that are left, by where they are."""
     traces = set(gone.traces)
     proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
@@ -276,13 +293,16 @@ def _given_by_hand(journal: Journal, seqs: Iterable[int]) -> set[str]:
     return set[str]().union(*map(given_by_hand, chains))
 
 
-def _said_by_others(
+def said_by_others(
     journal: Journal, candidates: set[str], *, tenant: str, but: Collection[int], names: Collection[str]
 ) -> set[str]:
-    """Which words the steps of a tenant say, but for some of these, and the names of trajectories that remain."""
+    """Which words the steps of a tenant say, but for some of these, its trees, and the names of what remains."""
     named = candidates.intersection(split_words(" ".join(names)))
     steps = (kept for kept in journal.kept(tenant) if kept.seq not in but)
-    return candidates - not_said(candidates - named, steps)
+    left = not_said(candidates - named, steps)
+    if left:
+        left -= words_in(texts_of(journal, tenant))
+    return candidates - left
 
 
 def _as_they_were(journal: Journal, entries: Sequence[Entry]) -> list[Entry]:

@@ -78,20 +78,39 @@ def traces_of(entries: Iterable[Entry], *, tenant: str, names: Iterable[str] = (
     traces = {name.encode().lower() for name in names}
     for entry in entries:
         traces.add(snippet_id(tenant, entry.trajectory, entry.id).encode())
-        for text in _texts(entry):
-            for name in _NAMES.findall(text):
-                traces.add(name.encode().lower())
-            for line in _PLAIN.findall(text):
-                data = line.strip().encode().lower()
-                starts = (0, (len(data) - _FRAGMENT_BYTES) // 2, len(data) - _FRAGMENT_BYTES)
-                traces.update(data[max(start, 0) :][:_FRAGMENT_BYTES] for start in starts)
+        traces |= _fragments(_texts(entry))
+    return _telling(traces)
+
+
+def traces_in(texts: Iterable[str]) -> set[bytes]:
+    """The same of texts, such as those of an erased tree."""
+    return _telling(_fragments(texts))
+
+
+def _fragments(texts: Iterable[str]) -> set[bytes]:
+    found = set[bytes]()
+    for text in texts:
+        for name in _NAMES.findall(text):
+            found.add(name.encode().lower())
+        for line in _PLAIN.findall(text):
+            data = line.strip().encode().lower()
+            starts = (0, (len(data) - _FRAGMENT_BYTES) // 2, len(data) - _FRAGMENT_BYTES)
+            found.update(data[max(start, 0) :][:_FRAGMENT_BYTES] for start in starts)
+    return found
+
+
+def _telling(traces: set[bytes]) -> set[bytes]:
     own = OWN_WORDS.encode()
     return {trace for trace in traces if len(trace) >= LEAST_BYTES and trace not in own}
 
 
 def words_of(entries: Iterable[Entry]) -> set[str]:
     """All words of three letters or more that erased steps say, in any field."""
-    texts = (text for entry in entries for text in (entry.id, *_texts(entry)))
+    return words_in(text for entry in entries for text in (entry.id, *_texts(entry)))
+
+
+def words_in(texts: Iterable[str]) -> set[str]:
+    """The same of texts."""
     return {word for text in texts for word in words(text) if len(word) >= LEAST_LETTERS}
 
 

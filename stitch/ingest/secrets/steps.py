@@ -28,19 +28,19 @@ def redact_step(step: Step) -> tuple[Step, tuple[Redaction, ...]]:
     In an id, a digest stands behind the replacement, so that two ids do not become one.
     """
     found: dict[str, Counter[str]] = {}
-    changed: dict[str, Any] = {"content": _Cleaner("content", found).text(step.content)}
+    changed: dict[str, Any] = {"content": Cleaner("content", found).text(step.content)}
     for name in ("role", "tool_name"):
         if (value := getattr(step, name)) is not None and not _is_clean(value):
-            changed[name] = _Cleaner(name, found).text(value)
+            changed[name] = Cleaner(name, found).text(value)
     for name in ("id", "parent", "session"):
         if (value := getattr(step, name)) is not None:
-            changed[name] = _clean_id(value, _Cleaner(name, found))
+            changed[name] = _clean_id(value, Cleaner(name, found))
     if isinstance(step.timestamp, str):
-        changed["timestamp"] = _Cleaner("timestamp", found).text(step.timestamp)
+        changed["timestamp"] = Cleaner("timestamp", found).text(step.timestamp)
     if step.tool_calls:
-        changed["tool_calls"] = tuple(_clean_call(call, _Cleaner("tool_calls", found)) for call in step.tool_calls)
+        changed["tool_calls"] = tuple(_clean_call(call, Cleaner("tool_calls", found)) for call in step.tool_calls)
     if step.metadata:
-        changed["metadata"] = _Cleaner("metadata", found).value(dict(step.metadata))
+        changed["metadata"] = Cleaner("metadata", found).value(dict(step.metadata))
     if not found:
         return step, ()
     redactions = (
@@ -70,7 +70,7 @@ def redact_steps(
 
 def redact_value(value: Any) -> Any:
     """Return JSON without the secrets in its texts and keys, and in what stands under telling keys."""
-    return _Cleaner("", {}).value(value)
+    return Cleaner("", {}).value(value)
 
 
 def redact_path(path: str) -> str:
@@ -96,7 +96,7 @@ def _is_clean(name: str) -> bool:
     return not redact_text(name)[1]
 
 
-def _clean_id(text: str, cleaner: _Cleaner) -> str:
+def _clean_id(text: str, cleaner: Cleaner) -> str:
     cleaned = cleaner.text(text)
     return cleaned if cleaned == text else f"{cleaned}-{_digest(text)}"
 
@@ -105,7 +105,7 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
-def _clean_call(call: ToolCall, cleaner: _Cleaner) -> ToolCall:
+def _clean_call(call: ToolCall, cleaner: Cleaner) -> ToolCall:
     return call.model_copy(
         update={
             "name": cleaner.text(call.name),
@@ -115,13 +115,14 @@ def _clean_call(call: ToolCall, cleaner: _Cleaner) -> ToolCall:
     )
 
 
-class _Cleaner:
+class Cleaner:
     """Takes secrets out of what stands in one place of a step, and counts them by kind."""
 
     def __init__(self, place: str, found: dict[str, Counter[str]]) -> None:
         self._place, self._found = place, found
 
     def text(self, text: str) -> str:
+        """A text without secrets."""
         cleaned, kinds = redact_text(text)
         self._count(kinds)
         return cleaned
@@ -131,7 +132,7 @@ class _Cleaner:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            if (name := _named_beside(value)) is not None:
+            if (name := named_beside(value)) is not None:
                 value = {key: self._secret(item, name) if key in _VALUES else item for key, item in value.items()}
             return {self.value(key): self._item(key, item) for key, item in value.items()}
         if isinstance(value, list | tuple):
@@ -175,7 +176,7 @@ def _is_secret(value: Any, name: re.Match[str]) -> bool:
     return name.lastgroup == "strict" or looks_random(value)
 
 
-def _named_beside(value: Mapping[Any, Any]) -> re.Match[str] | None:
+def named_beside(value: Mapping[Any, Any]) -> re.Match[str] | None:
     """The telling name that stands beside a value, as in `{"name": "DB_PASSWORD", "value": "x"}`; None if none does."""
     given = next((value[key] for key in value if key in _VALUES), None)
     if not isinstance(given, str) or not is_quoted_password(given):

@@ -1,0 +1,391 @@
+"""The versions of one tree in the journal: a log of commits, and the whole tree beside some of them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+from stitch.errors import ConflictError, InputError, JournalError, some_of
+from stitch.journal import Journal, NewRecord
+from stitch.text.dates import read_timestamp
+from stitch.trees.commits import (
+    MAIN,
+    Branch,
+    Commit,
+    dump_branch,
+    dump_commit,
+    dump_snapshot,
+    load_entry,
+    load_snapshot,
+)
+from stitch.trees.differences import TreeDiff, diff
+from stitch.trees.drafts import Index
+from stitch.trees.edits import edit
+from stitch.trees.nodes import Node, Tree
+from stitch.trees.operations import Operation, operation_json
+from stitch.trees.records import TREES, log_key, no_tree, snapshot_key, tree_names
+from stitch.trees.schema import Schema
+
+SNAPSHOT_COMMITS = 64
+"""So many commits after the last, the whole tree is kept again, once an eighth of it may have been touched."""
+_SNAPSHOT_SHARE = 8
+_TREES_KEPT = 4
+
+
+class NewCommit(NamedTuple):
+    """What is to be committed."""
+
+    operations: Sequence[Operation]
+    author: str
+    message: str
+    recorded: float
+    time: str = ""
+    """As `Commit.time`; of `recorded` if empty."""
+    schema: Schema | None = None
+    """Another schema from here on."""
+    redacted: dict[str, int] = {}  # noqa: RUF012 - never changed
+
+
+class TreeLog:
+    """The versions of a tree. Safe to use from several threads, and beside others on the same journal.
+
+    Args:
+        journal: Where they are.
+        tenant: Whose.
+        name: Of the tree.
+
+    Raises:
+        InputError: There is no such tree.
+        JournalError: It is damaged.
+    """
+
+    def __init__(self, journal: Journal, *, tenant: str, name: str) -> None:
+        self.name = name
+        self._journal, self._tenant = journal, tenant
+        self._commits: dict[str, Commit] = {}
+        self._heads: dict[str, str] = {}
+        self._schemas: dict[str, Schema] = {}
+        self._numbers: list[int] = []
+        self._trees: OrderedDict[str, Tree] = OrderedDict()
+        self._index: tuple[str, Index] | None = None
+        self._since: dict[str, tuple[int, int]] = {}
+        """Of a version: the commits since the last whole tree, and their operations."""
+        self._lock = threading.RLock()
+        self.refresh()
+
+    @classmethod
+    def create(
+        cls,
+        journal: Journal,
+        *,
+        tenant: str,
+        name: str,
+        root: Node,
+        schema: Schema,
+        first: NewCommit,
+    ) -> TreeLog:
+        """Keep a new tree, whose first version is `v1`.
+
+        Raises:
+            InputError: There is one of this name.
+        """
+        Tree(root).positions  # noqa: B018 - refuses two nodes of one id
+        commit = Commit(
+            "v1", None, MAIN, _time_of(first), first.recorded, first.author, first.message, (), schema.dump(),
+            first.redacted, snapshot=True,
+        )  # fmt: skip
+        records = [
+            NewRecord(TREES, log_key(name), dump_commit(commit)),
+            NewRecord(TREES, snapshot_key(name, "v1"), dump_snapshot(root)),
+        ]
+        try:
+            journal.append_records(tenant, records, last=0)
+        except ConflictError:
+            raise InputError(
+                f"there is a tree {name!r} in this memory", hint="choose another name, or delete it first"
+            ) from None
+        log = cls(journal, tenant=tenant, name=name)
+        log._keep("v1", root)
+        return log
+
+    def refresh(self) -> None:
+        """Take in what others have committed.
+
+        Raises:
+            InputError: The tree was deleted.
+        """
+        with self._lock:
+            last = self._numbers[-1] if self._numbers else 0
+            # The last one that is known is read again: if it is not there, the tree was deleted.
+            records = self._journal.records(self._tenant, kind=TREES, key=log_key(self.name), after=max(last - 1, 0))
+            found = list(records)
+            if not found or (last and found[0].number != last):
+                raise no_tree(self.name, tree_names(self._journal, self._tenant))
+            for record in found[1 if last else 0 :]:
+                entry = load_entry(record.payload)
+                if isinstance(entry, Branch):
+                    self._heads[entry.name] = entry.at
+                else:
+                    self._take(entry)
+                self._numbers.append(record.number)
+
+    def _take(self, commit: Commit) -> None:
+        self._commits[commit.id] = commit
+        self._heads[commit.branch] = commit.id
+        before = commit.parent or ""
+        self._schemas[commit.id] = commit.schema_given() or self._schemas[before]
+        commits, operations = self._since.get(before, (0, 0))
+        self._since[commit.id] = (0, 0) if commit.snapshot else (commits + 1, operations + len(commit.operations))
+
+    # What there is.
+
+    @property
+    def commits(self) -> list[Commit]:
+        """All commits, the first first."""
+        with self._lock:
+            return list(self._commits.values())
+
+    @property
+    def branches(self) -> dict[str, str]:
+        """The last version of each branch."""
+        with self._lock:
+            return dict(self._heads)
+
+    def head(self, branch: str) -> str:
+        """The last version of a branch.
+
+        Raises:
+            InputError: There is no such branch.
+        """
+        with self._lock:
+            if branch not in self._heads:
+                raise InputError(
+                    f"tree {self.name!r} has no branch {branch!r}", hint=f"it has {some_of(list(self._heads))}"
+                )
+            return self._heads[branch]
+
+    def commit(self, version: str) -> Commit:
+        """A commit by the id of its version.
+
+        Raises:
+            InputError: There is none.
+        """
+        with self._lock:
+            if version not in self._commits:
+                last = next(reversed(self._commits))
+                raise InputError(
+                    f"tree {self.name!r} has no version {version!r}", hint=f"its versions are v1 to {last}"
+                )
+            return self._commits[version]
+
+    def line(self, version: str) -> list[Commit]:
+        """A version with all before it, the first first.
+
+        Raises:
+            InputError: There is no such version.
+        """
+        with self._lock:
+            found = [self.commit(version)]
+            while (before := found[-1].parent) is not None:
+                found.append(self._commits[before])
+        return found[::-1]
+
+    def version_at(self, when: str | float, *, branch: str) -> str:
+        """The version that is meant by its id, or the last one of a branch at a time.
+
+        Args:
+            when: An id, Unix seconds, or a time as ISO 8601 writes it (UTC if it says no zone).
+            branch: Whose versions a time means.
+
+        Raises:
+            InputError: There is no such version, or none at that time.
+        """
+        if isinstance(when, str):
+            with self._lock:
+                if when in self._commits:
+                    return when
+                if when in self._heads:
+                    return self._heads[when]
+            moment = _seconds(when)
+            if moment is None:
+                return self.commit(when).id  # there is none: says which there are
+        else:
+            moment = float(when)
+        then = [each for each in self.line(self.head(branch)) if _made(each) <= moment]
+        if not then:
+            raise InputError(
+                f"tree {self.name!r} had no version at {when}", hint="`stitch tree log` lists the versions"
+            )
+        return then[-1].id
+
+    def schema(self, version: str) -> Schema:
+        """The schema to which a version keeps."""
+        with self._lock:
+            return self._schemas[self.commit(version).id]
+
+    def tree(self, version: str) -> Tree:
+        """The tree as it was in a version.
+
+        Raises:
+            InputError: There is no such version.
+            JournalError: It is damaged.
+        """
+        with self._lock:
+            if version in self._trees:
+                self._trees.move_to_end(version)
+                return self._trees[version]
+            return self._keep(version, self._made(version))
+
+    def diff(self, before: str, after: str) -> TreeDiff:
+        """What is otherwise in a version than in another.
+
+        Raises:
+            InputError: There is no such version.
+        """
+        return diff(self.tree(before), self.tree(after))
+
+    def _keep(self, version: str, root: Node) -> Tree:
+        self._trees[version] = tree = Tree(root)
+        if len(self._trees) > _TREES_KEPT:
+            self._trees.popitem(last=False)
+        return tree
+
+    def _made(self, version: str) -> Node:
+        """The nearest tree before that is at hand, or kept whole, with the operations since."""
+        operations: list[Sequence[object]] = []
+        root: Node | None = None
+        for commit in reversed(self.line(version)):
+            if commit.id in self._trees:
+                root = self._trees[commit.id].root
+            elif commit.snapshot:
+                root = self._whole(commit.id)
+            if root is not None:
+                break
+            operations.append(commit.operations)
+        assert root is not None  # the first version is kept whole
+        since = [each for several in reversed(operations) for each in several]
+        return edit(Index(root), since).root if since else root  # type: ignore[arg-type]
+
+    def _whole(self, version: str) -> Node:
+        records = self._journal.records(self._tenant, kind=TREES, key=snapshot_key(self.name, version))
+        for record in records:
+            return load_snapshot(record.payload)
+        raise JournalError(
+            f"version {version!r} of tree {self.name!r} is missing in the journal",
+            hint="restore the memory from a backup",
+        )
+
+    # What is done.
+
+    def append(self, new: NewCommit, *, branch: str, parent: str) -> Commit:
+        """Do operations to the last version of a branch, and keep what comes of it.
+
+        Args:
+            new: What to do.
+            branch: Where.
+            parent: Its last version, as whoever commits knows it.
+
+        Raises:
+            ConflictError: Somebody has committed since; names what.
+            EditRefusedError: The operations cannot be done, or break the schema; nothing was changed.
+        """
+        (made,) = self.append_all([new], branch=branch, parent=parent)
+        return made
+
+    def append_all(self, several: Sequence[NewCommit], *, branch: str, parent: str) -> list[Commit]:
+        """Commits after each other, all or none; see `append`."""
+        with self._lock:
+            self.refresh()
+            self._check_head(branch, parent)
+            index, schema, at = self._index_of(parent), self._schemas[parent], parent
+            commits, operations = self._since[parent]
+            made: list[Commit] = []
+            records: list[NewRecord] = []
+            for number, new in enumerate(several, start=len(self._commits) + 1):
+                schema = new.schema or schema
+                edited = edit(index, new.operations, schema=schema)
+                self._index = None  # it is ahead of the journal until all is kept
+                if new.schema is not None:
+                    schema.check(Tree(edited.root))
+                commit = Commit(
+                    f"v{number}", at, branch, _time_of(new), new.recorded, new.author, new.message,
+                    tuple(operation_json(each) for each in edited.operations),
+                    None if new.schema is None else new.schema.dump(), new.redacted,
+                )  # fmt: skip
+                commits, operations, at = commits + 1, operations + len(commit.operations), commit.id
+                if commits >= SNAPSHOT_COMMITS and operations * _SNAPSHOT_SHARE >= len(index):
+                    commit, commits, operations = commit._replace(snapshot=True), 0, 0
+                    records.append(NewRecord(TREES, snapshot_key(self.name, at), dump_snapshot(edited.root)))
+                records.append(NewRecord(TREES, log_key(self.name), dump_commit(commit)))
+                made.append(commit)
+            self._write(records, branch=branch, parent=parent)
+            self._index = (at, index)
+            self._keep(at, index.root)
+            return made
+
+    def _write(self, records: Sequence[NewRecord], *, branch: str, parent: str) -> None:
+        """Keep records behind the last one that is known.
+
+        Raises:
+            ConflictError: There are others by now.
+        """
+        log_first = sorted(records, key=lambda record: record.key != log_key(self.name))
+        try:
+            self._journal.append_records(self._tenant, log_first, last=self._numbers[-1])
+        except ConflictError:
+            self.refresh()
+            self._check_head(branch, parent)
+            raise ConflictError(
+                f"somebody committed to tree {self.name!r} at the same time", hint="commit it again"
+            ) from None
+        self.refresh()
+
+    def _index_of(self, version: str) -> Index:
+        if self._index is not None and self._index[0] == version:
+            return self._index[1]
+        return Index(self.tree(version).root)
+
+    def _check_head(self, branch: str, parent: str) -> None:
+        if (head := self.head(branch)) != parent:
+            by = self.commit(head)
+            raise ConflictError(
+                f"tree {self.name!r} was changed meanwhile: {head} by {by.author!r} ({by.message or 'no message'})"
+                f" came after {parent}",
+                hint="look at that version, then edit it: `stitch tree log` and `stitch tree diff` show it",
+            )
+
+    def begin_branch(self, name: str, *, at: str) -> None:
+        """Let another line of versions begin.
+
+        Raises:
+            InputError: There is a branch of this name, or no such version.
+        """
+        with self._lock:
+            self.refresh()
+            self.commit(at)
+            if name in self._heads or name in self._commits:
+                raise InputError(f"tree {self.name!r} has a branch or version {name!r}", hint="choose another name")
+            self._write(
+                [NewRecord(TREES, log_key(self.name), dump_branch(Branch(name, at)))],
+                branch=MAIN,
+                parent=self.head(MAIN),
+            )
+
+
+def _time_of(new: NewCommit) -> str:
+    return new.time or datetime.fromtimestamp(new.recorded, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _made(commit: Commit) -> float:
+    seconds = _seconds(commit.time)
+    return commit.recorded if seconds is None else seconds
+
+
+def _seconds(time: str) -> float | None:
+    read = read_timestamp(time)
+    if read is None:
+        return None
+    return (read if read.tzinfo else read.replace(tzinfo=timezone.utc)).timestamp()

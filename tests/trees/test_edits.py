@@ -1,0 +1,230 @@
+"""Operations on trees: all or none, undone by their inverse, found again by a comparison."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.errors import EditRefusedError, InputError
+from stitch.testing.trees import random_node, random_operations
+from stitch.trees import Node, Tree
+from stitch.trees.differences import diff
+from stitch.trees.drafts import Index
+from stitch.trees.edits import apply, edit, inverse
+from stitch.trees.operations import Add, Delete, Move, Operation, Replace, SetField, operation_json, operation_of
+
+SEEDS = st.integers(0, 10**9)
+
+
+@pytest.fixture
+def plan():
+    days = [
+        Node("d1", "Day", children=[Node("a", "POI", fields={"name": "Zoo"}), Node("b", "POI"), Node("c", "POI")]),
+        Node("d2", "Day"),
+    ]
+    return Tree(Node("plan", "Plan", fields={"title": "Trip"}, children=days))
+
+
+def children(tree, name):
+    return [child.id for child in tree.node(name).children]
+
+
+def tries(tree, operations):
+    """Those of the operations that can be done, one after the other."""
+    done: list[Operation] = []
+    for operation in operations:
+        try:
+            apply(tree, [*done, operation])
+        except EditRefusedError:
+            continue
+        done.append(operation)
+    return done
+
+
+@given(SEEDS)
+@settings(max_examples=150, deadline=None)
+def test_a_comparison_says_how_one_tree_becomes_another(seed):
+    rng = random.Random(seed)
+    before = Tree(random_node(rng))
+    after = apply(before, tries(before, random_operations(rng, before, count=8)))
+    found = diff(before, after)
+    assert apply(before, found.operations) == after
+    assert bool(found) == (before != after)
+    assert bool(found) == any((found.added, found.removed, found.moved, found.changed))
+
+
+@given(SEEDS)
+@settings(max_examples=150, deadline=None)
+def test_the_inverse_brings_the_tree_before_back(seed):
+    rng = random.Random(seed)
+    before = Tree(random_node(rng))
+    operations = tries(before, random_operations(rng, before, count=8))
+    after = apply(before, operations)
+    assert apply(after, inverse(before, operations)) == before
+
+
+@given(SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_what_was_done_is_the_same_when_it_is_written_and_read(seed):
+    rng = random.Random(seed)
+    before = Tree(random_node(rng))
+    operations = tries(before, random_operations(rng, before, count=6))
+    done = edit(Index(before.root), operations)
+    written = json.loads(json.dumps([operation_json(each) for each in done.operations]))
+    assert apply(before, written) == Tree(done.root)
+    assert apply(before, [operation_of(operation_json(each)) for each in operations]) == Tree(done.root)
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_an_index_that_is_edited_is_that_of_the_tree_after(seed):
+    rng = random.Random(seed)
+    before = Tree(random_node(rng))
+    index = Index(before.root)
+    for operation in random_operations(rng, before, count=10):
+        root = index.root
+        try:
+            edit(index, [operation])
+        except EditRefusedError:
+            assert index.root is root
+        fresh = Index(index.root)
+        assert (index.nodes, index.parents) == (fresh.nodes, fresh.parents)
+
+
+def test_unlike_trees_are_compared_by_their_ids_alone():
+    for seed in range(60):
+        rng = random.Random(seed)
+        one, two = (Tree(Node("root", "Root", children=[random_node(rng, depth=3)])) for _ in range(2))
+        assert apply(one, diff(one, two).operations) == two
+
+
+def test_the_comparison_says_what_was_added_removed_moved_and_changed(plan):
+    after = apply(
+        plan,
+        [
+            Delete("b"),
+            Move("c", parent="d2"),
+            SetField("a", "name", "Museum"),
+            SetField("a", "cost", 10),
+            SetField("plan", "title", None),
+            Add("d2", {"id": "x", "type": "POI", "children": [{"id": "y", "type": "Note"}]}, at=1),
+        ],
+    )
+    found = diff(plan, after)
+    assert [(each.node.id, each.parent, each.path) for each in found.added] == [("x", "d2", "/Plan/Day[2]/POI[1]")]
+    assert [each.node.id for each in found.removed] == ["b"]
+    assert [(each.node.id, each.before, each.after) for each in found.moved] == [
+        ("c", "/Plan/Day[1]/POI[3]", "/Plan/Day[2]/POI[2]")
+    ]
+    assert [(each.field, each.old, each.new) for each in found.changed] == [
+        ("title", "Trip", None),
+        ("name", "Zoo", "Museum"),
+        ("cost", None, "10"),
+    ]
+    assert found.dump()["added"][0]["children"] == [{"id": "y", "type": "Note", "fields": {}}]
+
+
+def test_a_node_that_went_to_the_end_is_all_that_moved(plan):
+    after = apply(plan, [Move("a", parent="d1")])
+    assert [each.node.id for each in diff(plan, after).moved] == ["a"]
+    assert len(diff(plan, after).operations) == 1
+
+
+def test_a_node_never_becomes_one_of_another_type(plan):
+    after = apply(plan, [Replace("d1", {"id": "d1", "type": "Night", "children": []})])
+    found = diff(plan, after)
+    assert ([each.node.type for each in found.removed], [each.node.type for each in found.added]) == (
+        ["Day"],
+        ["Night"],
+    )
+    assert apply(plan, found.operations) == after
+    with pytest.raises(InputError, match="different trees"):
+        diff(plan, Tree(plan.node("d1")))
+
+
+def test_positions_count_all_children_after_the_moved_node_was_taken_out(plan):
+    assert children(apply(plan, [Move("a", parent="d1", at=3)]), "d1") == ["b", "c", "a"]
+    assert children(apply(plan, [Move("a", after="b")]), "d1") == ["b", "a", "c"]
+    assert children(apply(plan, [Move("c", before=plan.node("a"))]), "d1") == ["c", "a", "b"]
+    assert children(apply(plan, [Add("d1", Node("n", "POI"), at=2)]), "d1") == ["a", "n", "b", "c"]
+    assert children(apply(plan, [Add("d1", Node("n", "POI"))]), "d1") == ["a", "b", "c", "n"]
+    replaced = apply(plan, [Replace("b", Node("n", "POI"))])
+    assert children(replaced, "d1") == ["a", "n", "c"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        (SetField("zz", "name", "x"), "no node 'zz'"),
+        (SetField("a", "name", "x", old="Museum"), "says 'Zoo', and not 'Museum'"),
+        (SetField("a", "cost", "x", old="1"), "says nothing, and not '1'"),
+        (SetField("a", "id", "x"), "cannot be called 'id'"),
+        (SetField("a", "no name", "x"), "is no name"),
+        ({"op": "set", "id": "a", "field": "name", "value": {}}, "is a dict"),
+        (SetField("a", "name", "x" * 1_000_001), "characters"),
+        (Delete("plan"), "is the root of the tree, which cannot be deleted"),
+        (Move("plan", parent="a"), "cannot be moved"),
+        (Move("d1", parent="a"), "which it contains or is"),
+        (Move("a", before="a"), "beside itself"),
+        (Move("a"), "one of before, after and parent"),
+        (Move("a", before="b", parent="d1"), "one of before, after and parent"),
+        (Move("a", before="b", at=1), "no position of its own"),
+        (Move("a", parent="d1", at=4), "there is no position 4"),
+        (Move("a", before="plan"), "is the root"),
+        (Add("d2", Node("a", "POI")), "two nodes have the id 'a'"),
+        (Add("d2", {"fields": {}}), "does not say its type"),
+        (Add("d2", Node("n", "POI"), at=0), "there is no position 0"),
+        (Add("d2", {"type": "POI", "children": [{"type": "X", "id": "q"}, {"type": "X", "id": "q"}]}), "id 'q'"),
+        (Replace("plan", Node("n", "Plan")), "cannot be replaced"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_nothing_of_its_company_is_done(plan, operation, reason):
+    index = Index(plan.root)
+    with pytest.raises(EditRefusedError, match="operation 2") as refused:
+        edit(index, [SetField("b", "name", "Park"), operation])
+    assert reason in refused.value.message
+    assert "nothing was changed" in refused.value.message
+    assert index.root is plan.root
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("set", "is an object"),
+        ({"op": "paint"}, "no operation 'paint'"),
+        ({"op": "set", "id": "a", "field": "name"}, "does not say its value"),
+        ({"op": "delete", "id": "a", "why": "x"}, "knows no why"),
+        ({"op": "delete", "id": 7}, "no id of a node"),
+        ({"op": "move", "id": "a", "parent": "d1", "position": True}, "is no number"),
+    ],
+)
+def test_what_is_no_operation_is_told(plan, said, reason):
+    with pytest.raises(InputError, match="operation 1") as refused:
+        apply(plan, [said])
+    assert reason in refused.value.message
+
+
+def test_a_tree_gets_no_deeper_than_it_may(plan):
+    chain = Node("c0", "X")
+    for level in range(97):
+        chain = Node(f"c{level + 1}", "X", children=[chain])
+    deep = apply(plan, [Add("d2", chain)])
+    with pytest.raises(EditRefusedError, match="levels deep"):
+        apply(deep, [Add("c0", Node("n", "X"))])
+    with pytest.raises(EditRefusedError, match="levels deep"):
+        apply(deep, [Add("d1", Node("o", "X")), Move("c97", parent="o")])
+    for _ in range(60):
+        chain = Node(chain.id + "x", "X", children=[chain])
+    with pytest.raises(EditRefusedError, match="levels deep"):
+        apply(plan, [Add("d2", chain)])
+
+
+def test_a_new_node_gets_an_id_that_is_the_same_each_time(plan):
+    new = {"type": "POI", "fields": {"name": "Park"}}
+    one, two = (apply(plan, [Add("d2", new), Add("d2", new)]) for _ in range(2))
+    assert one == two
+    assert len({child.id for child in one.node("d2").children}) == 2

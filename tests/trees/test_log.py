@@ -1,0 +1,272 @@
+"""Versions of a tree in the journal."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.errors import ConflictError, EditRefusedError, InputError, JournalError
+from stitch.journal import SqliteJournal
+from stitch.testing.journaling import DictJournal
+from stitch.testing.trees import random_node, random_operations
+from stitch.trees import Node, Tree
+from stitch.trees.commits import dump_snapshot, load_entry, load_snapshot
+from stitch.trees.edits import apply
+from stitch.trees.log import SNAPSHOT_COMMITS, NewCommit, TreeLog
+from stitch.trees.operations import Add, Delete, SetField
+from stitch.trees.records import TREES, keys_of, log_key, texts_of, tree_names
+from stitch.trees.schema import infer, read_schema
+
+ROOT = Node("p", "Plan", fields={"name": "Trip"}, children=[Node("a", "Day", fields={"name": "Mon"})])
+
+
+@pytest.fixture
+def journal():
+    return DictJournal()
+
+
+def new(*operations, at=2.0, message="", author="ann", **more):
+    return NewCommit(operations, author, message, at, **more)
+
+
+def made(journal, *, name="trip", root=ROOT, **first):
+    return TreeLog.create(
+        journal, tenant="t", name=name, root=root, schema=infer(Tree(root)), first=new(at=1.0, message="first", **first)
+    )
+
+
+def opened(journal, name="trip"):
+    return TreeLog(journal, tenant="t", name=name)
+
+
+def rename(name, node="a"):
+    return SetField(node, "name", name)
+
+
+def test_a_tree_begins_with_its_first_version(journal):
+    log = made(journal)
+    (first,) = log.commits
+    assert (first.id, first.parent, first.branch, first.message) == ("v1", None, "main", "first")
+    assert (first.time, first.recorded, first.operations) == ("1970-01-01T00:00:01Z", 1.0, ())
+    assert opened(journal).tree("v1") == Tree(ROOT)
+    assert opened(journal).branches == {"main": "v1"}
+    with pytest.raises(InputError, match="there is a tree 'trip'"):
+        made(journal)
+    with pytest.raises(InputError, match="two nodes of a tree have one id"):
+        made(journal, name="b", root=Node("x", "X", children=[Node("x", "X")]))
+    assert tree_names(journal, "t") == ["trip"]
+    assert tree_names(journal, "other") == []
+
+
+def test_each_commit_is_a_version_that_stays_as_it_was(journal):
+    log = made(journal)
+    two = log.append(new(rename("Tue"), message="later", time="2026-03-01"), branch="main", parent="v1")
+    assert (two.id, two.parent, two.time, two.author) == ("v2", "v1", "2026-03-01", "ann")
+    assert two.operations == ({"op": "set", "id": "a", "field": "name", "old": "Mon", "value": "Tue"},)
+    log.append(new(Delete("a")), branch="main", parent="v2")
+    for own in (log, opened(journal)):
+        assert [own.tree(version).root.fields for version in ("v1", "v2", "v3")] == [ROOT.fields] * 3
+        assert [len(own.tree(version)) for version in ("v3", "v2", "v1")] == [1, 2, 2]
+        assert own.tree("v2").node("a").fields == {"name": "Tue"}
+        assert [each.id for each in own.line("v2")] == ["v1", "v2"]
+        assert own.diff("v1", "v2").changed[0].new == "Tue"
+        assert own.commit("v2") == two
+        with pytest.raises(InputError, match="no version 'v9'"):
+            own.tree("v9")
+
+
+def test_what_is_refused_leaves_no_version(journal):
+    log = made(journal)
+    with pytest.raises(EditRefusedError):
+        log.append(new(rename("Tue"), Delete("zz")), branch="main", parent="v1")
+    with pytest.raises(EditRefusedError, match="operation 1"):
+        log.append_all([new(rename("Tue")), new(Delete("zz"))], branch="main", parent="v1")
+    with pytest.raises(EditRefusedError, match="unknown type"):
+        log.append(new(Add("p", {"type": "Week"})), branch="main", parent="v1")
+    assert log.tree("v1") == Tree(ROOT)
+    assert [each.id for each in opened(journal).commits] == ["v1"]
+    assert log.append(new(rename("Tue", "p")), branch="main", parent="v1").operations[0]["old"] == "Trip"
+
+
+def test_the_second_of_two_writers_is_told_of_the_first(journal):
+    one, two = made(journal), opened(journal)
+    one.append(new(rename("Tue"), message="cheaper", author="bob"), branch="main", parent="v1")
+    with pytest.raises(ConflictError, match=r"v2 by 'bob' \(cheaper\) came after v1"):
+        two.append(new(rename("Wed")), branch="main", parent="v1")
+    assert two.append(new(rename("Wed")), branch="main", parent="v2").id == "v3"
+    assert one.tree(one.version_at("main", branch="main")).node("a").fields["name"] == "Tue"
+    one.refresh()
+    assert one.tree("v3").node("a").fields["name"] == "Wed"
+
+
+class Overtaken(DictJournal):
+    """A journal in which somebody else commits between the look and the writing."""
+
+    def __init__(self):
+        super().__init__()
+        self.before_writing = None
+
+    def append_records(self, tenant, records, *, last=None):
+        if self.before_writing is not None:
+            act, self.before_writing = self.before_writing, None
+            act()
+        return super().append_records(tenant, records, last=last)
+
+
+def test_who_is_overtaken_at_the_last_moment_is_refused_too():
+    journal = Overtaken()
+    one, two = made(journal), opened(journal)
+
+    def overtake(branch, parent):
+        return lambda: two.append(new(rename("Tue"), message="cheaper"), branch=branch, parent=parent)
+
+    journal.before_writing = overtake("main", "v1")
+    with pytest.raises(ConflictError, match=r"v2 by 'ann' \(cheaper\)"):
+        one.append(new(rename("Wed")), branch="main", parent="v1")
+    one.begin_branch("b", at="v2")
+    journal.before_writing = overtake("b", "v2")
+    with pytest.raises(ConflictError, match="at the same time"):
+        one.append(new(rename("Wed")), branch="main", parent="v2")
+    assert one.append(new(rename("Wed")), branch="main", parent="v2").id == "v4"
+    assert opened(journal).tree("v4").node("a").fields["name"] == "Wed"
+
+
+def test_branches_go_their_own_ways(journal):
+    log = made(journal)
+    log.append(new(rename("Tue")), branch="main", parent="v1")
+    log.begin_branch("cheap", at="v1")
+    log.append(new(rename("Fri")), branch="cheap", parent="v1")
+    log.append(new(rename("Wed")), branch="main", parent="v2")
+    again = opened(journal)
+    assert again.branches == {"main": "v4", "cheap": "v3"}
+    assert [each.id for each in again.line("v3")] == ["v1", "v3"]
+    assert [again.tree(version).node("a").fields["name"] for version in ("v3", "v4")] == ["Fri", "Wed"]
+    assert again.version_at("cheap", branch="main") == "v3"
+    for name in ("cheap", "v1"):
+        with pytest.raises(InputError, match="has a branch or version"):
+            log.begin_branch(name, at="v1")
+    with pytest.raises(InputError, match="no version 'v7'"):
+        log.begin_branch("b", at="v7")
+    with pytest.raises(InputError, match="no branch 'b'"):
+        log.head("b")
+
+
+def test_a_version_is_named_by_its_id_or_by_a_time(journal):
+    log = made(journal, time="2026-03-01T10:00:00")
+    log.append(new(rename("Tue"), time="2026-03-02T10:00:00+02:00"), branch="main", parent="v1")
+    assert log.version_at("2026-03-01T12:00", branch="main") == "v1"
+    assert log.version_at("2026-03-02T07:59:59Z", branch="main") == "v1"
+    assert log.version_at("2026-03-02T08:00:00Z", branch="main") == "v2"
+    assert log.version_at(4e9, branch="main") == "v2"
+    with pytest.raises(InputError, match="had no version at 2026-02-01"):
+        log.version_at("2026-02-01", branch="main")
+    with pytest.raises(InputError, match="no version 'yesterday'"):
+        log.version_at("yesterday", branch="main")
+
+
+def test_another_schema_holds_from_its_commit_on(journal):
+    log = made(journal)
+    schema = read_schema(
+        "root: Plan\ntypes: {Plan: {children: [Day], fields: {name: }}, Day: {fields: {name: , note: date}}}"
+    )
+    log.append(new(schema=schema), branch="main", parent="v1")
+    with pytest.raises(EditRefusedError, match="no date"):
+        log.append(new(SetField("a", "note", "x")), branch="main", parent="v2")
+    assert log.append(new(SetField("a", "note", "2026-03-01")), branch="main", parent="v2").id == "v3"
+    again = opened(journal)
+    assert (again.schema("v3"), again.schema("v1").open) == (schema, True)
+    with pytest.raises(InputError, match="does not keep to its schema"):
+        again.append(new(schema=read_schema("root: Plan\ntypes: {Plan: {}}")), branch="main", parent="v3")
+    assert again.append(new(rename("x", "p")), branch="main", parent="v3").id == "v4"
+
+
+def test_the_whole_tree_is_kept_again_after_many_commits_and_every_version_can_be_asked(journal):
+    log = made(journal)
+    names = ["Mon"]
+    for number in range(2 * SNAPSHOT_COMMITS + 5):
+        names.append(f"day {number}")
+        log.append(new(rename(names[-1])), branch="main", parent=f"v{number + 1}")
+    wholes = [each.id for each in log.commits if each.snapshot]
+    assert wholes == ["v1", f"v{SNAPSHOT_COMMITS + 1}", f"v{2 * SNAPSHOT_COMMITS + 1}"]
+    assert len(keys_of(journal, "t", "trip")) == 4
+    again = opened(journal)
+    for place in random.Random(1).sample(range(len(names)), 12):
+        assert again.tree(f"v{place + 1}").node("a").fields["name"] == names[place]
+    assert again.append(new(rename("end")), branch="main", parent=f"v{len(names)}").snapshot is False
+
+
+def test_a_large_tree_is_not_kept_whole_again_for_a_few_edits(journal):
+    log = made(journal, root=ROOT.with_children([Node(f"n{each}", "Day", fields={"name": "x"}) for each in range(900)]))
+    for number in range(SNAPSHOT_COMMITS + 5):
+        log.append(new(rename(str(number), "n1")), branch="main", parent=f"v{number + 1}")
+    assert [each.id for each in log.commits if each.snapshot] == ["v1"]
+
+
+@given(seed=st.integers(0, 10**9))
+@settings(max_examples=40, deadline=None)
+def test_any_history_is_read_as_it_was_written(seed):
+    rng, journal = random.Random(seed), DictJournal()
+    root = random_node(rng, depth=3)
+    anything = ", ".join(f"{each}: {{children: any}}" for each in ("Day", "POI", "Restaurant", "Option"))
+    schema = read_schema(f"{{root: {root.type}, open: true, types: {{{anything}}}}}")
+    log = TreeLog.create(journal, tenant="t", name="trip", root=root, schema=schema, first=new(at=1.0))
+    trees = [log.tree("v1")]
+    for operation in random_operations(rng, trees[0], count=12):
+        try:
+            expected = apply(trees[-1], [operation])
+        except EditRefusedError:
+            continue
+        log.append(new(operation), branch="main", parent=f"v{len(trees)}")
+        trees.append(expected)
+    versions = [f"v{number}" for number in range(1, len(trees) + 1)]
+    assert [log.tree(version) for version in versions] == trees
+    assert [opened(journal).tree(version) for version in versions] == trees
+
+
+def test_a_deleted_tree_is_gone_for_whoever_has_it_open(journal):
+    log = made(journal)
+    made(journal, name="other")
+    journal.erase_records("t", kind=TREES, key=keys_of(journal, "t", "trip"))
+    with pytest.raises(InputError, match=r"no tree 'trip' in this memory") as refused:
+        log.append(new(rename("Tue")), branch="main", parent="v1")
+    assert "'other'" in refused.value.hint
+    made(journal)
+    with pytest.raises(InputError, match="no tree 'trip'"):
+        log.refresh()
+    with pytest.raises(InputError, match="no tree 'x'"):
+        opened(journal, "x")
+
+
+def test_all_that_any_version_says_is_told(journal):
+    log = made(journal)
+    log.append(new(rename("Tuesday"), message="because"), branch="main", parent="v1")
+    said = set(texts_of(journal, "t"))
+    assert {"trip", "Trip", "Mon", "Tuesday", "because", "ann", "p", "a", "first"} <= said
+    assert "Tuesday" not in set(texts_of(journal, "t", keys=['["trip", "v1"]']))
+
+
+def test_damage_is_told(journal):
+    made(journal)
+    for wrong in (b"{", b"[]", b'{"version": 1}'):
+        with pytest.raises(JournalError, match="damaged"):
+            load_entry(wrong)
+    for wrong in (b"{", b"3", b'[["a", "X", {}, 1]]', b'[["a", "X", {}, 0], ["b", "X", {}, 0]]'):
+        with pytest.raises(JournalError, match="damaged"):
+            load_snapshot(wrong)
+    assert load_snapshot(dump_snapshot(ROOT)) == ROOT
+    journal.erase_records("t", kind=TREES, key='["trip", "v1"]')
+    with pytest.raises(JournalError, match="is missing in the journal"):
+        opened(journal).tree("v1")
+
+
+def test_a_log_in_a_file_is_there_when_the_file_is_opened_again(tmp_path):
+    journal = SqliteJournal(tmp_path / "j.sqlite")
+    made(journal).append(new(rename("Tue")), branch="main", parent="v1")
+    journal.close()
+    journal = SqliteJournal(tmp_path / "j.sqlite")
+    assert opened(journal).tree("v2").node("a").fields["name"] == "Tue"
+    assert journal.record_keys("t", kind=TREES) == [log_key("trip"), '["trip", "v1"]']
+    journal.close()

@@ -1,0 +1,135 @@
+"""A schema says what a tree may hold, and guards what is done to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from stitch.errors import EditRefusedError, InputError
+from stitch.trees import Tree
+from stitch.trees.edits import apply
+from stitch.trees.operations import Add, Delete, Move, SetField
+from stitch.trees.reading import read_text
+from stitch.trees.schema import infer, read_schema
+
+WEEK = """
+- Plan: Week {#p}
+  - Day: Mon {#d1}
+    - date: 2026-03-02
+    - POI: Zoo {#a}
+      - cost: CAD 20
+    - POI: Park {#b}
+      - cost: CAD 5-10
+    - POI: Pool {#c}
+      - cost: CAD 8
+      - status: open
+  - Day: Tue {#d2}
+    - date: 2026-03-03
+  - Day: Wed {#d3}
+    - date: 2026-03-04
+"""
+STRICT = """
+root: Plan
+types:
+  Plan: {children: [Day], open: true}
+  Day: {children: any, fields: {name: words, date: date}}
+  POI:
+    fields:
+      name: {kind: words, required: true}
+      cost: money
+      status: {values: [open, done]}
+"""
+
+
+@pytest.fixture
+def week():
+    return read_text(WEEK)
+
+
+def refusal(tree, schema, *operations):
+    with pytest.raises(EditRefusedError) as refused:
+        apply(tree, operations, schema=schema)
+    assert "nothing was changed" in refused.value.message
+    return refused.value.message
+
+
+def test_a_schema_is_inferred_from_a_tree_and_says_its_types_children_and_kinds(week):
+    assert infer(week).dump() == {
+        "root": "Plan",
+        "types": {
+            "Plan": {"children": ["Day"], "fields": {"name": "words"}},
+            "Day": {"children": ["POI"], "fields": {"name": "words", "date": "date"}},
+            "POI": {"fields": {"name": "words", "cost": "money", "status": "words"}},
+        },
+        "open": True,
+    }
+
+
+def test_an_inferred_schema_lets_through_what_is_like_the_tree_and_fields_that_are_new(week):
+    schema = infer(week)
+    after = apply(
+        week,
+        [
+            SetField("a", "cost", 10),
+            SetField("b", "cost", "Free"),
+            SetField("c", "cost", None),
+            SetField("d2", "note", "rain"),
+            Add("d2", {"type": "POI", "fields": {"name": "Fair", "cost": "$4"}}),
+            Move("c", parent="d3"),
+            Delete("d1"),
+        ],
+        schema=schema,
+    )
+    schema.check(after)
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        (SetField("a", "cost", "cheap"), "field 'cost' of a is no money: 'cheap'"),
+        (SetField("d1", "date", "x" * 50), "is no date: '" + "x" * 39 + "…'"),
+        (Add("d2", {"type": "POY"}), "is of the unknown type 'POY'; 'POI' is near"),
+        (Add("d2", {"type": "Zebra"}), "unknown type 'Zebra'; there are 'Plan', 'Day', 'POI'"),
+        (Add("a", {"id": "x", "type": "Day"}), "a POI (a) has no child of type 'Day': none allowed"),
+        (Move("a", parent="p"), "a Plan (p) has no child of type 'POI': 'Day' allowed"),
+    ],
+)
+def test_what_breaks_an_inferred_schema_is_refused_with_the_reason(week, operation, reason):
+    assert reason in refusal(week, infer(week), SetField("d1", "name", "Monday"), operation)
+
+
+def test_a_schema_that_a_person_wrote_is_closed_and_knows_required_fields_and_values(week):
+    schema = read_schema(STRICT)
+    schema.check(week)
+    assert "lacks its field 'name'" in refusal(week, schema, SetField("a", "name", None))
+    assert "has no field 'costs'; 'cost' is near" in refusal(week, schema, SetField("a", "costs", "$1"))
+    assert "is none of 'open', 'done': 'late'" in refusal(week, schema, SetField("a", "status", "late"))
+    apply(week, [SetField("a", "status", "done"), SetField("p", "any", "x"), Add("d1", {"type": "Day"})], schema=schema)
+    assert read_schema(STRICT) == read_schema(str(schema.dump()))
+
+
+def test_a_tree_that_does_not_keep_to_a_schema_is_refused(week):
+    schema = read_schema(STRICT)
+    wrong = "".join(f"<POI id='n{number}'/>" for number in range(9))
+    with pytest.raises(InputError, match=r"the root is a Day and no Plan; .* and 1 more") as refused:
+        schema.check(read_text(f"<Day>{wrong}</Day>"))
+    assert refused.value.message.count("lacks its field 'name'") == 4
+    schema.check(Tree(week.root))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("- a", "is no mapping"),
+        ("a: [", "is no YAML"),
+        ("types: {}", "wrong at root: field required"),
+        ("root: X\ntypes: {X: {fields: {a: colour}}}", "kinds are number"),
+        ("root: X\ntypes: {Y: {}}", "types that it does not have: 'X'"),
+        ("root: X\ntypes: {X: {children: [Z]}}", "does not have: 'Z'"),
+        ("root: X\ntypes: {X: }\nmore: 1", "wrong at more"),
+        ("root: !!python/name:os.system\ntypes: {}", "is no YAML"),
+    ],
+)
+def test_what_is_no_schema_is_told(text, reason):
+    with pytest.raises(InputError) as refused:
+        read_schema(text)
+    assert reason in refused.value.message
