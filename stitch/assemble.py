@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stitch import parts
+
+_log = logging.getLogger(__name__)
+
+SEARCH_SETTINGS = ("k", "budget_tokens", "ranking", "retriever")
+"""What each search can say for itself, and so whoever asks may set as it likes."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +37,8 @@ def open_memory(
 ) -> Memory:
     """Open a memory, making it if it is not there; use it as a context, or call `close`.
 
-    What was interrupted the last time is finished first.
+    What was interrupted the last time is finished first. Where another process has it open, it is used through that
+    one (`share=False` refuses that): what comes back is a `stitch.remote.RemoteMemory` then, which is used as any.
 
     Args:
         memory: A folder, or the URL of a Qdrant server.
@@ -44,15 +51,37 @@ def open_memory(
     Raises:
         SettingsError: A setting is missing or wrong.
         InputError: `must_exist`, and there is no memory.
-        StoreLockedError: Another process has it open.
+        StoreLockedError: Another process has it open and does not let it be used.
         StoreMismatchError: It was written with another embedder or schema.
     """
     from stitch.core import tenant_name
+    from stitch.lifecycle.folder import folder_of, owner_note
     from stitch.memory import Memory
+    from stitch.remote.joining import join_or_open
+    from stitch.remote.protocol import Hello
 
     loaded, location = parts.settings_for(memory, config=config, tenant=tenant, **settings)
     name = tenant_name(loaded.tenant)
-    return Memory(_open(loaded, location, must_exist=must_exist, observers=observers, only=name), tenant=name)
+
+    def open_here() -> Memory:
+        made = _open(loaded, location, must_exist=must_exist, observers=observers, only=name)
+        opened = Memory(made, tenant=name)
+        if loaded.share:
+            _share(made, loaded, {name: opened}, only=name)
+        return opened
+
+    if not loaded.share or observers:  # which are told what happens in this process
+        return open_here()
+    given = parts.given_settings(memory, config=config, tenant=tenant, **settings)
+    folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
+    return join_or_open(
+        folder,
+        hello=Hello(tenant=name, settings=parts.compared(loaded, given)),
+        note=owner_note(location, folder),
+        open_here=open_here,
+        defaults={each: getattr(loaded, each) for each in SEARCH_SETTINGS if each in given},
+        retention=loaded.retention if "retention" in given else None,
+    )
 
 
 def open_tenants(
@@ -70,7 +99,49 @@ def open_tenants(
     from stitch.tenants import Tenants
 
     loaded, location = parts.settings_for(memory, config=config, **settings)
-    return Tenants(_open(loaded, location, must_exist=must_exist, observers=observers, only=None))
+    made = _open(loaded, location, must_exist=must_exist, observers=observers, only=None)
+    tenants = Tenants(made)
+    if loaded.share:
+        _share(made, loaded, {}, only=None)
+    return tenants
+
+
+def _share(made: MemoryParts, settings: Settings, memories: dict[str, Memory], *, only: str | None) -> None:
+    """Let other processes use a memory that is open here, as long as it is; if that cannot be, say so in the log.
+
+    Args:
+        made: The parts of the memory.
+        settings: By which they were made.
+        memories: Those that are in use here, by tenant.
+        only: The tenant for whom it was opened; None if for all.
+    """
+    from stitch.core.process import ProcessLock
+    from stitch.errors import StitchError
+    from stitch.memory import Memory
+    from stitch.remote.owner import Owner
+
+    if made.process.is_read_only:
+        return
+    lock = ProcessLock("the memories of those who ask")
+
+    def memory_of(tenant: str) -> Memory:
+        with lock:
+            if tenant not in memories:
+                memories[tenant] = Memory(made, tenant=tenant, owns_parts=False, for_all=True)
+            return memories[tenant]
+
+    try:
+        owner = Owner(
+            memory_of,
+            folder=made.folder,
+            settings=parts.compared(settings, type(settings).model_fields),
+            guarded=parts.chosen_labelers(settings),
+            only=only,
+        )
+    except StitchError as error:
+        _log.warning("%s", error.message)
+    else:
+        made.resources.callback(owner.close)
 
 
 def _open(
@@ -105,6 +176,7 @@ def _open(
     from stitch.memory import MemoryParts, SearchDefaults, retriever_named
     from stitch.observe import LogObserver, Observers
     from stitch.observe.recalls import RecallLog
+    from stitch.remote.address import announce, remove
     from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
     from stitch.store.owner import Ownership
 
@@ -136,6 +208,9 @@ def _open(
         if is_url(location):
             owner = Ownership(owner_note(location, folder), what=f"the journal of {location!r}")
             resources.callback(owner.release)
+        if not process.is_read_only:
+            announce(folder, share=settings.share)
+            resources.callback(remove, folder)
         remove_drafts(folder)
         remove_abandoned(folder)
         finish_rewriting(folder)

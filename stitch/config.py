@@ -96,6 +96,9 @@ class Settings(BaseSettings):
     """How many questions of a tenant are kept with what they found; none by default, for they are people's words."""
     redact_secrets: bool = True
     """Take keys, tokens and passwords out of steps before anything is written; receipts tell what was taken out."""
+    share: bool = True
+    """Let other processes use the memory through the one that has it open, over a socket in its folder, and use it so
+    where another one has it open."""
     power_safe: bool = False
     """Wait for the disk with each step: safe against loss of power, at 5 ms a step and more."""
 

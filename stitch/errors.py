@@ -13,6 +13,7 @@ One tree, so that `except StitchError` is enough for a caller who only wants to 
     ├── JournalError            the journal cannot be read or written
     ├── StoreError              the snippet store failed
     │   ├── StoreLockedError    another process owns it
+    │   ├── OwnerLostError      the process that owned it ended before it answered
     │   ├── ReadOnlyError       the memory lies where nothing can be written
     │   ├── StoreMismatchError  it was written with another embedder or schema
     │   └── StoreUnavailableError  the server does not answer
@@ -111,6 +112,10 @@ class StoreLockedError(StoreError):
     """Another process owns this memory."""
 
     exit_code = 4
+
+
+class OwnerLostError(StoreError):
+    """The process that had the memory open ended before it answered; what was asked may be done, or not."""
 
 
 class ForkedProcessError(StitchError):

@@ -43,6 +43,7 @@ class GivenSettings(TypedDict, total=False):
     max_step_chars: int | None
     recall_log: int | None
     redact_secrets: bool | None
+    share: bool | None
     power_safe: bool | None
     retention: Sequence[RetentionRule | Mapping[str, Any]] | None
     model: str | None

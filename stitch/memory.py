@@ -66,12 +66,15 @@ class Memory:
         parts: What it is made of.
         tenant: Whose memory it is.
         owns_parts: Whether closing it closes the parts; false where other memories share them.
+        for_all: Whether its `lifecycle` may do what concerns all tenants; if it owns its parts, by default.
 
     Raises:
         ScopeError: This can be no tenant.
     """
 
-    def __init__(self, parts: MemoryParts, *, tenant: str, owns_parts: bool = True) -> None:
+    def __init__(
+        self, parts: MemoryParts, *, tenant: str, owns_parts: bool = True, for_all: bool | None = None
+    ) -> None:
         self.tenant = tenant_name(tenant)
         self.folder = parts.folder
         """Where the journal is, and the snippets too unless they are on a server."""
@@ -84,7 +87,7 @@ class Memory:
             retention=parts.retention,
             ledger=parts.ledger,
             process=parts.process,
-            for_all=owns_parts,
+            for_all=owns_parts if for_all is None else for_all,
         )
         """What can be done with the steps that are there: correct, retire, erase, copy, verify, build anew."""
         self.labeler = parts.ingestor.labeler.name
@@ -155,7 +158,7 @@ class Memory:
         Raises:
             StepRejectedError: One step cannot be accepted; none of them was stored.
         """
-        given = _steps(steps)
+        given = given_steps(steps)
         return self._writer.add_many(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
     def add_messages(
@@ -228,7 +231,7 @@ class Memory:
         from stitch.ingest.streaming import batches, take_in
 
         for batch in batches(steps):
-            yield from take_in(self._writer, batch, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+            yield from take_in(self, batch, trajectory=trajectory, wait=wait, again=again)
 
     def search(
         self,
@@ -528,7 +531,7 @@ class Memory:
         from stitch.ingest.streaming import abatches, batches, take_in
 
         def store(batch: list[Step | SourcedStep | Rejection]) -> list[Receipt | Rejection]:
-            return take_in(self._writer, batch, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+            return take_in(self, batch, trajectory=trajectory, wait=wait, again=again)
 
         if isinstance(steps, AsyncIterable):
             async with aclosing(abatches(steps)) as coming:
@@ -560,8 +563,8 @@ def _step(given: Step | Mapping[str, object]) -> Step:
     return step_of(given)
 
 
-def _steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
-    """As `_step`, for several.
+def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
+    """Steps that are given, each as such or as a mapping of its fields.
 
     Raises:
         InputError: This is one step, or nothing that could be gone through.

@@ -57,6 +57,8 @@ class MemoryStatus(BaseModel):
     """The folder of the journal; of a memory in a folder, this folder."""
     server: dict[str, str] = {}  # pydantic copies it
     """Of a memory on a server: what it says of itself and of the collection."""
+    owner: dict[str, str] = {}  # pydantic copies it
+    """Which other process has the memory open, on which machine, since when; empty if this one has."""
     schema_version: int = SCHEMA_VERSION
 
 

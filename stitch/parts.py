@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import SecretStr
 
 from stitch.config import Settings, load_settings
 from stitch.errors import SettingsError
@@ -27,6 +31,41 @@ def settings_for(memory: str | Path | None, *, config: str | Path | None, **sett
     if loaded.memory is None:
         raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
     return loaded, loaded.memory
+
+
+def given_settings(memory: str | Path | None, *, config: str | Path | None, **settings: Any) -> frozenset[str]:
+    """The settings that somebody has set: by an argument, the environment or a file."""
+    given = {"memory": None if memory is None else str(memory), **settings}
+    return frozenset(name for name, origin in load_settings(config, **given).origins.items() if origin != "default")
+
+
+_OWN = frozenset({"memory", "tenant", "journal", "share", "k", "budget_tokens", "ranking", "retriever", "retention"})
+"""Settings that are where and whose the memory is, and those that whoever asks it may set as it likes."""
+
+
+def compared(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
+    """The values of settings as two processes that use one memory compare them; of a secret a digest.
+
+    Args:
+        settings: The settings.
+        names: Which of them; those that each may set as it likes are left out.
+    """
+    values = settings.model_dump(mode="json")
+    return {
+        name: _digest(secret) if isinstance(secret := getattr(settings, name), SecretStr) else values[name]
+        for name in names
+        if name not in _OWN
+    }
+
+
+def _digest(secret: SecretStr) -> str:
+    return f"digest:{hashlib.sha256(secret.get_secret_value().encode()).hexdigest()}"
+
+
+def chosen_labelers(settings: Settings) -> frozenset[str]:
+    """The settings by which texts are shown to a language model; none if they are not."""
+    model = {name for name in ("labels", "filter") if getattr(settings, name) == "model"}
+    return frozenset({*model, "model"} if model else ())
 
 
 def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler:

@@ -22,6 +22,8 @@ from stitch.api.listing_models import (
     ScopeRow,
     ScopeSpans,
     StatusResponse,
+    StepRequest,
+    StepResponse,
     StepRow,
     StepsRequest,
     StepsResponse,
@@ -180,20 +182,28 @@ def steps(memory: Memory, request: StepsRequest) -> StepsResponse:
             following = str(rows[-1].position)
             break
         chars += len(entry.step.content)
-        rows.append(
-            StepRow(
-                seq=entry.seq,
-                trajectory=entry.trajectory,
-                position=entry.position,
-                step=entry.step,
-                recorded=entry.recorded,
-                state=entry.state,
-                reason=entry.reason,
-                labels=entry.labels,
-                retired_at=entry.retired_at,
-            )
-        )
+        rows.append(_row(entry))
     return StepsResponse(steps=tuple(rows), next=following)
+
+
+def get(memory: Memory, request: StepRequest) -> StepResponse:
+    """Give one step as the memory keeps it."""
+    found = memory.get(request.trajectory, request.step)
+    return StepResponse(found=None if found is None else _row(found))
+
+
+def _row(entry: Entry) -> StepRow:
+    return StepRow(
+        seq=entry.seq,
+        trajectory=entry.trajectory,
+        position=entry.position,
+        step=entry.step,
+        recorded=entry.recorded,
+        state=entry.state,
+        reason=entry.reason,
+        labels=entry.labels,
+        retired_at=entry.retired_at,
+    )
 
 
 def receipts(memory: Memory, request: ReceiptsRequest) -> ReceiptsResponse:

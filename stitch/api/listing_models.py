@@ -190,6 +190,20 @@ class StepRow(Response):
     retired_at: float | None
 
 
+class StepRequest(Request):
+    """Asks for one step as the memory keeps it."""
+
+    trajectory: Name
+    step: str
+
+
+class StepResponse(Response):
+    """One step."""
+
+    found: StepRow | None
+    """Null if there is none of this id."""
+
+
 class StepsResponse(PageResponse):
     """Steps of a trajectory, in order."""
 

@@ -145,6 +145,16 @@ OPERATIONS: Mapping[str, Operation] = _table(
         run=listing.steps,
     ),
     Operation(
+        name="get",
+        summary="Give one step as the memory keeps it.",
+        action="read",
+        method="GET",
+        path="/v1/step",
+        request=listing_models.StepRequest,
+        response=listing_models.StepResponse,
+        run=listing.get,
+    ),
+    Operation(
         name="labels",
         summary="List the labels of a memory, those of most steps first.",
         action="read",

@@ -37,6 +37,11 @@ class OwnProcess:
         """Whether this is asked in another process: in a fork of the one that made it."""
         return os.getpid() != self._pid
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether even the process that it belongs to may only read it."""
+        return self._read_only is not None
+
     def check(self) -> None:
         """Refuse another process.
 

@@ -6,13 +6,10 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step
 from stitch.errors import InputError, StepRejectedError
-
-if TYPE_CHECKING:
-    from stitch.ingest.ingestor import Ingestor
 
 T = TypeVar("T")
 
@@ -116,11 +113,20 @@ async def abatches(items: AsyncIterable[T], *, bound: int = BUFFER_STEPS) -> Asy
         filling.cancel()
 
 
+class AddsEach(Protocol):
+    """Where the steps of a stream go."""
+
+    def add_each(
+        self, steps: Sequence[Step], *, trajectory: str, wait: bool = True, again: bool = False
+    ) -> list[Receipt | StepRejectedError]:
+        """Store the next steps of a trajectory; a rejected one comes back as its error, in its place."""
+        ...
+
+
 def take_in(
-    ingestor: Ingestor,
+    memory: AddsEach,
     items: Sequence[Step | SourcedStep | Rejection],
     *,
-    tenant: str,
     trajectory: str | None,
     wait: bool,
     again: bool = False,
@@ -141,9 +147,7 @@ def take_in(
             raise InputError("a step of a stream has no trajectory", hint="name it: stream(..., trajectory=ID)")
         parts.setdefault(name, []).append((number, step))
     for name, numbered in parts.items():
-        taken = ingestor.add_each(
-            [step for _, step in numbered], tenant=tenant, trajectory=name, wait=wait, again=again
-        )
+        taken = memory.add_each([step for _, step in numbered], trajectory=name, wait=wait, again=again)
         for (number, step), result in zip(numbered, taken, strict=True):
             results[number] = result if isinstance(result, Receipt) else _refused(result, step, items[number])
     return [results[number] for number in range(len(items))]

@@ -47,7 +47,7 @@ def copy_to_read(folder: Path) -> Iterator[Path]:
     """
     refuse_links(folder)
     try:
-        with working_folder(_own_temporary_folder()) as working:
+        with working_folder(own_temporary_folder()) as working:
             copy = working / "memory"
             shutil.copytree(folder, copy, copy_function=lambda each, to: copy_private(Path(each), Path(to)))
             for inside in (copy, *copy.rglob("*")):
@@ -61,7 +61,7 @@ def copy_to_read(folder: Path) -> Iterator[Path]:
         ) from error
 
 
-def _own_temporary_folder() -> Path:
+def own_temporary_folder() -> Path:
     """A folder for copies that belongs to this user, among the temporary files of all."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     own = Path(tempfile.gettempdir()) / f"stitch-{user}"

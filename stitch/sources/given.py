@@ -39,9 +39,7 @@ def steps_of_messages(messages: Iterable[object], *, tools: Mapping[str, str] | 
         StepRejectedError: One is no message; says which, and why.
         InputError: This is no list of messages.
     """
-    if isinstance(messages, Mapping | str | bytes) or not isinstance(messages, Iterable):
-        kind = "one message" if isinstance(messages, Mapping) else type(messages).__name__
-        raise InputError(f"a list of messages is expected, not {kind}", hint="put the message into a list: [message]")
+    check_list_of_messages(messages)
     reading = FileReading("messages")
     reading.recognized = True  # what is no message of anybody and says of which kind it is, is an event
     reading.messages.tools.names.update(tools or {})
@@ -53,6 +51,17 @@ def steps_of_messages(messages: Iterable[object], *, tools: Mapping[str, str] | 
             yield message
         else:
             yield from _steps_of(message, reading, where=f"messages[{number}]")
+
+
+def check_list_of_messages(messages: object) -> None:
+    """See that something may be a list of messages.
+
+    Raises:
+        InputError: It is one message, or nothing that could be gone through.
+    """
+    if isinstance(messages, Mapping | str | bytes) or not isinstance(messages, Iterable):
+        kind = "one message" if isinstance(messages, Mapping) else type(messages).__name__
+        raise InputError(f"a list of messages is expected, not {kind}", hint="put the message into a list: [message]")
 
 
 def step_of(value: object) -> Step:

@@ -188,7 +188,7 @@ def test_status_counts(run, memory):
     assert code == 0
     assert set(status) == {
         "accepted", "labeled", "stored", "failed", "retired", "snippets", "trajectories", "embedder", "journal",
-        "server", "schema_version", "model", "redacted", "waiting", "away",
+        "server", "schema_version", "model", "redacted", "waiting", "away", "owner",
     }  # fmt: skip
     assert (status["accepted"], status["stored"], status["snippets"], status["trajectories"]) == (6, 6, 6, 1)
     assert "accepted        6" in run("status", "--memory", memory)[1]
@@ -262,6 +262,15 @@ def test_failed_steps_are_counted_where_the_state_of_a_memory_is_told(run, memor
 
 def test_a_memory_in_use_names_its_owner(run, memory):
     with open_memory(memory):
+        code, out, _ = run("status", "--memory", memory)
+        assert code == 0
+        assert f"owner           pid {os.getpid()}, host " in out
+        assert json.loads(run("status", "--memory", memory, "--json")[1])["owner"]["pid"] == str(os.getpid())
+    assert "owner           none" in run("status", "--memory", memory)[1]
+
+
+def test_a_memory_that_is_not_shared_names_its_owner(run, memory):
+    with open_memory(memory, share=False):
         code, _, err = run("status", "--memory", memory)
     assert code == 4
     assert f"process {os.getpid()}" in err

@@ -292,7 +292,7 @@ def test_a_memory_builds_its_store_anew_and_serves_meanwhile(memory: Path, monke
         opened.add(Step(id="later", role="user", content="And another"), trajectory="late")
         assert opened.lifecycle.verify().disagreements == ()
         with pytest.raises(StoreLockedError, match="in use by process"):
-            open_memory(memory)
+            open_memory(memory, share=False)
     with open_memory(memory) as opened:
         assert opened.lifecycle.verify() == (5, 4, ())
     with open_memory(memory, tenant="ann") as other:

@@ -176,8 +176,8 @@ def test_the_async_methods_do_the_same(memory):
     assert memory.retry() == 0
 
 
-def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path):
-    with open_memory(tmp_path / "m") as memory:
+def test_a_second_opening_is_refused_until_the_first_is_closed_where_nothing_is_shared(tmp_path):
+    with open_memory(tmp_path / "m", share=False) as memory:
         with pytest.raises(StoreLockedError, match=str(os.getpid())):
             open_memory(tmp_path / "m")
         memory.flush()

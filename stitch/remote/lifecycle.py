@@ -1,0 +1,163 @@
+"""`RemoteLifecycle`: the API of `Lifecycle` over a transport."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from stitch.api import models, upkeep_models
+from stitch.api.operations import made
+from stitch.core import trajectory_name
+from stitch.errors import InputError
+from stitch.lifecycle.erase import Erased
+from stitch.lifecycle.lifecycle import Lifecycle
+from stitch.lifecycle.relabel import Relabeled
+from stitch.lifecycle.transfer import Imported
+from stitch.remote import rebuilding
+
+if TYPE_CHECKING:
+    from stitch.core import ReferenceRewrite
+    from stitch.core.retention import RetentionRule
+    from stitch.journal import Revision
+    from stitch.label.model.offline import OfflineLabeler
+    from stitch.lifecycle.backup import BackedUp
+    from stitch.lifecycle.corrections import Correction
+    from stitch.lifecycle.handover import Handover
+    from stitch.lifecycle.repair import Repaired, Verification
+    from stitch.lifecycle.retention import Expiry
+    from stitch.lifecycle.selection import Selector
+    from stitch.remote.memory import RemoteMemory
+
+
+class RemoteLifecycle(Lifecycle):
+    """What can be done with the steps of a memory that is somewhere else.
+
+    Args:
+        memory: That memory.
+        retention: What `expire` does if it is given no rules; what the settings there say if None.
+    """
+
+    def __init__(self, memory: RemoteMemory, *, retention: Sequence[RetentionRule] | None) -> None:
+        # Not that of `Lifecycle`: everything that uses its parts is overridden.
+        self._memory = memory
+        self._rules = retention
+        self.retention = tuple(retention or ())
+
+    @override
+    def count(self, selector: Selector) -> int:
+        counted: models.ForgetResponse = self._memory.ask("forget", _forget(selector, dry_run=True))
+        return counted.steps
+
+    @override
+    def correct(
+        self,
+        step: str,
+        *,
+        trajectory: str,
+        text: str | None = None,
+        labels: Mapping[str, Any] | None = None,
+        references: Sequence[ReferenceRewrite] | None = None,
+        by: str = "person",
+    ) -> None:
+        request = made(
+            upkeep_models.CorrectRequest,
+            step=step,
+            trajectory=trajectory_name(trajectory),
+            text=text,
+            labels=dict(labels or {}),
+            references=references,
+            by=by,
+        )
+        self._memory.ask("correct", request)
+
+    @override
+    def history(self, step: str, *, trajectory: str) -> list[Revision]:
+        request = made(upkeep_models.HistoryRequest, step=step, trajectory=trajectory_name(trajectory))
+        response: upkeep_models.HistoryResponse = self._memory.ask("history", request)
+        return list(map(rebuilding.revision_of, response.revisions))
+
+    @override
+    def corrections(self) -> Iterator[Correction]:
+        return map(rebuilding.correction_of, self._memory.ask("corrections", models.Nothing()))
+
+    @override
+    def retire(self, selector: Selector, *, reason: str = "", trust_clock: bool = False) -> int:
+        request = _forget(selector, action="retire", reason=reason, trust_clock=trust_clock)
+        retired: models.ForgetResponse = self._memory.ask("forget", request)
+        return retired.steps
+
+    @override
+    def erase(self, selector: Selector, *, trust_clock: bool = False) -> Erased:
+        erased: models.ForgetResponse = self._memory.ask("forget", _forget(selector, trust_clock=trust_clock))
+        assert erased.proof is not None
+        assert erased.trajectories is not None
+        return Erased(erased.steps, erased.trajectories, rebuilding.proof_of(erased.proof))
+
+    @override
+    def expire(
+        self,
+        rules: Sequence[RetentionRule] | None = None,
+        *,
+        now: float | None = None,
+        dry_run: bool = False,
+        trust_clock: bool = False,
+    ) -> Expiry:
+        request = made(
+            upkeep_models.ExpireRequest,
+            rules=self._rules if rules is None else rules,
+            now=now,
+            dry_run=dry_run,
+            trust_clock=trust_clock,
+        )
+        return rebuilding.expiry_of(self._memory.ask("expire", request))
+
+    @override
+    def export(self, *, trajectory: str | None = None) -> Iterator[str]:
+        name = None if trajectory is None else trajectory_name(trajectory)
+        lines = self._memory.ask("export", made(upkeep_models.ExportRequest, trajectory=name))
+        return (item.line for item in lines)
+
+    @override
+    def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-", again: bool = False) -> Imported:
+        request = made(upkeep_models.ImportRequest, source=source, again=again)
+        answer: upkeep_models.ImportResponse = self._memory.ask("import", request, lines)
+        return Imported(**{name: getattr(answer, name) for name in Imported._fields})
+
+    @override
+    def backup(self, to: str | os.PathLike[str]) -> BackedUp:
+        request = made(upkeep_models.BackupRequest, to=os.path.abspath(to))
+        return rebuilding.backup_of(self._memory.ask("backup", request))
+
+    @override
+    def verify(self, *, repair: bool = False) -> Verification | Repaired:
+        request = upkeep_models.VerifyRequest(repair=repair)
+        return rebuilding.verification_of(self._memory.ask("verify", request), repaired=repair)
+
+    @override
+    def reindex(self) -> int:
+        written: int = self._memory.ask("reindex", models.Nothing()).written
+        return written
+
+    @override
+    def handover(self, labeler: OfflineLabeler) -> Handover:
+        """Not here: windows are handed out by the process that has the memory open.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(
+            "windows for labeling elsewhere are handed out by the process that has the memory open",
+            hint="end that process, or call `handover` there",
+        )
+
+    @override
+    def relabel(self) -> Relabeled:
+        answer: upkeep_models.RelabelResponse = self._memory.ask("relabel", models.Nothing())
+        return Relabeled(answer.trajectories, answer.steps, answer.relabeled)
+
+
+def _forget(selector: Selector, **options: Any) -> models.ForgetRequest:
+    return made(models.ForgetRequest, **selector.model_dump(), missing_ok=True, **options)

@@ -1,0 +1,341 @@
+"""`RemoteMemory`: the API of `Memory` over a transport, for a memory that is somewhere else."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+from typing_extensions import override
+
+from stitch.api import listing_models, models
+from stitch.api.adding import STEP
+from stitch.api.operations import made
+from stitch.core import (
+    IntentFilter,
+    KeptTrajectory,
+    LabelInventory,
+    Ranking,
+    Receipt,
+    RetrievalResult,
+    Step,
+    StepState,
+    Trust,
+    trajectory_name,
+)
+from stitch.core.steps import clean_text
+from stitch.errors import InputError, StepRejectedError
+from stitch.memory import Memory, MemoryStatus, given_steps
+from stitch.remote import rebuilding
+from stitch.remote.ledger import RemoteLedger
+from stitch.remote.lifecycle import RemoteLifecycle
+from stitch.sources.attachments import named_attachments
+from stitch.sources.given import check_list_of_messages, plain, step_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from stitch.chats import Edited
+    from stitch.core.retention import RetentionRule
+    from stitch.journal import Entry
+    from stitch.observe.recalls import Recall
+    from stitch.remote.transport import Lines, Transport
+    from stitch.retrieve import WhyNot
+    from stitch.why import Why
+
+
+class RemoteMemory(Memory):
+    """The memory of one tenant that another process has open, here or elsewhere; `stitch.open_memory` gives it.
+
+    It is asked as a `Memory` is. What differs: labels go on being made where the memory is, so that closing this waits
+    for nothing and `interrupt` gives up nothing of others; observers are told there, and not here.
+
+    Args:
+        transport: Carries requests to where the memory is.
+        tenant: Whose memory it is, for `tenant` alone: where it is, that is decided already.
+        folder: Where this process keeps what it has to remember itself, such as how far files were read.
+        defaults: What a search uses that does not say otherwise, by the names of its options; else what the settings
+            say where the memory is.
+        retention: What `expire` does if it is given no rules; what the settings there say if None.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        tenant: str,
+        folder: Path,
+        defaults: Mapping[str, Any] | None = None,
+        retention: Sequence[RetentionRule] | None = None,
+    ) -> None:
+        # Not that of `Memory`: there are no parts here, and everything that uses some is overridden.
+        self.tenant, self.folder = tenant, folder
+        self._transport, self._options = transport, dict(defaults or {})
+        welcome = transport.welcome
+        self.labeler, self.uses_model, self.workers = welcome.labeler, welcome.uses_model, welcome.workers
+        self.ledger = RemoteLedger(self)
+        self.lifecycle = RemoteLifecycle(self, retention=retention)
+
+    def ask(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
+        """What is answered where the memory is, as `stitch.api.operations.ask` says."""
+        fields = type(request).model_fields
+        filled = {
+            name: value for name, value in self._options.items() if name in fields and getattr(request, name) is None
+        }
+        response = self._transport.call(operation, request.model_copy(update=filled) if filled else request, lines)
+        if operation == "status" and not response.owner:
+            return response.model_copy(update={"owner": self._transport.welcome.owner})
+        return response
+
+    def _ask(self, operation: str, kind: type[BaseModel], **fields: Any) -> Any:
+        """As `ask`, of a request that is made of fields; those that are None are left out."""
+        given = {name: value for name, value in fields.items() if value is not None}
+        return self.ask(operation, made(kind, **given))
+
+    @override
+    def add(
+        self, step: Step | Mapping[str, object], *, trajectory: str, wait: bool = True, again: bool = False
+    ) -> Receipt:
+        return self.add_many([step_of(step)], trajectory=trajectory, wait=wait, again=again)[0]
+
+    @override
+    def add_many(
+        self,
+        steps: Iterable[Step | Mapping[str, object]],
+        *,
+        trajectory: str,
+        wait: bool = True,
+        again: bool = False,
+    ) -> list[Receipt]:
+        given, name = given_steps(steps), trajectory_name(trajectory)
+        if len(given) > models.MOST_STEPS:
+            raise InputError(
+                f"{len(given)} steps at once are too many for a memory that another process has open",
+                hint=f"add at most {models.MOST_STEPS} at a time, or `stream` them",
+            )
+        response = self._ask("add", models.AddRequest, trajectory=name, steps=given, wait=wait, again=again)
+        return list(response.receipts)
+
+    @override
+    def add_each(
+        self, steps: Sequence[Step], *, trajectory: str, wait: bool = True, again: bool = False
+    ) -> list[Receipt | StepRejectedError]:
+        name, results = trajectory_name(trajectory), list[Receipt | StepRejectedError]()
+        for start in range(0, len(steps), models.MOST_STEPS):
+            part = steps[start : start + models.MOST_STEPS]
+            response = self._ask(
+                "add", models.AddRequest, trajectory=name, steps=part, wait=wait, again=again, each=True
+            )
+            rejected = {each.index: StepRejectedError(each.message, hint=each.hint) for each in response.rejected}
+            receipts = iter(response.receipts)
+            results += [rejected.get(number) or next(receipts) for number in range(len(part))]
+        return results
+
+    @override
+    def add_messages(
+        self,
+        messages: Iterable[object],
+        *,
+        trajectory: str,
+        start: int | None = None,
+        edited: Edited = "refuse",
+        wait: bool = True,
+        again: bool = False,
+    ) -> list[Receipt]:
+        check_list_of_messages(messages)
+        response = self._ask(
+            "messages",
+            models.MessagesRequest,
+            trajectory=trajectory_name(trajectory),
+            messages=[_message(each, where=f"messages[{number}]") for number, each in enumerate(messages)],
+            start=start,
+            edited=edited,
+            wait=wait,
+            again=again,
+        )
+        return list(response.receipts)
+
+    @override
+    def search(
+        self,
+        query: str,
+        *,
+        trajectory: str | None = None,
+        k: int | None = None,
+        budget_tokens: int | None = None,
+        asked_at: float | str | None = None,
+        intent_filter: IntentFilter | None = None,
+        ranking: Ranking | str | None = None,
+        retriever: str | None = None,
+        min_trust: Trust | str | None = None,
+        as_of: float | str | None = None,
+    ) -> RetrievalResult:
+        response = self._ask(
+            "search",
+            models.QueryRequest,
+            query=clean_text(query),
+            trajectory=None if trajectory is None else trajectory_name(trajectory),
+            k=k,
+            budget_tokens=budget_tokens,
+            asked_at=asked_at,
+            intent_filter=intent_filter,
+            ranking=ranking,
+            retriever=retriever,
+            min_trust=min_trust,
+            as_of=as_of,
+            whole=True,
+        )
+        result = rebuilding.result_of(response)
+        if result.request.tenant == self.tenant:
+            return result
+        request = result.request.model_copy(update={"tenant": self.tenant})
+        return dataclasses.replace(result, request=request)
+
+    @override
+    def why_not(
+        self, step: str, *, query: str, trajectory: str, k: int | None = None, intent_filter: IntentFilter | None = None
+    ) -> WhyNot:
+        place = self._ask(
+            "why_not",
+            models.WhyNotRequest,
+            step=step,
+            query=clean_text(query),
+            trajectory=trajectory_name(trajectory),
+            k=k,
+            intent_filter=intent_filter,
+        )
+        return rebuilding.why_not_of(place)
+
+    @override
+    def why(
+        self,
+        query: str,
+        *,
+        step: str,
+        trajectory: str,
+        k: int | None = None,
+        asked_at: float | str | None = None,
+        ranking: Ranking | str | None = None,
+        min_trust: Trust | str | None = None,
+        as_of: float | str | None = None,
+    ) -> Why:
+        response = self._ask(
+            "why",
+            models.WhyRequest,
+            query=clean_text(query),
+            step=step,
+            trajectory=trajectory_name(trajectory),
+            k=k,
+            asked_at=asked_at,
+            ranking=ranking,
+            min_trust=min_trust,
+            as_of=as_of,
+            whole=True,
+        )
+        return rebuilding.why_of(response)
+
+    @override
+    def recalls(self) -> list[Recall]:
+        return list(self.ask("recalls", listing_models.RecallsRequest()).recalls)
+
+    @override
+    def inventory(self, trajectory: str | None = None) -> LabelInventory:
+        name = None if trajectory is None else trajectory_name(trajectory)
+        found: LabelInventory = self._ask("inventory", listing_models.LabelsRequest, trajectory=name)
+        return found
+
+    @override
+    def trajectories(self) -> list[KeptTrajectory]:
+        pages = self._pages("trajectories", listing_models.TrajectoriesRequest(limit=models.MOST_PAGE_ITEMS))
+        return [
+            KeptTrajectory(row.trajectory, steps=row.steps, began=row.began, ended=row.ended)
+            for page in pages
+            for row in page.trajectories
+        ]
+
+    @override
+    def get(self, trajectory: str, step: str) -> Entry | None:
+        found = self._ask("get", listing_models.StepRequest, trajectory=trajectory_name(trajectory), step=step).found
+        return None if found is None else rebuilding.entry_of(found, tenant=self.tenant)
+
+    @override
+    def steps(self, trajectory: str, *, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
+        after = str(start - 1) if start > 0 else None
+        request = made(
+            listing_models.StepsRequest,
+            trajectory=trajectory_name(trajectory),
+            limit=models.MOST_PAGE_ITEMS if stop is None else max(1, min(models.MOST_PAGE_ITEMS, stop - start)),
+            after=after,
+        )
+        return self._steps(request, stop=stop)
+
+    def _steps(self, request: listing_models.StepsRequest, *, stop: int | None) -> Iterator[Entry]:
+        for page in self._pages("steps", request):
+            for row in page.steps:
+                if stop is not None and row.position >= stop:
+                    return
+                yield rebuilding.entry_of(row, tenant=self.tenant)
+
+    @override
+    def status(self) -> MemoryStatus:
+        told = self.ask("status", models.Nothing())
+        return MemoryStatus(**{name: getattr(told, name) for name in MemoryStatus.model_fields})
+
+    @override
+    def retry(self) -> int:
+        stored: int = self.ask("retry", models.Nothing()).stored
+        return stored
+
+    @override
+    def receipts(self, *, state: StepState | None = None) -> Iterator[Receipt]:
+        request = made(listing_models.ReceiptsRequest, state=state, limit=10 * models.MOST_PAGE_ITEMS)
+        return (receipt for page in self._pages("receipts", request) for receipt in page.receipts)
+
+    @override
+    def finish(self, trajectory: str) -> int:
+        name = trajectory_name(trajectory)
+        steps: int = self._ask("finish", listing_models.FinishRequest, trajectory=name).steps
+        return steps
+
+    @override
+    def flush(self) -> None:
+        self.ask("flush", models.Nothing())
+
+    @override
+    def interrupt(self) -> None:
+        """Give up nothing: calls of a model are under way where the memory is, and go on there."""
+
+    @override
+    def close(self) -> None:
+        """Let go of the memory; where it is it goes on. Closing twice is harmless."""
+        self._transport.close()
+
+    @override
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @override
+    def __repr__(self) -> str:
+        return f"<RemoteMemory of tenant {self.tenant!r}, by {self._transport.where.rstrip(',')}>"
+
+    def _pages(self, operation: str, request: BaseModel) -> Iterator[Any]:
+        """All pages of a list, from the one that is asked for."""
+        page = self.ask(operation, request)
+        yield page
+        while page.next is not None:
+            page = self.ask(operation, request.model_copy(update={"after": page.next}))
+            yield page
+
+
+def _message(given: object, *, where: str) -> Mapping[str, Any]:
+    """A message as JSON has it; of what is attached, the name, size and digest."""
+    if isinstance(given, Step):
+        return {STEP: given.model_dump(mode="json", exclude_unset=True)}
+    message = named_attachments(plain(given, where=where))
+    if not isinstance(message, Mapping):
+        raise StepRejectedError(f"{where} is no message but {type(given).__name__}")
+    return message

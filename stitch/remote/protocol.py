@@ -1,0 +1,48 @@
+"""What the two sides of a connection say to each other before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+PROTOCOL = 1
+"""Raised when an older side would misunderstand a newer one."""
+
+
+class Hello(BaseModel):
+    """Who asks."""
+
+    model_config = ConfigDict(frozen=True)
+
+    protocol: int = PROTOCOL
+    tenant: str
+    """Whose memory is asked. Who may open the socket may read the files, so nothing more is needed."""
+    token: str = ""
+    """Where the socket is a port: what its address says."""
+    settings: Mapping[str, JsonValue] = {}  # pydantic copies it
+    """What whoever asks has set of the memory, and takes to be so."""
+
+
+class Welcome(BaseModel):
+    """The memory that was found, and who has it open."""
+
+    model_config = ConfigDict(frozen=True)
+
+    protocol: int = PROTOCOL
+    pid: int = 0
+    """Of the process that has it open; 0 where nobody needs to know."""
+    host: str = ""
+    started: str = ""
+    """Since when, as ISO 8601."""
+    labeler: str
+    """Who makes the labels."""
+    uses_model: bool
+    """Whether a language model labels."""
+    workers: int
+    """How many trajectories are best worked on side by side."""
+
+    @property
+    def owner(self) -> dict[str, str]:
+        """Who has it open, as a status says it."""
+        return {"pid": str(self.pid), "host": self.host, "since": self.started} if self.pid else {}
