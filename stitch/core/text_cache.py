@@ -22,6 +22,15 @@ class RemembersTrajectories(Protocol):
         ...
 
 
+class RemembersTexts(Protocol):
+    """Something that remembers what it made of users' texts."""
+
+    def clear_texts(self) -> None:
+        """Forget all of it; what is asked next is made again."""
+        ...
+
+
+_HOLDING: WeakSet[RemembersTexts] = WeakSet()
 _REMEMBERING: WeakSet[RemembersTrajectories] = WeakSet()
 _LOCK = Lock()
 
@@ -30,6 +39,12 @@ def tell_of_erasures(remembering: RemembersTrajectories) -> None:
     """Let something know of erasures from now on, as long as there is anybody who uses it."""
     with _LOCK:
         _REMEMBERING.add(remembering)
+
+
+def tell_of_clearing(holding: RemembersTexts) -> None:
+    """Let `clear_text_caches` reach something from now on, as long as there is anybody who uses it."""
+    with _LOCK:
+        _HOLDING.add(holding)
 
 
 def forget_trajectory(trajectory: str, *, tenant: str) -> None:
@@ -55,3 +70,7 @@ def clear_text_caches() -> None:
     """Forget all words that caches of this process hold, of all tenants; what is asked next is computed again."""
     for clear in _CLEARING:
         clear()
+    with _LOCK:
+        holding = list(_HOLDING)
+    for each in holding:
+        each.clear_texts()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stitch.embed.hashing import HashingEmbedder
     from stitch.embed.lexical import LexicalEncoder
+    from stitch.embed.minilm import MiniLMEmbedder
     from stitch.embed.remote import RemoteEmbedder
     from stitch.embed.sentence_transformer import SentenceTransformerEmbedder
     from stitch.embed.static import StaticEmbedder
@@ -15,12 +16,20 @@ if TYPE_CHECKING:
 _HOME = {
     "HashingEmbedder": "stitch.embed.hashing",
     "LexicalEncoder": "stitch.embed.lexical",
+    "MiniLMEmbedder": "stitch.embed.minilm",
     "RemoteEmbedder": "stitch.embed.remote",
     "SentenceTransformerEmbedder": "stitch.embed.sentence_transformer",
     "StaticEmbedder": "stitch.embed.static",
 }
 
-__all__ = ["HashingEmbedder", "LexicalEncoder", "RemoteEmbedder", "SentenceTransformerEmbedder", "StaticEmbedder"]
+__all__ = [
+    "HashingEmbedder",
+    "LexicalEncoder",
+    "MiniLMEmbedder",
+    "RemoteEmbedder",
+    "SentenceTransformerEmbedder",
+    "StaticEmbedder",
+]
 
 
 def __getattr__(name: str) -> object:
