@@ -83,7 +83,7 @@ def test_windowed_labels_are_the_models_and_cost_little() -> None:
 def test_stepwise_labels_take_at_most_four_calls_a_step() -> None:
     model, _ = model_of()
     labels = stepwise(model).begin("t").label(talk(120))
-    assert {made.made_by for made in labels} == {"scripted stepwise-1"}
+    assert {made.made_by for made in labels} == {"scripted stepwise-2"}
     assert labels[99].intent.scope == "plan of day 5"
     assert model.ledger.total().calls / 120 <= 4
     assert set(model.ledger.stages()) == {"scope", "event types", "references", "summary", "scope summary",
@@ -322,7 +322,36 @@ def test_upkeep_that_fails_does_not_cost_the_step_its_labels() -> None:
 
     model, _ = model_of(script)
     labels = stepwise(model).begin("t").label(talk(60))
-    assert {made.made_by for made in labels} == {"scripted stepwise-1"}
+    assert {made.made_by for made in labels} == {"scripted stepwise-2"}
+
+
+@pytest.mark.parametrize("spoiled", ["`scope`", "`event_types`", "`references`", "`summary`"])
+def test_one_bad_reply_of_four_loses_its_part_and_not_the_step(spoiled: str) -> None:
+    def script(system: str, user: str) -> Any:
+        if f"order of fields: {spoiled}" in user or (spoiled == "`summary`" and "then `summary`" in user):
+            return "sorry"
+        if "`references`" in user:
+            return {"references": [{"phrase": "it", "means": "Zephyr Mill"}]}
+        return label_by_rules(system, user)
+
+    session = stepwise(model_of(script)[0]).begin("t")
+    session.replay([talk(1)[0]], [StepLabels(intent=ContextualIntent(scope="plan of day 1"), made_by="ann")])
+    (made,) = session.label([Step(id="x", role="assistant", content="Is it $40, as it was? About day 1.")])
+    assert made.made_by == "scripted stepwise-2"
+    assert made.intent.scope == "plan of day 1"
+    lost = {"`event_types`": not made.intent.event_types, "`references`": not made.references,
+            "`summary`": not made.summary}  # fmt: skip
+    assert [part for part, is_lost in lost.items() if is_lost] == ([] if spoiled == "`scope`" else [spoiled])
+
+
+def test_a_scope_that_is_interrupted_again_and_again_is_summed_up_after_twenty_steps_of_its_own() -> None:
+    model, completion = model_of()
+    steps = [Step(id=str(n), role="user", content=f"Something about day {1 + n % 2}, part {n}") for n in range(60)]
+    stepwise(model).begin("t").label(steps)
+    told = [fields_of(user) for _, user in completion.prompts if "`summary_so_far`" in user or "summary_so_far" in user]
+    assert [(each["scope"], len(each["new_steps"].splitlines())) for each in told] == [
+        ("plan of day 1", 20), ("plan of day 2", 20)
+    ]  # fmt: skip
 
 
 def stepwise_script(events: Callable[[str], list[str]], **fixed: Any) -> Callable[[str, str], Any]:
@@ -350,7 +379,7 @@ def test_near_synonyms_are_merged_every_fifty_steps_and_can_be_undone() -> None:
     inventory = session.inventory()
     merge = next(merge for merge in inventory.merges if merge.kind is LabelKind.EVENT_TYPE)
     assert (merge.alias, merge.into, merge.position, merge.made_by) == (
-        "quote price", "state price", 50, "scripted stepwise-1",
+        "quote price", "state price", 50, "scripted stepwise-2",
     )  # fmt: skip
     assert inventory.event_types == {"state price": 60}
     assert {made.intent.event_types for made in labels} == {("state price",)}

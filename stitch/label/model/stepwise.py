@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from stitch.core import Embedder, Labeler, LabelKind, LabelMerge, ReferenceRewrite, Step, StepLabels, apply_rewrites
@@ -22,11 +23,13 @@ HISTORY_STEPS = 20
 ALIGNED_STEPS = 12
 """How many earlier steps of the same scope or event type are shown to resolve references."""
 SUMMARIZE_EVERY_STEPS = 20
-"""How often the running summary of a scope is brought up to date: the steps since then are shown themselves."""
+"""How often the running summary of a scope is brought up to date, in steps of the scope."""
 
-_VERSION = "stepwise-1"
+_VERSION = "stepwise-2"
 _PAST_CHARS = 300
 _CALLS_A_STEP = 4
+_SPOILED_CALLS = 3
+"""Of so many replies of no use nothing is left worth keeping: without references, a step takes three calls."""
 _FIXED_TOKENS = 500
 _SHOWN_SCOPES = 60
 _REFERS = re.compile(
@@ -86,8 +89,8 @@ class _StepwiseSession(ModelSession):
     def __init__(self, labeler: StepwiseLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
         self._summaries: dict[str, str] = {}
         """Σ of each scope."""
-        self._unsummarized = 0
-        """How many steps of the current scope its summary does not know."""
+        self._unsummarized: dict[str, list[str]] = {}
+        """The steps of each scope that its summary does not know, quoted: a scope that is interrupted has one too."""
         self._block: list[str] = []
         """The steps since the vocabularies were looked after, quoted."""
         self._seeded = False
@@ -112,9 +115,45 @@ class _StepwiseSession(ModelSession):
         return self._label_locally([step])[0]
 
     def _ask(self, step: Step) -> StepLabels:
+        """The labels of a step. What one of the calls spoils is left out, and the step keeps the rest.
+
+        Raises:
+            ModelError: The model does not answer, or none of its replies can be used.
+        """
         labeler, shown = self._labeler, quote_step(step)
+        spoiled: list[ReplyError] = []
+        scope, summary = self._scope, ""
+        events: list[str] = []
+        entities: Sequence[str] = ()
+        references: tuple[ReferenceRewrite, ...] = ()
+        with _noting(spoiled):
+            scope = self._scope_for(shown)
+        if not scope:
+            raise spoiled[0]
+        with _noting(spoiled):
+            picked = self._run(
+                labeler.program.select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
+            )
+            events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, self._events, MAX_EVENT_NAMES, 2)
+        with _noting(spoiled):
+            references = self._resolve(step, scope, events)
+        with _noting(spoiled):
+            told = self._run(
+                labeler.program.summarize,
+                "summary",
+                scope=scope,
+                event_types=events,
+                known_entity_types=self._known(LabelKind.ENTITY_TYPE),
+                step=quote_step(step, text=apply_rewrites(step.content, references)) if references else shown,
+            )
+            entities, summary = told.entity_types, told.summary
+        if len(spoiled) >= _SPOILED_CALLS:
+            raise spoiled[0]
+        return self._made(step, scope=scope, events=events, entities=entities, references=references, summary=summary)
+
+    def _scope_for(self, shown: str) -> str:
         chosen = self._run(
-            labeler.program.induce_scope,
+            self._labeler.program.induce_scope,
             "scope",
             known_scopes="\n".join(list(self._gists)[-_SHOWN_SCOPES:]),
             current_scope=self._scope,
@@ -125,28 +164,7 @@ class _StepwiseSession(ModelSession):
         scope = self._scope_of(chosen.scope)
         if not scope:
             raise ReplyError(f"model {self._model.name!r} gave the first step no scope")
-        picked = self._run(
-            labeler.program.select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
-        )
-        events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, self._events, MAX_EVENT_NAMES, 2)
-        references = self._resolve(step, scope, events)
-        resolved = apply_rewrites(step.content, references)
-        told = self._run(
-            labeler.program.summarize,
-            "summary",
-            scope=scope,
-            event_types=events,
-            known_entity_types=self._known(LabelKind.ENTITY_TYPE),
-            step=quote_step(step, text=resolved) if references else shown,
-        )
-        return self._made(
-            step,
-            scope=scope,
-            events=events,
-            entities=told.entity_types,
-            references=references,
-            summary=told.summary,
-        )
+        return scope
 
     def _run(self, predictor: Any, stage: str, **inputs: Any) -> Any:
         return self._model.run(predictor, purpose=Purpose(stage, self._trajectory, self._position, 1), **inputs)
@@ -185,16 +203,17 @@ class _StepwiseSession(ModelSession):
         return locate_references(step.content, pairs, earlier=[(past.step, past.text) for past in aligned])
 
     def _take(self, step: Step, labels: StepLabels) -> None:
-        before = self._scope
         super()._take(step, labels)
-        self._unsummarized = 1 if self._scope != before else self._unsummarized + 1
+        new = self._unsummarized.setdefault(self._scope, [])
+        new.append(quote_past(self._past[-1], chars=_PAST_CHARS))
+        del new[: -2 * SUMMARIZE_EVERY_STEPS]
         self._block.append(quote_step(step, text=self._past[-1].text))
         del self._block[:-MERGE_EVERY_STEPS]
 
     def _look_after(self) -> None:
         """What is due before the next step: the summary of the scope, and every 50 steps the vocabularies."""
         try:
-            if self._unsummarized >= SUMMARIZE_EVERY_STEPS:
+            if len(self._unsummarized.get(self._scope, ())) >= SUMMARIZE_EVERY_STEPS:
                 self._summarize_scope()
             if self._position >= MERGE_EVERY_STEPS and self._position % MERGE_EVERY_STEPS == 0:
                 self._curate()
@@ -207,10 +226,10 @@ class _StepwiseSession(ModelSession):
             "scope summary",
             scope=self._scope,
             summary_so_far=self._summaries.get(self._scope, ""),
-            new_steps=_quoted(self._past[-self._unsummarized :]),
+            new_steps="\n".join(self._unsummarized[self._scope]),
         )
         self._summaries[self._scope] = told.summary[:600]
-        self._unsummarized = 0
+        del self._unsummarized[self._scope]
 
     def _curate(self) -> None:
         labeler, block = self._labeler, "\n".join(self._block)
@@ -251,6 +270,15 @@ class _StepwiseSession(ModelSession):
             except ValueError:  # merged in this very reply already
                 continue
             self._merges.append(merge)
+
+
+@contextmanager
+def _noting(spoiled: list[ReplyError]) -> Iterator[None]:
+    """Go on behind a reply that cannot be used."""
+    try:
+        yield
+    except ReplyError as error:
+        spoiled.append(error)
 
 
 def _quoted(past: Sequence[Past]) -> str:
