@@ -452,6 +452,7 @@ class Memory:
             retired=counts.retired,
             snippets=store.count(self.tenant),
             trajectories=counts.trajectories,
+            labeled_by=self._ingestor.journal.makers(self.tenant),
             redacted=self._ingestor.redacted(self.tenant),
             embedder=self._ingestor.embedder.name,
             journal=str(self.folder),

@@ -276,6 +276,10 @@ class Journal(Protocol):
         """How many steps of a tenant, or of all, have come how far."""
         ...
 
+    def makers(self, tenant: str) -> dict[str, int]:
+        """Who made the labels of a tenant's steps, and of how many, the most diligent first."""
+        ...
+
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
         """What was taken out of the steps of a tenant, by their numbers."""
         ...

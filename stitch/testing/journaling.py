@@ -6,6 +6,7 @@ More than 400 lines because a journal is one class.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -337,6 +338,13 @@ class DictJournal(DictRecords):
             trajectories = len({(kept.tenant, kept.trajectory) for kept in steps})
             stored, failed, retired = map(states.count, (StepState.STORED, StepState.FAILED, StepState.RETIRED))
             return IngestCounts(len(steps), labeled, stored, failed, trajectories, retired)
+
+    @override
+    def makers(self, tenant: str) -> dict[str, int]:
+        with self._open():
+            said = [kept.labels for kept in self._all() if kept.tenant == tenant and kept.labels is not None]
+        made = Counter(StepLabels.model_validate_json(labels).made_by for labels in said)
+        return dict(sorted(made.items(), key=lambda item: (-item[1], item[0])))
 
     @override
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:

@@ -386,6 +386,15 @@ class SqliteJournal(SqliteRecords):
         return IngestCounts(*self._file.rows(query, tenant, tenant)[0])
 
     @override
+    def makers(self, tenant: str) -> dict[str, int]:
+        query = (
+            "SELECT json_extract(CAST(labels.labels AS TEXT), '$.made_by') AS maker, count(*) FROM labels"
+            " JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ?"
+            " GROUP BY maker ORDER BY count(*) DESC, maker"
+        )
+        return {str(maker): count for maker, count in self._file.rows(query, tenant)}
+
+    @override
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
         return reading.redactions(self._file, tenant)
 
