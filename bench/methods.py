@@ -251,6 +251,7 @@ def raw_snippets(trajectory: Trajectory) -> list[MemorySnippet]:
             session=step.session,
             happened=step.timestamp,
             recorded=0.0,
+            trust=step.whence().trust,
         )
         for place, step in enumerate(trajectory.steps)
     ]

@@ -223,7 +223,7 @@ def _header(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
         shown.append(("time", clock(snippet.happened)))
     day, _, minute = clock(snippet.recorded).partition(" ")
     day_above, _, minute_above = clock(above.recorded).partition(" ") if above else ("", "", "")
-    if (day, minute) != (day_above, minute_above):
+    if minute and (day, minute) != (day_above, minute_above):  # without a minute it is no moment: nobody knows it
         shown.append(("recorded", minute if day == day_above else f"{day} {minute}"))
     if snippet.trust is Trust.LOW:
         shown.append(("trust", "low"))
