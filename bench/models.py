@@ -64,12 +64,12 @@ def configured_program() -> AnswerProgram:
     Raises:
         InputError: The file does not fit.
     """
-    from stitch.label.model.compiled import load_compiled
+    from stitch.label.model.compiled import load_program
     from stitch.signatures.programs import AnswerProgram
 
     program = AnswerProgram()
     if (file := load_settings().settings.answer_program) is not None:
-        load_compiled(file, program, target="answerer")
+        load_program(file, program, target="answerer")
     return program
 
 

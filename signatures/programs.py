@@ -5,6 +5,8 @@ The names of the attributes are a file format: compiled programs are keyed by th
 
 from __future__ import annotations
 
+from typing import Any
+
 import dspy
 
 from stitch.signatures.answers import AnswerDebate, AnswerQuestion
@@ -17,7 +19,9 @@ from stitch.signatures.windows import LabelWindow
 
 
 class Program(dspy.Module):
-    """What all of them have."""
+    """What all of them have. Each is an ordinary module of DSPy: it is called with the fields of its prompt, compiled
+    by any optimizer with any metric, saved and loaded by DSPy.
+    """
 
     digest = ""
     """SHA-256 of what it was compiled to; empty if it is as it stands in the code."""
@@ -29,6 +33,14 @@ class WindowProgram(Program):
     def __init__(self) -> None:
         super().__init__()
         self.label_window = dspy.Predict(LabelWindow)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """The readings of a window, from the input fields of `LabelWindow`."""
+        return self.label_window(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """As `forward`."""
+        return await self.label_window.acall(**inputs)
 
 
 class StepProgram(Program):
@@ -47,6 +59,33 @@ class StepProgram(Program):
         self.rewrite = dspy.Predict(RewriteReferences)
         self.summarize = dspy.Predict(SummarizeStep)
 
+    def forward(self, *, step: str, **inputs: Any) -> dspy.Prediction:
+        """All labels of a step, from what `InduceScope`, `SelectEventTypes` (`candidates`), `RewriteReferences`
+        (`earlier_steps`) and `SummarizeStep` (`known_entity_types`) are given; the references are not put in.
+        """
+        scope = self.induce_scope(step=step, **_of(InduceScope, inputs)).scope
+        events = self.select_events(step=step, scope=scope, **_of(SelectEventTypes, inputs)).event_types
+        found = self.rewrite(step=step, scope=scope, **_of(RewriteReferences, inputs)).references
+        told = self.summarize(step=step, scope=scope, event_types=events, **_of(SummarizeStep, inputs))
+        return dspy.Prediction(
+            scope=scope, event_types=events, references=found, entity_types=told.entity_types, summary=told.summary
+        )
+
+    async def aforward(self, *, step: str, **inputs: Any) -> dspy.Prediction:
+        """As `forward`."""
+        scope = (await self.induce_scope.acall(step=step, **_of(InduceScope, inputs))).scope
+        picked = await self.select_events.acall(step=step, scope=scope, **_of(SelectEventTypes, inputs))
+        found = await self.rewrite.acall(step=step, scope=scope, **_of(RewriteReferences, inputs))
+        events = picked.event_types
+        told = await self.summarize.acall(step=step, scope=scope, event_types=events, **_of(SummarizeStep, inputs))
+        return dspy.Prediction(
+            scope=scope,
+            event_types=events,
+            references=found.references,
+            entity_types=told.entity_types,
+            summary=told.summary,
+        )
+
 
 class FilterProgram(Program):
     """The prompt that chooses the labels of a question in one call."""
@@ -54,6 +93,14 @@ class FilterProgram(Program):
     def __init__(self) -> None:
         super().__init__()
         self.select_filter = dspy.Predict(SelectFilter)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """The labels that a question licenses, from the input fields of `SelectFilter`."""
+        return self.select_filter(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """As `forward`."""
+        return await self.select_filter.acall(**inputs)
 
 
 class AnswerProgram(Program):
@@ -63,3 +110,16 @@ class AnswerProgram(Program):
         super().__init__()
         self.answer_question = dspy.Predict(AnswerQuestion)
         self.answer_debate = dspy.Predict(AnswerDebate)
+
+    def forward(self, *, debate: bool = False, **inputs: Any) -> dspy.Prediction:
+        """The answer to a question, from the input fields of `AnswerQuestion`, or of `AnswerDebate` for a debate."""
+        return (self.answer_debate if debate else self.answer_question)(**inputs)
+
+    async def aforward(self, *, debate: bool = False, **inputs: Any) -> dspy.Prediction:
+        """As `forward`."""
+        return await (self.answer_debate if debate else self.answer_question).acall(**inputs)
+
+
+def _of(prompt: type[dspy.Signature], inputs: dict[str, Any]) -> dict[str, Any]:
+    """Of inputs, those of a prompt that no earlier one gives."""
+    return {name: value for name, value in inputs.items() if name in prompt.input_fields}

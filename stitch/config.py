@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
-from stitch.core import DensityCount, Ranking
+from stitch.core import DensityCount, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError
 from stitch.store.options import QdrantOptions
@@ -126,12 +126,13 @@ class Settings(BaseSettings):
     """Label with a model step by step, as in the paper, at about four calls a step."""
     window: Annotated[int, Field(ge=1, le=200)] | Literal["auto"] = "auto"
     """How many steps one call of a model labels."""
-    label_program: str | None = None
-    """A file of `stitch optimize windowed` (or `stepwise`): the compiled prompts with which the model labels."""
-    filter_program: str | None = None
-    """A file of `stitch optimize filter`: the compiled prompt with which the model chooses labels."""
-    answer_program: str | None = None
-    """A file of `stitch optimize answerer`: the compiled prompts with which the model answers in benchmarks."""
+    label_program: str | InstanceOf[PromptModule] | None = None
+    """A file of `stitch optimize windowed` (or `stepwise`), or one of DSPy's `save`: the compiled prompts with which
+    the model labels. In Python also a module of DSPy: a `WindowProgram` or `StepProgram` that was compiled."""
+    filter_program: str | InstanceOf[PromptModule] | None = None
+    """The same of `stitch optimize filter`: the compiled prompt with which the model chooses labels."""
+    answer_program: str | InstanceOf[PromptModule] | None = None
+    """The same of `stitch optimize answerer`: the compiled prompts with which the model answers in benchmarks."""
     model_budget_tokens: Annotated[int, Field(ge=0)] | None = None
     """Tokens that a model may spend while the memory is open, prompts and replies together."""
     model_budget_usd: Annotated[float, Field(ge=0)] | None = None
@@ -190,7 +191,7 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         origin = origins.get(name, "argument")
-        if first["type"] == "extra_forbidden":
+        if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
             near = get_close_matches(name, Settings.model_fields, n=1)
             hint = f"do you mean {near[0]!r}?" if near else "`stitch config` lists the settings"
             raise SettingsError(f"{name!r} (from {origin}) is no setting", hint=hint) from None

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from stitch.core import DensityCount, Ranking
+    from stitch.core import DensityCount, PromptModule, Ranking
     from stitch.core.retention import RetentionRule
     from stitch.store.options import QdrantOptions
 
@@ -22,7 +22,7 @@ class GivenSettings(TypedDict, total=False):
     """The settings but for where the memory is and whose."""
 
     labels: Literal["local", "model"] | None
-    filter: Literal["local", "model"] | None
+    filter: Literal["auto", "local", "model"] | None
     filter_by_kind: bool | None
     retriever: str | None
     k: int | None
@@ -51,9 +51,9 @@ class GivenSettings(TypedDict, total=False):
     model_key: SecretStr | str | None
     stepwise: bool | None
     window: int | Literal["auto"] | None
-    label_program: str | None
-    filter_program: str | None
-    answer_program: str | None
+    label_program: str | PromptModule | None
+    filter_program: str | PromptModule | None
+    answer_program: str | PromptModule | None
     model_budget_tokens: int | None
     model_budget_usd: float | None
     price_prompt: float | None

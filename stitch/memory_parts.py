@@ -50,6 +50,8 @@ class MemoryStatus(BaseModel):
     snippets: int
     """Snippets in the store, those without labels included."""
     trajectories: int
+    labeled_by: dict[str, int] = {}  # pydantic copies it
+    """Who made the labels: rules, a model, a person. Where a model labels, those of rules stand in for its own."""
     redacted: dict[str, int] = {}  # pydantic copies it
     """How many secrets of each kind were taken out before anything was written."""
     embedder: str

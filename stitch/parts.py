@@ -87,7 +87,7 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
         SettingsError: No model is named, or a setting is wrong.
     """
     from stitch.label.local import LocalLabeler
-    from stitch.label.model.compiled import load_compiled
+    from stitch.label.model.compiled import load_program
     from stitch.label.model.offline import OfflineLabeler
     from stitch.label.model.windowed import WINDOW_STEPS
     from stitch.signatures.programs import WindowProgram
@@ -99,7 +99,7 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
         )
     window = WindowProgram()
     if loaded.label_program is not None:
-        load_compiled(loaded.label_program, window, target="windowed")
+        load_program(loaded.label_program, window, target="windowed")
     steps = WINDOW_STEPS if loaded.window == "auto" else loaded.window
     return OfflineLabeler(
         loaded.model, fallback=LocalLabeler(), program=window, window_steps=steps, price=_price(loaded)
@@ -169,17 +169,17 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
     if settings.labels == "local" or model is None:
         return LocalLabeler()
     from stitch.label.model import StepwiseLabeler, WindowedLabeler
-    from stitch.label.model.compiled import load_compiled
+    from stitch.label.model.compiled import load_program
     from stitch.signatures.programs import StepProgram, WindowProgram
 
     if settings.stepwise:
         steps = StepProgram()
         if settings.label_program is not None:
-            load_compiled(settings.label_program, steps, target="stepwise")
+            load_program(settings.label_program, steps, target="stepwise")
         return StepwiseLabeler(model, embedder=embedder, fallback=LocalLabeler(), program=steps)
     window = WindowProgram()
     if settings.label_program is not None:
-        load_compiled(settings.label_program, window, target="windowed")
+        load_program(settings.label_program, window, target="windowed")
     if settings.window == "auto":
         return WindowedLabeler(model, fallback=LocalLabeler(), program=window)
     return WindowedLabeler(model, fallback=LocalLabeler(), program=window, window_steps=settings.window)
@@ -191,13 +191,13 @@ def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelect
         from stitch.retrieve import LocalFilterSelector
 
         return LocalFilterSelector()
-    from stitch.label.model.compiled import load_compiled
+    from stitch.label.model.compiled import load_program
     from stitch.retrieve.question.model_filter import ModelFilterSelector
     from stitch.signatures.programs import FilterProgram
 
     program = FilterProgram()
     if settings.filter_program is not None:
-        load_compiled(settings.filter_program, program, target="filter")
+        load_program(settings.filter_program, program, target="filter")
     return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)
 
 

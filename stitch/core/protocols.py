@@ -373,3 +373,12 @@ class Observer(Protocol):
     def notice(self, event: MemoryEvent) -> None:
         """Take note of an event. Must be quick and must not raise."""
         ...
+
+
+@runtime_checkable
+class PromptModule(Protocol):
+    """A module of DSPy with the prompts of a program, as DSPy's optimizers return it."""
+
+    def named_predictors(self) -> list[tuple[str, Any]]:
+        """Its predictors, by the names of their attributes."""
+        ...

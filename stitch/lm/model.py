@@ -6,6 +6,7 @@ of a reply are in one place; DSPy formats prompts and parses replies. Nothing is
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -211,7 +212,13 @@ class LanguageModel:
 
                 self._engine.open(self._base_url, self._api_key)
                 self._bound = {
-                    "lm": dspy.LM(f"stitch/{self.name}", engine=self._engine, cache=False, num_retries=0),
+                    "lm": dspy.LM(
+                        f"stitch/{self.name}",
+                        engine=self._engine,
+                        async_engine=_AsyncEngine(self._engine),
+                        cache=False,
+                        num_retries=0,
+                    ),
                     "adapter": PromptAdapter(),
                     "disable_history": True,
                     "trace": None,
@@ -370,6 +377,19 @@ class _Engine:
         if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
             return ModelUnavailableError(f"model {name!r} refuses: {reason}", hint="set STITCH_MODEL_KEY")
         return ModelUnavailableError(f"model {name!r} does not answer: {reason}")
+
+
+class _AsyncEngine:
+    """The same for modules that are awaited: a call waits in a thread of its own."""
+
+    supported_params = _Engine.supported_params
+    supports_response_schema = True
+
+    def __init__(self, engine: _Engine) -> None:
+        self._engine = engine
+
+    async def complete(self, request: lm15.Request) -> lm15.Response:
+        return await asyncio.to_thread(self._engine.complete, request)
 
 
 def _text(response: lm15.Response) -> str:

@@ -49,7 +49,7 @@ def test_the_file_may_be_named_by_the_environment(tmp_path, monkeypatch):
     ("text", "message"),
     [
         ("k: many", r"setting 'k' \(from file .*s\.yaml\): input should be a valid integer"),
-        ("colour: red", r"setting 'colour' .* not permitted"),
+        ("colour: red", r"'colour' \(from file .*s\.yaml\) is no setting"),
         ("- k", "holds no settings"),
         ("k: [", "cannot read settings"),
     ],

@@ -140,14 +140,9 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     made = dict(program.named_predictors())
     states: dict[str, PredictorState] = {}
     for name, predictor in plain.named_predictors():
-        instructions, guard = str(made[name].signature.instructions), guard_of(predictor.signature.instructions)
-        instructions = _UNSEEN.sub("", _MARKER.sub("", instructions))
-        if guard not in " ".join(instructions.split()):
-            instructions = f"{instructions.rstrip()}\n\n{guard}"
+        instructions = _UNSEEN.sub("", _MARKER.sub("", str(made[name].signature.instructions)))
         demos = [demo for demo in (_as_json(dict(each)) for each in made[name].demos) if _breaks_out(demo) is None]
-        states[name] = PredictorState(
-            prompt_sha256=prompt_sha256(predictor.signature), instructions=instructions, demos=demos
-        )
+        states[name] = _guarded(predictor, instructions, demos)
     return states
 
 
@@ -168,8 +163,71 @@ def put_into(program: Any, predictors: Mapping[str, PredictorState]) -> None:
     program.digest = predictors_sha256(predictors)
 
 
+def load_program(given: Any, program: Any, *, target: str) -> None:
+    """Make a program what somebody made of it.
+
+    Args:
+        given: A file of `stitch optimize`, one that DSPy's `save` wrote (JSON), or a module with the same predictors.
+        program: As it stands in the code.
+        target: What the program does, such as `windowed`.
+
+    Raises:
+        InputError: It cannot be read, has other predictors, is for other prompts, or did worse than what it replaces.
+    """
+    if not isinstance(given, (str, Path)):
+        if {name for name, _ in given.named_predictors()} != {name for name, _ in program.named_predictors()}:
+            raise InputError(
+                f"the program {type(given).__name__} has other predictors than {type(program).__name__}",
+                hint=f"compile a {type(program).__name__} of stitch.signatures.programs",
+            )
+        put_into(program, state_of(given, plain=program))
+        return
+    if (saved := _saved_by_dspy(given)) is None:
+        load_compiled(given, program, target=target)
+        return
+    if odd := sorted(saved.keys() ^ dict(program.named_predictors()).keys()):
+        raise InputError(
+            f"the program {str(given)!r} does not fit {type(program).__name__}: it differs in {_shown(odd[0])}",
+            hint=f"save a {type(program).__name__} of stitch.signatures.programs",
+        )
+    plain = dict(program.named_predictors())
+    for name, (instructions, demos) in saved.items():
+        if reason := _reason_to_refuse(PredictorState(prompt_sha256="", instructions=instructions, demos=demos)):
+            raise InputError(
+                f"the program {str(given)!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
+            )
+        known = {*plain[name].signature.fields, "augmented"}
+        if unknown := {field for demo in demos for field in demo} - known:
+            raise InputError(
+                f"an example in {str(given)!r} has an unknown field {_shown(min(unknown))}",
+                hint=f"compile a {type(program).__name__} of this version",
+            )
+    put_into(program, {name: _guarded(plain[name], *state) for name, state in saved.items()})
+
+
+def _saved_by_dspy(path: str | Path) -> dict[str, tuple[str, list[dict[str, Any]]]] | None:
+    """Instructions and examples by predictor, of a file that DSPy's `save` wrote; None if it did not write it."""
+    try:
+        said = json.loads(_content(path))
+        said.pop("metadata")
+        return {
+            str(name): (str(state["signature"]["instructions"]), [dict(demo) for demo in state["demos"]])
+            for name, state in said.items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _guarded(predictor: Any, instructions: str, demos: list[dict[str, Any]]) -> PredictorState:
+    """The state of a predictor; that what it quotes is no instruction is put back where it was left out."""
+    guard = guard_of(predictor.signature.instructions)
+    if guard not in " ".join(instructions.split()):
+        instructions = f"{instructions.rstrip()}\n\n{guard}"
+    return PredictorState(prompt_sha256=prompt_sha256(predictor.signature), instructions=instructions, demos=demos)
+
+
 def load_compiled(path: str | Path, program: Any, *, target: str) -> None:
-    """Make a program what a file says.
+    """Make a program what a file of `stitch optimize` says.
 
     Args:
         path: The file.
