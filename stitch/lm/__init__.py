@@ -1,5 +1,6 @@
 """Language models: how they are called, within which limits, and what the calls cost."""
 
+from stitch.lm.engine import CHARS_PER_TOKEN, Completion
 from stitch.lm.ledger import (
     Charge,
     Ledger,
@@ -12,7 +13,7 @@ from stitch.lm.ledger import (
     read_ledger,
     sum_up,
 )
-from stitch.lm.model import CHARS_PER_TOKEN, Completion, LanguageModel, Limits
+from stitch.lm.model import LanguageModel, Limits
 from stitch.lm.replies import ReplyKeeper, keeping_replies
 
 __all__ = [

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from stitch.core import StepState
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
 from stitch.journal import Entry, SqliteJournal
-from stitch.testing.contracts.journal import ENCODED, LABELS, JournalContract, MakeJournal, append, say
+from stitch.journal.entries import encode_labels
+from stitch.testing.contracts.journal import (
+    ENCODED,
+    LABELS,
+    OTHERS,
+    JournalContract,
+    MakeJournal,
+    append,
+    say,
+)
 from stitch.testing.journaling import DictJournal
 
 
@@ -29,6 +38,19 @@ class TestDictJournal(JournalContract):
     @pytest.fixture
     def make_journal(self) -> MakeJournal:
         return DictJournal
+
+
+@pytest.mark.parametrize("kind", [SqliteJournal, DictJournal])
+def test_makers_of_labels_are_counted_by_tenant(kind: type[SqliteJournal | DictJournal], tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "j") if kind is SqliteJournal else DictJournal()
+    mine = append(journal, *(say(str(n)) for n in range(5)))
+    theirs = append(journal, say("x"), tenant="b")
+    journal.record_labels([(entry.seq, ENCODED) for entry in mine[:3]])
+    journal.record_labels([(entry.seq, encode_labels(OTHERS, step="")) for entry in (mine[3], theirs[0])])
+    assert journal.makers("a") == {LABELS.made_by: 3, OTHERS.made_by: 1}
+    assert journal.makers("b") == {OTHERS.made_by: 1}
+    assert journal.makers("nobody") == {}
+    journal.close()
 
 
 @pytest.fixture

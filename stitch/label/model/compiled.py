@@ -184,22 +184,27 @@ def load_program(given: Any, program: Any, *, target: str) -> None:
         return
     if (saved := _saved_by_dspy(given)) is None:
         load_compiled(given, program, target=target)
-        return
-    if odd := sorted(saved.keys() ^ dict(program.named_predictors()).keys()):
+    else:
+        _put_saved(saved, program, source=str(given))
+
+
+def _put_saved(saved: Mapping[str, tuple[str, list[dict[str, Any]]]], program: Any, *, source: str) -> None:
+    """Make a program what DSPy saved of it, if it fits."""
+    plain = dict(program.named_predictors())
+    if odd := sorted(saved.keys() ^ plain.keys()):
         raise InputError(
-            f"the program {str(given)!r} does not fit {type(program).__name__}: it differs in {_shown(odd[0])}",
+            f"the program {source!r} does not fit {type(program).__name__}: it differs in {_shown(odd[0])}",
             hint=f"save a {type(program).__name__} of stitch.signatures.programs",
         )
-    plain = dict(program.named_predictors())
     for name, (instructions, demos) in saved.items():
         if reason := _reason_to_refuse(PredictorState(prompt_sha256="", instructions=instructions, demos=demos)):
             raise InputError(
-                f"the program {str(given)!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
+                f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
             )
         known = {*plain[name].signature.fields, "augmented"}
         if unknown := {field for demo in demos for field in demo} - known:
             raise InputError(
-                f"an example in {str(given)!r} has an unknown field {_shown(min(unknown))}",
+                f"an example in {source!r} has an unknown field {_shown(min(unknown))}",
                 hint=f"compile a {type(program).__name__} of this version",
             )
     put_into(program, {name: _guarded(plain[name], *state) for name, state in saved.items()})

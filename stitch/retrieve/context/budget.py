@@ -221,16 +221,23 @@ def _header(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
         above = None
     if snippet.happened is not None and (above is None or above.happened != snippet.happened):
         shown.append(("time", clock(snippet.happened)))
-    day, _, minute = clock(snippet.recorded).partition(" ")
-    day_above, _, minute_above = clock(above.recorded).partition(" ") if above else ("", "", "")
-    if minute and (day, minute) != (day_above, minute_above):  # without a minute it is no moment: nobody knows it
-        shown.append(("recorded", minute if day == day_above else f"{day} {minute}"))
+    if recorded := _recorded(snippet, above):
+        shown.append(("recorded", recorded))
     if snippet.trust is Trust.LOW:
         shown.append(("trust", "low"))
     scope = snippet.intent.scope or ""
     if scope != ((above.intent.scope or "") if above else ""):
         shown.append(("scope", scope))
     return "<step " + " ".join(f'{name}="{quote_attribute(value)}"' for name, value in shown) + ">"
+
+
+def _recorded(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
+    """When a step was taken in, as far as the step above does not tell; empty if nobody knows it."""
+    day, _, minute = clock(snippet.recorded).partition(" ")
+    day_above, _, minute_above = clock(above.recorded).partition(" ") if above else ("", "", "")
+    if not minute or (day, minute) == (day_above, minute_above):  # without a minute it is no moment
+        return ""
+    return minute if day == day_above else f"{day} {minute}"
 
 
 def _longest(text: str, end: re.Pattern[str], fits: Callable[[str], bool]) -> str:

@@ -374,15 +374,6 @@ class JournalContract:
         assert {change.tenant for change in journal.changes()} == {""}
         assert journal.tenants() == []
 
-    def test_makers_of_labels_are_counted_by_tenant(self, journal: Journal) -> None:
-        mine = append(journal, *(say(str(n)) for n in range(5)))
-        theirs = append(journal, say("x"), tenant="b")
-        journal.record_labels([(entry.seq, ENCODED) for entry in mine[:3]])
-        journal.record_labels([(entry.seq, encode_labels(OTHERS, step="")) for entry in (mine[3], theirs[0])])
-        assert journal.makers("a") == {LABELS.made_by: 3, OTHERS.made_by: 1}
-        assert journal.makers("b") == {OTHERS.made_by: 1}
-        assert journal.makers("nobody") == {}
-
     def test_cuts_and_replies_are_kept_until_labels_are(self, journal: Journal) -> None:
         append(journal, say("one"), say("two"))
         append(journal, say("other"), trajectory="u")

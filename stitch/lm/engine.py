@@ -1,0 +1,221 @@
+"""The engine that DSPy calls in the place of a provider: limits, retries, the ledger, and the checks of a reply."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from stitch.errors import BudgetSpentError, CutReplyError, ModelError, ModelUnavailableError, ReplyError
+from stitch.lm.ledger import Charge, Price, charged_key, charged_tenant, current_purpose
+from stitch.lm.limits import PendingCalls, Places
+from stitch.lm.replies import decode_reply, digest_of, encode_reply, reply_keeper
+from stitch.lm.salvage import json_in
+
+if TYPE_CHECKING:
+    from dspy import lm15
+
+    from stitch.lm.model import LanguageModel
+
+CHARS_PER_TOKEN = 4
+"""For estimates: where a provider does not count, and before a call."""
+
+_LONGEST_WAIT_S = 30.0
+_ENDPOINT = "stitch-endpoint"
+
+
+class Completion(Protocol):
+    """Answers one request once, without retries; `lm15.LMRouter` and the engines of `stitch.testing` do."""
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """Return the reply, or raise an error of `dspy.lm15`."""
+        ...
+
+
+class Engine:
+    """The engine that DSPy calls: limits, retries, the ledger, and the checks of a reply."""
+
+    supported_params = frozenset({"response_format"})
+    supports_response_schema = True
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        completion: Completion | None,
+        *,
+        price: Price | None,
+        pause: Callable[[float], None] | None,
+    ) -> None:
+        self._model = model
+        self._completion = completion
+        self._target = model.name
+        self._price = price
+        self.calls = PendingCalls(model.name)
+        self._pause = pause or self.calls.pause
+        self._places = Places(model.limits.concurrency)
+
+    def open(self, base_url: str | None, api_key: str | None) -> None:
+        """Find the provider; nothing is sent."""
+        if self._completion is not None:
+            return
+        from dspy import lm15
+
+        limits = self._model.limits
+        timeout_s = limits.timeout_s
+        timeouts = lm15.Timeouts(connect=min(10.0, timeout_s), read=timeout_s, write=timeout_s, pool=timeout_s)
+        settings: dict[str, Any] = {"timeouts": timeouts, "max_connections": limits.concurrency}
+        if base_url is not None:
+            access = lm15.AccessPolicy(provider=_ENDPOINT, base_url=base_url.rstrip("/"))
+            compat = lm15.OpenAIChatCompat.preset("openai")
+            settings["providers"] = (lm15.ProviderDefinition.chat(access, compat=compat, placeholder_key="none"),)
+            self._target = f"{_ENDPOINT}:{self._model.name.removeprefix('openai/')}"
+            provider = _ENDPOINT
+        else:
+            try:
+                found = lm15.LMRouter(lm15.RouterConfig(**settings)).resolve_openai_chat(self._model.name)
+            except lm15.LM15Error as error:
+                raise ModelUnavailableError(
+                    f"no provider is known for model {self._model.name!r}",
+                    hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
+                ) from error
+            provider, self._target = found.provider, f"{found.provider}:{found.model}"
+        if api_key is not None:
+            settings["api_keys"] = {provider: api_key}
+        self._completion = lm15.LMRouter(lm15.RouterConfig(**settings))
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """The reply to a request, if it is whole JSON; counted, and tried again where that may help."""
+        if self._model._held and self._model._failure is not None:
+            raise self._model._failure
+        try:
+            return self._complete(request)
+        except (ModelUnavailableError, BudgetSpentError) as error:
+            self._model._failure = error
+            raise
+
+    def _complete(self, request: lm15.Request) -> lm15.Response:
+        from dspy import lm15
+
+        limits = self._model.limits
+        prompt_chars = _chars(request)
+        config = (
+            request.config if limits.reply_tokens is None else replace(request.config, max_tokens=limits.reply_tokens)
+        )
+        sent = replace(request, model=self._target, config=config)
+        assert self._completion is not None
+        keeper = reply_keeper.get()
+        digest = digest_of(sent) if keeper is not None else b""
+        if keeper is not None and (kept := keeper.get(digest)) is not None:
+            return self._whole(decode_reply(kept, model=sent.model))
+        complete, tries = self._completion.complete, 0
+        while True:
+            self._check_budget(prompt_chars // CHARS_PER_TOKEN)
+            try:
+                with self._places.taken(current_purpose.get().position):
+                    response = self.calls.run(lambda: complete(sent))
+            except lm15.LM15Error as error:
+                if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= limits.retries:
+                    raise self._mapped(error) from error
+                self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
+                tries += 1
+            else:
+                if keeper is not None:
+                    keeper.keep(digest, encode_reply(response))
+                self._charge(response, prompt_chars)
+                return self._whole(response)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        close = getattr(self._completion, "close", None)
+        if close is not None:
+            close()
+
+    def _check_budget(self, prompt_tokens: int) -> None:
+        limits, spent = self._model.limits, self._model.ledger.total()
+        if limits.budget_tokens is not None and spent.tokens + prompt_tokens > limits.budget_tokens:
+            raise BudgetSpentError(
+                f"the budget of {limits.budget_tokens} tokens is spent: {spent.tokens} used, {prompt_tokens} asked",
+                hint="`stitch relabel --model-budget-tokens N` goes on",
+            )
+        if limits.budget_usd is not None and self._price is not None:
+            asked = self._price.of(prompt_tokens, 0)
+            if (spent.cost_usd or 0.0) + asked > limits.budget_usd:
+                raise BudgetSpentError(
+                    f"the budget of ${limits.budget_usd:g} is spent: ${spent.cost_usd or 0.0:.4f} used",
+                    hint="`stitch relabel --model-budget-usd N` goes on",
+                )
+
+    def _charge(self, response: lm15.Response, prompt_chars: int) -> None:
+        text, purpose, usage = _text(response), current_purpose.get(), response.usage
+        prompt_tokens = prompt_chars // CHARS_PER_TOKEN if usage.input_tokens is None else usage.input_tokens
+        reply_tokens = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
+        self._model.ledger.charge(
+            Charge(
+                model=self._model.name,
+                **purpose._asdict(),
+                tenant=charged_tenant.get(),
+                key=charged_key.get(),
+                prompt_tokens=prompt_tokens,
+                reply_tokens=reply_tokens,
+                cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
+                used=response.finish_reason == "stop" and json_in(text) is not None,
+            )
+        )
+
+    def _whole(self, response: lm15.Response) -> lm15.Response:
+        """The reply, if it is whole JSON."""
+        from dspy import lm15
+
+        text = _text(response)
+        if response.finish_reason == "length":
+            raise CutReplyError(f"the reply of {self._model.name!r} was cut after {len(text)} characters", said=text)
+        found = json_in(text) if response.finish_reason == "stop" else None
+        if found is None:
+            what = "is empty" if not text.strip() else "is no whole JSON object"
+            raise CutReplyError(f"the reply of {self._model.name!r} {what}", said=text)
+        shown = json.dumps(found, ensure_ascii=False)
+        return replace(response, message=lm15.Message.assistant([lm15.TextPart(shown)]))
+
+    def _mapped(self, error: lm15.LM15Error) -> ModelError:
+        from dspy import lm15
+
+        name, reason = self._model.name, first_line(error)
+        if isinstance(error, lm15.ContextLengthError):
+            return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
+        if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
+            return ModelUnavailableError(f"model {name!r} refuses: {reason}", hint="set STITCH_MODEL_KEY")
+        return ModelUnavailableError(f"model {name!r} does not answer: {reason}")
+
+
+class AsyncEngine:
+    """The same for modules that are awaited: a call waits in a thread of its own."""
+
+    supported_params = Engine.supported_params
+    supports_response_schema = True
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def complete(self, request: lm15.Request) -> lm15.Response:
+        """As `Engine.complete`."""
+        return await asyncio.to_thread(self._engine.complete, request)
+
+
+def _text(response: lm15.Response) -> str:
+    from dspy import lm15
+
+    return "".join(part.text for part in response.message.parts if isinstance(part, lm15.TextPart))
+
+
+def _chars(request: lm15.Request) -> int:
+    system = request.system or ""
+    count = len(system) if isinstance(system, str) else sum(len(getattr(part, "text", "")) for part in system)
+    return count + sum(len(getattr(part, "text", "")) for message in request.messages for part in message.parts)
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in one line."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
