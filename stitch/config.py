@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    PlainSerializer,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from stitch.core import DensityCount, PromptModule, Ranking
@@ -37,6 +46,10 @@ class ServeOptions(BaseModel):
     """The folder in which backups are made, each in a folder of its own."""
     keep: Annotated[int, Field(ge=1)] | None = None
     """How many of them are kept; all if None."""
+
+
+GivenModule = Annotated[InstanceOf[PromptModule], PlainSerializer(lambda module: f"a {type(module).__name__}")]
+"""A module of DSPy; it can be given in Python alone."""
 
 
 class Settings(BaseSettings):
@@ -126,12 +139,12 @@ class Settings(BaseSettings):
     """Label with a model step by step, as in the paper, at about four calls a step."""
     window: Annotated[int, Field(ge=1, le=200)] | Literal["auto"] = "auto"
     """How many steps one call of a model labels."""
-    label_program: str | InstanceOf[PromptModule] | None = None
+    label_program: str | GivenModule | None = None
     """A file of `stitch optimize windowed` (or `stepwise`), or one of DSPy's `save`: the compiled prompts with which
     the model labels. In Python also a module of DSPy: a `WindowProgram` or `StepProgram` that was compiled."""
-    filter_program: str | InstanceOf[PromptModule] | None = None
+    filter_program: str | GivenModule | None = None
     """The same of `stitch optimize filter`: the compiled prompt with which the model chooses labels."""
-    answer_program: str | InstanceOf[PromptModule] | None = None
+    answer_program: str | GivenModule | None = None
     """The same of `stitch optimize answerer`: the compiled prompts with which the model answers in benchmarks."""
     model_budget_tokens: Annotated[int, Field(ge=0)] | None = None
     """Tokens that a model may spend while the memory is open, prompts and replies together."""
