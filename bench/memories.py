@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -154,6 +154,7 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
     """The answer of a memory in the form of the benchmark."""
     step_of = {hit.snippet.id: hit.snippet.step for hit in result.hits}
     return Found(
+        shown_tokens=dict(_shortened(result)),
         steps=tuple(hit.snippet.step for hit in result.hits),
         milliseconds=milliseconds,
         context=result.context_text,
@@ -164,6 +165,16 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
         parts={hit.snippet.step: hit.parts for hit in result.hits[:MATCHED_SHOWN]},
         decided_by=result.decided_by.value,
     )
+
+
+def _shortened(result: RetrievalResult) -> Iterator[tuple[str, int]]:
+    """The steps of which a context shows only what matters, with the tokens of that."""
+    from stitch.retrieve import PieceCounter, shorten_outputs
+
+    count = PieceCounter().count
+    for whole, shown in zip(result.hits, shorten_outputs(result.hits, result.request.query), strict=True):
+        if shown is not whole:
+            yield whole.snippet.step, count(shown.snippet.resolved)
 
 
 def as_selected(memory: Memory, inquiry: Inquiry) -> None:

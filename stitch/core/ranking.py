@@ -22,8 +22,9 @@ class DensityCount(str, Enum):
     """Kinds of which at least one label matches: the authors' code."""
 
 
-DENSITY, SIMILARITY, LABELS = "density", "similarity", "labels"
-"""Parts of a score: how many labels match; how alike question and step are; what labels add where they are weighed."""
+DENSITY, SIMILARITY, LABELS, GOAL = "density", "similarity", "labels", "goal"
+"""Parts of a score: how many labels match; how alike question and step are; what labels add where they are weighed;
+what it adds to be of the goal that is asked about."""
 
 
 class ScoredSnippet(NamedTuple):

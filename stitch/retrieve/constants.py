@@ -18,6 +18,7 @@ CHOSEN_ON = "chosen_on"
 _CHATS = "LoCoMo, LongMemEval, BEAM"
 _INTERLEAVED = "sgd_interleaved"
 _CAME = "generated travel and debate"
+_RUNS = "agent_runs, experience"
 
 
 def _chosen(value: T, on: str) -> T:
@@ -103,6 +104,53 @@ class Constants:
     """At most so many classes of what is asked for are chosen."""
     filter_rare_in: int = _chosen(20, _CAME)
     """Rare is an act of arguing that one step in so many has; it is chosen where nothing else narrows the search."""
+
+    runs_goals: int = _chosen(8, _RUNS)
+    """Of so many goals that a question may be about, all steps are looked at."""
+    runs_exchange: float = _chosen(0.35, _RUNS)
+    """Of what another step of its exchange is more alike, a step of a run takes on this share."""
+    runs_goal_leads: float = _chosen(0.25, _RUNS)
+    """What it adds to be of the goal whose words lead those of all others."""
+    runs_margin: float = _chosen(1.3, _RUNS)
+    """A goal leads that has so many times what the next has."""
+    runs_goal_named: float = _chosen(0.5, _RUNS)
+    """What it adds to be of a goal that names the identifiers of the question."""
+    runs_goal_alike: float = _chosen(0.5, _RUNS)
+    """What it adds to be of the goal whose best steps are most alike."""
+    runs_inside: float = _chosen(0.2, _RUNS)
+    """What it adds to say what no other step of its goal says of the question."""
+    runs_newest: float = _chosen(0.6, _RUNS)
+    """What it adds to be of the last goal with an identifier, where a question asks how that stands."""
+    runs_call: float = _chosen(0.12, _RUNS)
+    """What a call gains where a question asks what was done."""
+    runs_words: float = _chosen(0.2, _RUNS)
+    """What words of an agent gain where it asks why."""
+    runs_words_action: float = _chosen(0.15, _RUNS)
+    """What they gain where it asks what was done."""
+    runs_user: float = _chosen(0.2, _RUNS)
+    """What words of a user gain where it asks why."""
+    runs_not_user: float = _chosen(0.12, _RUNS)
+    """What they lose where it asks what was done or came of it."""
+    runs_result: float = _chosen(0.1, _RUNS)
+    """What a result gains where it asks what came of it."""
+    runs_failure: float = _chosen(0.35, _RUNS)
+    """What a step gains that failed where it asks what went wrong."""
+    runs_change: float = _chosen(0.5, _RUNS)
+    """What a call gains that changed something where it asks by which calls something was settled."""
+    runs_changed_result: float = _chosen(0.35, _RUNS)
+    """What the result of such a call gains there."""
+    runs_state: float = _chosen(0.1, _RUNS)
+    """What it gains where a question asks how something stands."""
+    runs_opening_task: float = _chosen(1.2, _RUNS)
+    """What a step gains that opens a goal where a task is given."""
+    runs_opening_asked: float = _chosen(1.1, _RUNS)
+    """The same where a question asks what somebody wanted."""
+    runs_late: float = _chosen(0.25, _RUNS)
+    """What the last step of a goal gains over its first."""
+    runs_last: float = _chosen(0.4, _RUNS)
+    """What it gains more where a question asks for the last of something."""
+    runs_first: float = _chosen(0.25, _RUNS)
+    """What it loses where it asks for the first."""
 
 
 CONSTANTS = Constants()

@@ -23,6 +23,7 @@ from stitch.core import (
     FilterSelector,
     Label,
     LabelInventory,
+    LabelKind,
     LabelMerge,
     LabelVocabulary,
     RankingRule,
@@ -40,12 +41,15 @@ from stitch.errors import InputError
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.kinds import GOAL_OPENED, goal_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.reading import Question, read_question
 from stitch.retrieve.rank.decisions import DECIDE
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
+from stitch.retrieve.rank.goals import leading_goals
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
-from stitch.retrieve.rank.scorers import LICENSED, SCORERS, SURE, WEIGHED, rule_for
+from stitch.retrieve.rank.runs import runs
+from stitch.retrieve.rank.scorers import LICENSED, RUNS, SCORERS, SURE, WEIGHED, rule_for
 from stitch.retrieve.rank.similarity import Similarity
 from stitch.retrieve.rank.verbatim import repeater
 
@@ -73,6 +77,7 @@ class _Asked:
     count: DensityCount
     weights: Mapping[Label, float] | None
     rule: RankingRule
+    inventory: LabelInventory
 
     def density_of(self, matched: frozenset[Label]) -> float:
         """How much matched labels count."""
@@ -145,7 +150,7 @@ class IntentRetriever:
         """Answer a question. A filter that the request brings along is used as it is."""
         started = time.perf_counter()
         asked = self._read(request, self._inventories(request.tenant, request.trajectory))
-        hits = self._rank(asked, k=request.k)
+        asked, hits = self._rank(asked, k=request.k)
         return answer(
             request, asked.selection, hits, rule=asked.rule, counter=self._counter, mode=self.mode, started=started
         )
@@ -174,7 +179,7 @@ class IntentRetriever:
             count := max(1, self._store.count(request.tenant))
         ):  # again if steps came while it was ranked
             k = count
-            ranking = self._rank(asked, k=k)
+            asked, ranking = self._rank(asked, k=k)
             target = next((hit.snippet for hit in ranking if hit.snippet.id == wanted), None)
         if target is None:
             raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
@@ -209,6 +214,7 @@ class IntentRetriever:
             count=DensityCount.KINDS if selection.lists_names else self._density,
             weights=self._weights(labels, inventory),
             rule=rule,
+            inventory=inventory,
         )
 
     def _vocabulary(self, inventory: LabelInventory) -> LabelVocabulary:
@@ -219,7 +225,8 @@ class IntentRetriever:
             self._read_through = (inventory.merges, vocabulary)
         return vocabulary
 
-    def _rank(self, asked: _Asked, *, k: int) -> list[ScoredSnippet]:
+    def _rank(self, asked: _Asked, *, k: int) -> tuple[_Asked, list[ScoredSnippet]]:
+        """The ranking, with the question as it was ranked: that it is asked of runs shows in the candidates alone."""
         query = self._query(asked)
         size = max(k, self._pool_size(asked))
         candidates = self._candidates(asked, replace(query, k=size))
@@ -228,9 +235,53 @@ class IntentRetriever:
             roles = {one.snippet.role for one in candidates}
             if named_speakers(asked.hints.text, roles):  # which is known only when the roles are
                 candidates = self._candidates(asked, replace(query, k=widest))
+        if asked.selection.made_by is FilterMaker.WORDS and asked.rule in (LICENSED, WEIGHED, RUNS):
+            pool = self._pool(asked, candidates)
+            if pool.once(runs) is not None:
+                return self._rank_runs(asked, query, pool, complete=len(candidates) < size, k=k)
         if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
             candidates += self._repeating(asked, query, known=candidates)
-        pool = Pool(
+        return asked, rank(self._pool(asked, candidates), self._scorers, asked.rule, k=k)
+
+    def _rank_runs(
+        self, asked: _Asked, query: DensityQuery, pool: Pool, *, complete: bool, k: int
+    ) -> tuple[_Asked, list[ScoredSnippet]]:
+        """Rank the steps of runs: of the goals that the question may be about, all steps are looked at.
+
+        Args:
+            asked: The question.
+            query: How candidates were found.
+            pool: These candidates.
+            complete: Whether they are all there is.
+            k: How many hits are wanted.
+        """
+        asked = replace(asked, rule=RUNS)
+        if not complete or query.labels:
+            found = {one.snippet.id: one for one in pool.candidates}
+            size = max(k, self._constants.pool)
+            for labels in ({}, self._labels_of(asked, (GOAL_OPENED,))):
+                if labels or size > len(found):
+                    wide = replace(query, labels=labels, k=size)
+                    found |= {one.snippet.id: one for one in self._candidates(asked, wide)}
+            pool = self._pool(asked, list(found.values()))
+            if goals := leading_goals(pool, most=self._constants.runs_goals):
+                known = {(scope.trajectory, scope.name) for scope in asked.inventory.scopes}
+                scopes = {
+                    Label(LabelKind.SCOPE, name)
+                    for trajectory, name in known
+                    if any(one.trajectory == trajectory and one.name == goal_of(name) for one in goals)
+                }
+                wide = replace(query, labels=self._labels_of(asked, scopes), k=size)
+                found |= {one.snippet.id: one for one in self._candidates(asked, wide)}
+                pool = self._pool(asked, list(found.values()))
+        return asked, rank(pool, self._scorers, asked.rule, k=k)
+
+    def _labels_of(self, asked: _Asked, labels: Iterable[Label]) -> dict[Label, frozenset[str]]:
+        canonical = sorted(map(asked.vocabulary.canonical_label, labels))
+        return {label: asked.vocabulary.aliases(label) for label in canonical}
+
+    def _pool(self, asked: _Asked, candidates: Sequence[Candidate]) -> Pool:
+        return Pool(
             request=asked.request,
             question=asked.question,
             hints=asked.hints,
@@ -241,7 +292,6 @@ class IntentRetriever:
             density_of=asked.density_of,
             constants=self._constants,
         )
-        return rank(pool, self._scorers, asked.rule, k=k)
 
     def _query(self, asked: _Asked) -> DensityQuery:
         selection, weighed = asked.selection, asked.rule is WEIGHED

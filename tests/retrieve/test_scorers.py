@@ -20,7 +20,7 @@ from stitch.core import (
 )
 from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
 from stitch.retrieve.constants import CONSTANTS
-from stitch.retrieve.rank.scorers import LICENSED, SURE, WEIGHED
+from stitch.retrieve.rank.scorers import LICENSED, RUNS, SURE, WEIGHED
 from stitch.retrieve.rank.verbatim import repeater
 from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
 from stitch.testing.contracts.scorer import ScorerContract
@@ -58,7 +58,11 @@ CANDIDATES = (
 )
 
 
-@pytest.mark.parametrize("name", SCORERS)
+OF_RUNS = [name for name in RUNS.parts if name not in (*LICENSED.parts, *WEIGHED.parts)]
+"""Those that say something of runs alone; see `test_runs.py`."""
+
+
+@pytest.mark.parametrize("name", [name for name in SCORERS if name not in OF_RUNS])
 class TestScorers(ScorerContract):
     @pytest.fixture
     def scorer(self, name: str) -> Scorer:
@@ -69,8 +73,13 @@ class TestScorers(ScorerContract):
         return pool_of(QUERIES.get(name, "inn"), CANDIDATES, labels=frozenset([DAY, DECIDE]))
 
 
+def test_scorers_of_runs_say_nothing_of_talk() -> None:
+    asked = pool_of("Which error did it give at the end, I ask?", CANDIDATES, labels=frozenset([DAY]))
+    assert [name for name in OF_RUNS if SCORERS[name](asked) is not None] == []
+
+
 def test_every_part_of_every_rule_has_a_scorer_and_every_scorer_a_rule() -> None:
-    assert {part for rule in (LICENSED, SURE, WEIGHED) for part in rule.parts} == set(SCORERS)
+    assert {part for rule in (LICENSED, SURE, WEIGHED, RUNS) for part in rule.parts} == set(SCORERS)
 
 
 @pytest.mark.parametrize(

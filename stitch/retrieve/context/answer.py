@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from stitch.core import RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
 from stitch.retrieve.context.budget import TokenCounter, fit_context
 from stitch.retrieve.context.excerpts import excerpt_hits
+from stitch.retrieve.context.outputs import shorten_outputs
 from stitch.retrieve.question.reading import read_question
 
 
@@ -32,7 +33,8 @@ def answer(
         mode: The name of the retriever.
         started: When the search began, a reading of `time.perf_counter`.
     """
-    shown = excerpt_hits(hits, read_question(request.query), rule=rule, lists_names=selection.lists_names)
+    whole = excerpt_hits(hits, read_question(request.query), rule=rule, lists_names=selection.lists_names)
+    shown = shorten_outputs(whole, request.query)
     context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
     return RetrievalResult(
         request=request,

@@ -16,7 +16,9 @@ from stitch.core import (
     Selection,
 )
 from stitch.retrieve.rank.decisions import decides, decision
+from stitch.retrieve.rank.deeds import deed, exchange, opening, place
 from stitch.retrieve.rank.exchanges import exchange_labels, exchange_similarity, named
+from stitch.retrieve.rank.goals import goal, inside, newest
 from stitch.retrieve.rank.hinted import order, speaker, time
 from stitch.retrieve.rank.nearness import nearness, strength_of_hints
 from stitch.retrieve.rank.pool import Pool, Scorer
@@ -60,6 +62,13 @@ SCORERS: Mapping[str, Scorer] = {
     "time": time,
     "order": order,
     "decision": decision,
+    "exchange": exchange,
+    "goal": goal,
+    "inside": inside,
+    "deed": deed,
+    "opening": opening,
+    "place": place,
+    "newest": newest,
 }
 """All scorers by the names of their parts. `IntentRetriever(scorers=...)` takes fewer, or further ones."""
 
@@ -71,6 +80,12 @@ LICENSED = RankingRule((("verbatim",), (DENSITY, "decides", "named", "exchange_l
 """Words named a scope, or ask for a list or a fact: what a text shows counts as a label where labels miss it."""
 WEIGHED = RankingRule((("verbatim",),), (SIMILARITY, LABELS, "nearness", "speaker", "time", "order", "decision"))
 """Words only hint at labels: they are evidence beside similarity and nearness to what the question says."""
+
+RUNS = RankingRule(
+    (("verbatim",),),
+    (SIMILARITY, "exchange", "goal", "inside", "deed", "opening", "place", "newest", LABELS, "speaker", "time"),
+)
+"""What is searched are an agent's runs: whose goal it is and what was done count beside what is said."""
 
 
 def rule_for(ranking: Ranking, selection: Selection) -> RankingRule:

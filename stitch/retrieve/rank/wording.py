@@ -18,6 +18,13 @@ _PHRASES = {
     "time": "the time asked for",
     "order": "early or late, as asked for",
     "decision": "a decision on the matter",
+    "exchange": "similarity of its call, its result or what follows",
+    "goal": "the goal that is asked about",
+    "inside": "what else is asked, inside its goal",
+    "deed": "what was done, as asked for",
+    "opening": "opens a goal, as asked for",
+    "place": "late or early in its goal, as asked for",
+    "newest": "the last goal with what is named",
 }
 
 

@@ -1,0 +1,135 @@
+"""Of the long steps of a run what matters: how they begin and end, and the lines that a question or an error points at.
+
+A file that is listed, a page that is read or a traceback has thousands of characters, of which one line answers. What
+stands first among the hits is shown at greater length. The whole step is in the hit (`ScoredSnippet.snippet`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from stitch.core import MemorySnippet, ScoredSnippet
+from stitch.core.text_cache import text_cache
+from stitch.retrieve.kinds import Kind, kind_of
+from stitch.text.words import content_stems
+
+SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 280))
+"""Up to which rank a step is shown with how many characters; chosen on agent_runs."""
+_SPARED = 1.3
+"""What is so many times as long is not cut: little would be saved."""
+_LEAST_SHARE = 0.15
+"""From this share of calls and results on, hits of a trajectory are taken for steps of runs."""
+_LINE_CHARS = 160
+"""Longer lines are taken apart, if they have places where that can be done."""
+_PIECE_CHARS = 60
+_SHOWN_OF_PIECE = 200
+_TAIL = 2
+"""So many lines of the end are always shown: results of programs stand there."""
+_GAP = " … "
+_APART = re.compile(r"(?<=[}\]]), ?(?=[{\[])|(?<=[.!?]) (?=[A-Z])|(?<=,) ?(?=\")|(?<=;) ")
+_POINTED_AT = re.compile(
+    r"\b(?:error|exception|traceback|fail(?:ed|ure|s)?|warning|denied|refused|cannot|can't|unable|not found|no such"
+    r"|invalid|timed? ?out|passed|success(?:fully)?|total|exit(?:ed)? (?:code|status))\b|\w(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+"""What marks a line that sums up, or says what went wrong."""
+_POINTED = 1.0
+_BESIDE = 0.4
+"""Of what a line tells, so much is taken on by the next, and half of it by the one before."""
+
+
+def shorten_outputs(hits: Iterable[ScoredSnippet], query: str) -> Iterator[ScoredSnippet]:
+    """The hits with as much of their texts as matters; all of it, unless they are long steps of an agent's run.
+
+    Args:
+        hits: Best first.
+        query: The question.
+    """
+    ranked = list(hits)
+    running = _runs(ranked)
+    terms = tuple(dict.fromkeys(content_stems(query[:_MOST_READ])))
+    for rank, hit in enumerate(ranked):
+        chars = next(chars for last, chars in SHOWN_CHARS if rank < last)
+        text = hit.snippet.resolved
+        if hit.snippet.trajectory not in running or len(text) <= chars * _SPARED:
+            yield hit
+            continue
+        yield hit._replace(snippet=hit.snippet.model_copy(update={"resolved": what_matters(text, terms, chars=chars)}))
+
+
+_MOST_READ = 4_000
+
+
+def _runs(hits: Sequence[ScoredSnippet]) -> frozenset[str]:
+    """The trajectories of which enough hits are calls or results."""
+    all_of: dict[str, list[bool]] = {}
+    for hit in hits:
+        all_of.setdefault(hit.snippet.trajectory, []).append(_acts(hit.snippet))
+    return frozenset(name for name, acting in all_of.items() if sum(acting) >= _LEAST_SHARE * len(acting))
+
+
+def _acts(snippet: MemorySnippet) -> bool:
+    return kind_of(snippet) in (Kind.CALL, Kind.RESULT)
+
+
+@text_cache(maxsize=1024)  # who asks one thing of a run asks for another
+def what_matters(text: str, terms: tuple[str, ...], *, chars: int) -> str:
+    """At most about so many characters of a text, in its order, with a sign where something is left out.
+
+    Args:
+        text: A step.
+        terms: Stems of the words of a question.
+        chars: How many characters its lines may have together; the first and the last lines are shown in any case.
+    """
+    spans = list(_pieces(text))
+    worth = _worth(text, spans, terms)
+    shown = {*range(len(spans))[:1], *range(len(spans))[-_TAIL:]}
+    left = chars - sum(min(_SHOWN_OF_PIECE, end - start) for start, end in (spans[number] for number in shown))
+    for number in sorted(range(len(spans)), key=lambda number: (-worth[number], number)):
+        start, end = spans[number]
+        length = min(_SHOWN_OF_PIECE, end - start)
+        if worth[number] > 0 and number not in shown and length <= left:
+            shown.add(number)
+            left -= length
+    return _joined(text, spans, sorted(shown))
+
+
+def _worth(text: str, spans: Sequence[tuple[int, int]], terms: Sequence[str]) -> list[float]:
+    """How much each piece tells: what it says of the question, whether it sums up, and a part of its neighbors."""
+    folded = [text[start:end].lower() for start, end in spans]
+    told = [float(_POINTED_AT.search(text, start, end) is not None) * _POINTED for start, end in spans]
+    for term in terms:
+        saying = [number for number, piece in enumerate(folded) if term in piece]
+        for number in saying:
+            told[number] += math.log((len(spans) + 1) / len(saying))
+    beside = zip([0.0, *told], told, [*told[1:], 0.0], strict=False)
+    return [own + _BESIDE * before + _BESIDE / 2 * after for before, own, after in beside]
+
+
+def _joined(text: str, spans: Sequence[tuple[int, int]], shown: Sequence[int]) -> str:
+    parts: list[str] = []
+    for at, number in enumerate(shown):
+        start, end = spans[number]
+        if at and shown[at - 1] != number - 1:
+            parts.append(_GAP)
+        parts.append(text[start : min(end, start + _SHOWN_OF_PIECE)])
+        if end - start > _SHOWN_OF_PIECE:
+            parts.append(_GAP)
+    return "".join(parts).strip()
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """The lines of a text with their line breaks, long ones taken apart between records, sentences or fields."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        end = start + len(line)
+        if len(line) > _LINE_CHARS:
+            for apart in _APART.finditer(text, start, end):
+                if apart.end() - start >= _PIECE_CHARS:
+                    yield start, apart.end()
+                    start = apart.end()
+        if start < end:
+            yield start, end
+        start = end

@@ -1,0 +1,129 @@
+"""What a question asks of an agent's runs: for which kind of step, in which order, of which of several goals.
+
+Closed lists of English words and forms; nothing here knows a tool, a file or a trade.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from stitch.core.text_cache import text_cache
+from stitch.text.words import content_stems, whole_words, words
+
+_MAX_READ_CHARS = 4_000
+_MOST_TERMS = 48
+
+_ERROR = whole_words(
+    r"""errors?|exceptions?|warnings?|fail(?:s|ed|ing|ures?)?|refus(?:e|ed|es|al|als)|crash(?:es|ed)?|wrong
+    |problems?|obstacles?|missing|not found|reject(?:s|ed|ion)?|block(?:s|ed)?|denied|in vain
+    |broke(?: off| down)?|could(?:n't| not)|stop(?:s|ped)? at|timed? out|timeouts?|complain(?:s|ed|t)?"""
+)
+_ACTION = re.compile(
+    r"\b(?:which|what) (?:\w+ )?(?:calls?|commands?|tools?|requests?|arguments?|quer(?:y|ies)|changes?|tricks?"
+    r"|edits?|fix(?:es)?|payments?|methods?|attempts?|steps?|actions?|scripts?)\b|\bhow (?:did|do|was|were)\b"
+    r"|\bwhat (?:did|was|were|had) (?:(?!said|told|asked)\w+ ){0,3}"
+    r"(?:do|does|done|change|changed|try|tried|add|added|use|used|sent?|put|turn(?:ed)?)\b"
+    r"|\b(?:changed|added|edited|used|sent|tried|updated|booked|submitted|opened|searched|called|ran|run|made|backed up"
+    r"|replaced|repaired|checked|removed|installed|executed|applied|cancell?ed|paid|handed)\b",
+    re.IGNORECASE,
+)
+_CAUSE = whole_words(r"why|reasons?|grounds?|what made|how come|because of what|according to the agent|cause(?:d|s)?")
+_RESULT = whole_words(
+    r"""results?|return(?:s|ed)?|reports?|reported|print(?:s|ed)?|show(?:s|n|ed)?|outputs?|gave|gives?|came? of
+    |comes? of|looks? like|looked like|raise[sd]?|responses?|respond(?:s|ed)?|said|ends?|ended|come to|came to
+    |come out|came out|how many|how much|succeed(?:s|ed)?|works?|worked|pass(?:es|ed)?|contain(?:s|ed)?|find
+    |found|list(?:s|ed)?"""
+)
+_LAST = whole_words(
+    r"""last|latest|final(?:ly)?|in the end|at the end|now|at present|current(?:ly)?|still|eventually|left
+    |end(?:s|ed)?|after the (?:\w+ )?(?:fix|change|edit|update|repair|patch)|so far|as (?:it|things) stands?
+    |up to date|by then|most recent(?:ly)?"""
+)
+_FIRST = whole_words(
+    r"""first|initially|original(?:ly)?|at first|before the|began|begin|beginning|started?|starts?|to begin with"""
+)
+_STATE = whole_words(
+    r"""at present|now|current(?:ly)?|still|in the end|left|latest|last thing|so far|up to date|as (?:it|things) stands?
+    |how (?:does|do|did|is|are|was|were) (?:\w+ ){1,4}(?:stand|look|left)"""
+)
+_EACH = whole_words(
+    r"""each|both|every|for which|in which (?:\w+ ){0,3}(?:runs?|cases?|tasks?|jobs?|issues?|tickets?|ones)
+    |which of (?:today's|the day's|yesterday's|this week's|the week's|the|all|his|her|their|our)|two|three
+    |several|who|several|across"""
+)
+_CALLS = whole_words(
+    r"""calls?|called|tools?|commands?|attempts?|submit(?:s|ted)?|book(?:s|ed)?|settled?|tried|procedures?
+    |steps? (?:did|were)|made good|put (?:\w+ )?right|carried|done|did that"""
+)
+_OF_SOMEBODY = whole_words(
+    r"""(?:this|the|that|our|each|a)[ ]
+    (?:customer|user|client|person|patient|caller|guest|member|requester|reporter)s?(?:'s)?"""
+)
+_ASKED_FOR = whole_words(
+    r"""ask(?:s|ed)?|want(?:s|ed)?|request(?:s|ed)?|wish(?:es|ed)?|need(?:s|ed)?|order(?:s|ed)?|complain(?:s|ed)?|earlier
+    |before|previous(?:ly)?|so far|again|come to us|came to us|turned to us|writ(?:es|ing|ten)|wrote|report(?:s|ed)?"""
+)
+_OWN = whole_words(r"i|i'm|i'd|i've|i'll|my|mine|me|myself|we need|our new|we'd like")
+_ABOUT_THE_PAST = whole_words(
+    r"""(?:which|what|by which|with which|with what) (?:\w+ )?calls?|did (?:we|it|the agent|they|he|she)
+    |(?:we|they|it|he|she)(?:did|tried|used|called|settled|submitted)|was (?:it|that) (?:done|settled)"""
+)
+IDENTIFIER = re.compile(
+    r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*(?![\w-])|\b\w+_\w+\b|\b\d{4,}\b"
+)
+"""Names that programs hand on, by their form: letters with digits, words joined by underscores, long numbers."""
+
+
+@dataclass(frozen=True)
+class RunQuestion:
+    """What a question asks of runs."""
+
+    terms: tuple[str, ...]
+    """Stems of its content words, each once."""
+    identifiers: tuple[str, ...]
+    """Identifiers it names, in lower case."""
+    action: bool
+    """Whether it asks what was done: a call."""
+    result: bool
+    """Whether it asks what came of it."""
+    error: bool
+    """Whether it asks what went wrong."""
+    cause: bool
+    """Whether it asks why."""
+    last: bool
+    first: bool
+    state: bool
+    """Whether it asks how something stands, after all changes."""
+    each: bool
+    """Whether it asks the same of several goals."""
+    task: bool
+    """Whether it is a task as somebody gives it ("I want my money back"), which asks for earlier tasks of its kind."""
+    requests: bool
+    """Whether it asks what somebody wanted before."""
+    calls: bool
+    """Whether it asks by which calls something was settled."""
+
+
+@text_cache(maxsize=256)
+def read_run_question(text: str) -> RunQuestion:
+    """Take from a question what it asks of runs; of a very long one, from its beginning."""
+    text = text[:_MAX_READ_CHARS]
+    folded = " ".join(words(text))
+    task = _OWN.search(folded) is not None and _ABOUT_THE_PAST.search(folded) is None
+    requests = not task and _OF_SOMEBODY.search(folded) is not None and _ASKED_FOR.search(folded) is not None
+    return RunQuestion(
+        terms=tuple(dict.fromkeys(content_stems(text)))[:_MOST_TERMS],
+        identifiers=tuple(dict.fromkeys(found.lower() for found in IDENTIFIER.findall(text))),
+        action=_ACTION.search(folded) is not None,
+        result=_RESULT.search(folded) is not None,
+        error=_ERROR.search(folded) is not None,
+        cause=_CAUSE.search(folded) is not None,
+        last=_LAST.search(folded) is not None,
+        first=_FIRST.search(folded) is not None,
+        state=not task and _STATE.search(folded) is not None,
+        each=_EACH.search(folded) is not None,
+        task=task,
+        requests=requests or (not task and "come to us" in folded),
+        calls=not task and _CALLS.search(folded) is not None,
+    )

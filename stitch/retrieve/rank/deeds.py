@@ -1,0 +1,81 @@
+"""What was done: whether a step is of the kind that a question about runs asks for, and where in its goal it stands.
+
+"Which error did the second run give?" is answered by a result that has none of these words; its call has them. "Why?"
+is answered by what the agent said, "which command?" by a call, "what did she want?" by what opens a goal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stitch.retrieve.kinds import Kind, changes, failed
+from stitch.retrieve.rank.pool import Pool
+from stitch.retrieve.rank.runs import Runs, runs
+
+
+def exchange(pool: Pool) -> Sequence[float] | None:
+    """By how much another step of its exchange is more alike: a call and its result, a result and what follows."""
+    found = pool.once(runs)
+    if found is None:
+        return None
+    alike = [one.similarity for one in pool.candidates]
+    return [
+        pool.constants.runs_exchange * (max([own, *(alike[other] for other in others)]) - own)
+        for own, others in zip(alike, found.partners, strict=True)
+    ]
+
+
+def deed(pool: Pool) -> Sequence[float] | None:
+    """Whether it is a call, a result or words as the question asks for, and went wrong if it asks what did."""
+    found, constants = pool.once(runs), pool.constants
+    if found is None:
+        return None
+    asked = found.asked
+    worth = dict.fromkeys(Kind, 0.0)
+    worth[Kind.CALL] += constants.runs_call * asked.action
+    worth[Kind.AGENT] += constants.runs_words * asked.cause + constants.runs_words_action * asked.action
+    worth[Kind.USER] += constants.runs_user * asked.cause - constants.runs_not_user * (asked.action or asked.result)
+    worth[Kind.RESULT] += constants.runs_result * asked.result
+    gains = [worth[kind] for kind in found.kinds]
+    if asked.error:
+        for number, one in enumerate(pool.candidates):
+            if found.kinds[number] is not Kind.SETUP and number not in found.openings and failed(one.snippet):
+                gains[number] += constants.runs_failure
+    if asked.calls or asked.state:
+        for number in range(len(gains)):
+            gains[number] += _changed(pool, found, number)
+    return gains
+
+
+def opening(pool: Pool) -> Sequence[float] | None:
+    """Whether it opens a goal, where a task is given that others were like, or what somebody wanted is asked."""
+    found, constants = pool.once(runs), pool.constants
+    if found is None or not (found.asked.task or found.asked.requests):
+        return None
+    gain = constants.runs_opening_task if found.asked.task else constants.runs_opening_asked
+    return [gain * (number in found.openings) for number in range(len(pool.candidates))]
+
+
+def place(pool: Pool) -> Sequence[float] | None:
+    """How late in its goal it stands: what comes late tells more, most of all where the last is asked for."""
+    found, constants = pool.once(runs), pool.constants
+    if found is None:
+        return None
+    asked = found.asked
+    late = constants.runs_late + constants.runs_last * asked.last - constants.runs_first * asked.first
+    gains = [0.0] * len(pool.candidates)
+    for own in found.members:
+        for order, number in enumerate(own):
+            gains[number] = late * order / max(1, len(own) - 1)
+    return gains
+
+
+def _changed(pool: Pool, found: Runs, number: int) -> float:
+    """What it counts to have changed something, for a call and for its result."""
+    constants, asked = pool.constants, found.asked
+    if found.kinds[number] is Kind.CALL:
+        return constants.runs_change * asked.calls * changes(pool.candidates[number].snippet)
+    call = found.result_of[number]
+    if call < 0 or not changes(pool.candidates[call].snippet):
+        return 0.0
+    return constants.runs_changed_result * asked.calls + constants.runs_state * asked.state

@@ -1,0 +1,316 @@
+"""Agents' runs: goals, exchanges of calls and results, and which of them a question asks for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stitch.core import (
+    ContextualIntent,
+    DecidedBy,
+    IntentFilter,
+    LabelInventory,
+    MemorySnippet,
+    Origin,
+    RetrievalResult,
+    ScopeSummary,
+    SearchRequest,
+)
+from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
+from stitch.retrieve.constants import CONSTANTS
+from stitch.retrieve.kinds import Kind, changes, failed, goal_of, kind_of
+from stitch.retrieve.question.run_question import read_run_question
+from stitch.retrieve.rank.runs import Runs, runs
+from stitch.retrieve.rank.scorers import RUNS
+from stitch.retrieve.rank.wording import phrase
+from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
+from stitch.testing.contracts.scorer import ScorerContract
+from stitch.testing.scoring import pool_of
+from stitch.testing.storing import ListStore
+
+
+def step(
+    position: int, role: str, text: str, *, scope: str = "mend the lamp", tools: tuple[str, ...] = (),
+    events: tuple[str, ...] = (), origin: Origin = Origin.AGENT,
+) -> MemorySnippet:  # fmt: skip
+    return MemorySnippet(
+        tenant="a", trajectory="t", step=str(position), position=position, role=role, text=text, resolved=text,
+        tools=tools, origin=origin, intent=ContextualIntent(scope=scope, event_types=events), recorded=0.0,
+    )  # fmt: skip
+
+
+def system(position: int, text: str = "You mend things.") -> MemorySnippet:
+    return step(position, "system", text, scope="setup", origin=Origin.USER)
+
+
+def user(position: int, text: str, scope: str) -> MemorySnippet:
+    return step(position, "user", text, scope=scope, origin=Origin.USER)
+
+
+def call(position: int, text: str, scope: str, tool: str = "find_part") -> MemorySnippet:
+    return step(position, "assistant", text, scope=scope, tools=(tool,))
+
+
+def result(position: int, text: str, scope: str, tool: str = "find_part") -> MemorySnippet:
+    return step(position, "tool", text, scope=scope, tools=(tool,), origin=Origin.TOOL)
+
+
+def said(position: int, text: str, scope: str) -> MemorySnippet:
+    return step(position, "assistant", text, scope=scope)
+
+
+LAMP, DOOR = "mend the lamp", "mend the door"
+RUN = (
+    system(0),
+    user(1, "The lamp of customer c_17 is dark, please mend it.", LAMP),
+    call(2, 'find_part(name="bulb")', f"{LAMP} / look up"),
+    result(3, "Error: no part of that name", f"{LAMP} / look up"),
+    said(4, "The search failed because the part has another name.", f"{LAMP} / look up"),
+    call(5, 'order_part(name="globe")', f"{LAMP} / act", tool="order_part"),
+    result(6, "ordered, 4 dollars", f"{LAMP} / act", tool="order_part"),
+    user(7, "The door of customer c_18 squeaks.", DOOR),
+    call(8, 'find_part(name="oil")', DOOR),
+    result(9, "oil, 2 dollars", DOOR),
+    call(10, 'order_part(name="oil")', DOOR, tool="order_part"),
+    result(11, "Error: out of stock", DOOR, tool="order_part"),
+    said(12, "The oil is out of stock.", DOOR),
+)
+
+
+def candidates(*similar: int, of: tuple[MemorySnippet, ...] = RUN) -> list[Candidate]:
+    """The steps of a run; those named are alike, the others hardly."""
+    return [Candidate(one, frozenset(), 0.0, 0.6 if one.position in similar else 0.1) for one in of]
+
+
+def read(query: str, *similar: int) -> Runs:
+    found = runs(pool_of(query, candidates(*similar)))
+    assert found is not None
+    return found
+
+
+def parts(name: str, query: str, *similar: int) -> dict[int, float]:
+    """What a scorer says of each step, where it says anything."""
+    numbers = SCORERS[name](pool_of(query, candidates(*similar))) or []
+    return {place: number for place, number in enumerate(numbers) if number}
+
+
+def test_goals_are_scopes_without_their_phases_and_setup_is_none() -> None:
+    assert [goal_of(scope) for scope in (f"{LAMP} / act", LAMP, "setup", None)] == [LAMP, LAMP, "", ""]
+    found = read("What was ordered?")
+    assert [goal.name for goal in found.named] == [LAMP, DOOR]
+    assert found.members == [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]]
+    assert found.goals[0] == -1
+    assert found.openings == {1, 7}
+
+
+def test_a_call_its_result_and_what_follows_are_partners() -> None:
+    found = read("What was ordered?")
+    assert found.partners[2:7] == [[3], [2], [3], [6], [5]]
+    assert [found.result_of[number] for number in (3, 6, 9, 11)] == [2, 5, 8, 10]
+    assert found.result_of[4] == -1
+
+
+def test_results_of_calls_side_by_side_belong_to_the_step_that_made_them() -> None:
+    of = (call(0, "two calls", LAMP), result(1, "one", LAMP), result(2, "two", LAMP), said(3, "done", LAMP))
+    found = runs(pool_of("What came of it?", candidates(of=of)))
+    assert found is not None
+    assert found.partners == [[1, 2], [0], [0], [2]]
+
+
+def test_calls_in_text_are_calls_and_what_is_said_after_them_is_their_result() -> None:
+    of = (
+        user(0, "Mend the lamp.", LAMP),
+        said(1, "I look first.\n```\nls\n```", LAMP),
+        user(2, "lamp.py", LAMP),
+        said(3, "Act: open lamp", LAMP),
+        user(4, "It is dark.", LAMP),
+        said(5, "I am done.", LAMP),
+        user(6, "Thanks.", LAMP),
+    )
+    found = runs(pool_of("What was found?", candidates(of=of)))
+    assert found is not None
+    assert found.kinds == [
+        Kind.USER, Kind.CALL, Kind.RESULT, Kind.CALL, Kind.RESULT, Kind.AGENT, Kind.USER,
+    ]  # fmt: skip
+
+
+def test_labels_say_what_a_step_is_where_its_fields_do_not() -> None:
+    assert kind_of(step(1, "assistant", "open it", events=("call tool",))) is Kind.CALL
+    assert kind_of(step(1, "user", "4 passed", events=("success",), origin=Origin.USER)) is Kind.RESULT
+    assert kind_of(step(1, "assistant", "be brief", scope="setup")) is Kind.SETUP
+
+
+def test_a_call_changes_something_by_its_label_or_by_the_name_of_its_tool() -> None:
+    named = [changes(call(1, "x", LAMP, tool=tool)) for tool in ("order_part", "shop.get_part", "search")]
+    assert named == [True, False, False]
+    labeled = [step(1, "assistant", "x", tools=("part",), events=(event,)) for event in ("book", "read", "say")]
+    assert [changes(each) for each in labeled] == [True, False, True]
+
+
+def test_what_failed_is_told_by_its_label_or_by_its_words() -> None:
+    told = ("Error: no such part", "ValueError: x", "part found", "Unfortunately that is out.")
+    assert [failed(result(1, text, LAMP)) for text in told] == [True, True, False, True]
+    assert not failed(step(1, "tool", "0 errors", events=("success",)))
+    assert failed(step(1, "tool", "[]", events=("empty",)))
+
+
+def test_few_calls_among_much_talk_are_no_run() -> None:
+    talk = tuple(said(n, "We talk of lamps.", LAMP) for n in range(20))
+    assert runs(pool_of("lamps?", candidates(of=(*talk, call(20, "x", LAMP))))) is None
+    assert runs(pool_of("lamps?", [])) is None
+
+
+QUERIES = {
+    "newest": "How does c_17 stand now?",
+    "opening": "I want my lamp mended.",
+    "deed": "Which error did the search give?",
+}
+
+
+@pytest.mark.parametrize("name", ["exchange", "goal", "inside", "deed", "opening", "place", "newest"])
+class TestScorersOfRuns(ScorerContract):
+    @pytest.fixture
+    def scorer(self, name: str) -> Scorer:
+        return SCORERS[name]
+
+    @pytest.fixture
+    def pool(self, name: str) -> Pool:
+        return pool_of(QUERIES.get(name, "What was ordered for the lamp?"), candidates(2, 9))
+
+
+def test_a_result_takes_on_what_its_call_is_more_alike_and_the_call_nothing() -> None:
+    share = CONSTANTS.runs_exchange
+    assert parts("exchange", "What came of it?", 2) == {3: pytest.approx(share * 0.5)}
+
+
+def test_the_goal_that_the_words_and_identifiers_of_a_question_tell_counts_for_all_its_steps() -> None:
+    numbers = parts("goal", "Which part was ordered for the lamp of c_17?", 1)
+    assert min(numbers[n] for n in range(1, 7)) > max(numbers.get(n, 0.0) for n in range(7, 13))
+    assert 0 not in numbers
+    assert numbers[1] - numbers[7] > CONSTANTS.runs_goal_named
+
+
+def test_one_goal_alone_tells_nothing_apart() -> None:
+    assert SCORERS["goal"](pool_of("the lamp", candidates(of=RUN[:7]))) is None
+
+
+def test_inside_a_goal_rare_words_tell_and_a_result_shares_those_of_its_call() -> None:
+    numbers = parts("inside", "What did the bulb search give?")
+    assert numbers[2] == numbers[3] > numbers.get(5, 0.0)
+
+
+def test_a_question_for_errors_lifts_what_failed_and_one_for_calls_what_changed_something() -> None:
+    asked = parts("deed", "Which error came of it?")
+    assert min(asked[3], asked[11]) > max(asked.get(6, 0.0), asked.get(9, 0.0))
+    settled = parts("deed", "By which calls was that settled?")
+    assert min(settled[5], settled[10]) > max(settled.get(2, 0.0), settled.get(8, 0.0))
+    assert settled[6] > settled.get(9, 0.0)
+
+
+def test_a_question_why_lifts_words() -> None:
+    numbers = parts("deed", "Why was that?")
+    assert numbers[4] == CONSTANTS.runs_words
+    assert 3 not in numbers
+
+
+def test_a_task_finds_what_opens_goals() -> None:
+    assert set(parts("opening", "I want my lamp mended.")) == {1, 7}
+    assert set(parts("opening", "What did this customer ask for before?")) == {1, 7}
+    assert parts("opening", "Which part was ordered?") == {}
+
+
+def test_who_asks_for_the_last_gets_the_end_of_a_goal_and_for_the_first_its_beginning() -> None:
+    last, first = parts("place", "What was ordered last?"), parts("place", "What was ordered first?")
+    assert last[6] == last[12] == pytest.approx(CONSTANTS.runs_late + CONSTANTS.runs_last)
+    assert last[6] - last[2] > first.get(6, 0.0) - first.get(2, 0.0)
+
+
+def test_how_a_thing_stands_is_told_by_the_last_goal_that_names_it() -> None:
+    of = (*RUN, user(13, "And c_17 again.", "the lamp once more"), call(14, "x", "the lamp once more"))
+    numbers = SCORERS["newest"](pool_of("How does c_17 stand now?", candidates(of=of)))
+    assert numbers is not None
+    assert numbers[14] > numbers[6] > numbers[12] == 0.0
+    assert parts("newest", "How does it stand now?") == {}
+
+
+def retriever(*steps: MemorySnippet, pool: int = 400) -> IntentRetriever:
+    from dataclasses import replace
+
+    store = ListStore()
+    store.put([record(each) for each in steps])
+    names = dict.fromkeys(each.intent.scope for each in steps if each.intent.scope)
+    scopes = tuple(ScopeSummary(name=name, trajectory="t", spans=((0, 1),), steps=1) for name in names)
+    return IntentRetriever(
+        store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, counter=PieceCounter(),
+        inventories=lambda tenant, trajectory: LabelInventory(scopes=scopes, steps=len(steps)),
+        constants=replace(CONSTANTS, pool=pool, pool_of_hints=pool),
+    )  # fmt: skip
+
+
+def ask(query: str, *, k: int = 20, pool: int = 400, **given: object) -> RetrievalResult:
+    request = SearchRequest.model_validate({"query": query, "tenant": "a", "k": k, **given})
+    return retriever(*RUN, pool=pool).search(request)
+
+
+def test_runs_are_ranked_by_their_own_rule_and_every_part_is_told_in_words() -> None:
+    found = ask("Which error did the search for the lamp's bulb give?")
+    assert found.rule == RUNS
+    assert found.decided_by is DecidedBy.WEIGHED_LABELS
+    assert {hit.snippet.step for hit in found.hits[:2]} == {"3", "4"}
+    order = sorted(found.hits, key=found.rule.key)
+    assert [hit.snippet.step for hit in order] == [hit.snippet.step for hit in found.hits]
+    assert all(phrase(part) != part.replace("_", " ") for part in found.hits[0].parts if part != "similarity")
+
+
+def test_labels_that_a_person_chose_and_none_at_all_are_ranked_as_ever() -> None:
+    assert ask("Which error did it give?", intent_filter=IntentFilter()).rule != RUNS
+    assert ask("Which error did it give?", intent_filter=IntentFilter(scopes=(DOOR,))).hits[0].density == 1.0
+    assert ask("Which error did it give?", ranking="strict").rule.tiers == (("density",),)
+
+
+def test_of_the_goals_asked_about_all_steps_are_looked_at_however_few_are_alike() -> None:
+    many = [said(n, f"The lamp shines, said number {n}.", f"goal {n}") for n in range(20, 60)]
+    calls = [call(n, f"The lamp is looked at, {n}.", f"goal {n}") for n in range(60, 90)]
+    request = SearchRequest(query="What came of the order for the lamp of c_17?", tenant="a", k=30)
+    found = retriever(*RUN, *many, *calls, pool=12).search(request)
+    assert found.rule == RUNS
+    assert {"1", "2", "3", "4", "5", "6"} <= {hit.snippet.step for hit in found.hits}
+
+
+def test_why_a_step_was_not_found_is_told_of_runs_too() -> None:
+    missed = retriever(*RUN).why_not(
+        SearchRequest(query="Which error did the search for the bulb give?", tenant="a", k=1), step="9", trajectory="t"
+    )
+    assert missed.rank > 1
+    assert missed.ranked == len(RUN)
+
+
+@pytest.mark.parametrize(
+    ("query", "asks"),
+    [
+        ("Why did the run stop?", {"cause"}),
+        ("Which command was used to start it?", {"action", "first", "calls"}),
+        ("Which error did it give?", {"error", "result"}),
+        ("How many tests passed in the last run?", {"result", "last", "action"}),
+        ("I want my money back.", {"task"}),
+        ("What did this customer want before?", {"requests"}),
+        ("How does the order stand now?", {"state", "last"}),
+        ("Which of today's orders were late?", {"each"}),
+    ],
+)
+def test_what_a_question_asks_of_runs(query: str, asks: set[str]) -> None:
+    found = read_run_question(query)
+    flags = ("action", "result", "error", "cause", "last", "first", "state", "each", "task", "requests", "calls")
+    assert asks <= {name for name in flags if getattr(found, name)}
+
+
+def test_identifiers_are_known_by_their_form() -> None:
+    asked = read_run_question("How does ORD-7214 of cust_003 stand, and 20231105, but not day 1 or well-known things?")
+    assert asked.identifiers == ("ord-7214", "cust_003", "20231105")
+
+
+@given(st.text(max_size=200))
+def test_any_question_can_be_read(text: str) -> None:
+    found = read_run_question(text)
+    assert len(set(found.terms)) == len(found.terms)
