@@ -95,7 +95,11 @@ def _operation(operation: Operation, schemas: Mapping[str, Any]) -> dict[str, An
         "description": f"Needs a key that allows `{operation.action}`.",
     }
     more: list[HTTPStatus] = []
-    if operation.method == "GET":
+    if operation.takes_lines:
+        more += _OF_BODIES
+        described["parameters"] = _parameters(operation.request)
+        described["requestBody"] = {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
+    elif operation.method == "GET":
         if parameters := _parameters(operation.request):
             described["parameters"] = parameters
     else:

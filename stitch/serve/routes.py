@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from stitch.serve.access import check_action
-from stitch.serve.bodies import JSON, LINES, Gone, check_type, parse, parse_query, read_body
+from stitch.errors import ScopeError
+from stitch.serve.bodies import JSON, LINES, Gone, check_type, parse, parse_query, read_body, read_lines
 from stitch.serve.refusals import refused
 from stitch.serve.streaming import Piecewise, StreamRequest, WhileReading, take_lines, tell_items
 
@@ -29,6 +31,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 SEARCHES = frozenset({"search", "why", "select"})
 """Operations for which somebody waits: they have threads of their own, and only so many are under way at once."""
+OF_THE_MACHINE = frozenset({"backup"})
+"""Operations that write where the request says, on the machine of the server: for its own users, not for who has a key."""
 STREAM_PATH = "/v1/stream"
 ITEMS_TOGETHER = 256
 """How many items of an answer are made before they are sent."""
@@ -58,6 +62,13 @@ class Answering:
             if operation.action == "write" or operation.name in SEARCHES:
                 self._spending.check(caller)
             memory = self._tenants.memory(caller.tenant)
+            if operation.name in OF_THE_MACHINE and caller.key:
+                raise ScopeError(
+                    "a key writes nothing into folders of the server",
+                    hint="stitch serve --backup-every-h N --backup-to DIR",
+                )
+            if operation.takes_lines:
+                return await self._take_in(request, operation, caller, memory)
             if operation.method == "GET":
                 read: Callable[[], BaseModel] = partial(parse_query, operation.request, request)
             else:
@@ -85,6 +96,28 @@ class Answering:
         with self._spending.of(caller):
             taken = take_lines(request, memory, options, work=self._work, limits=self._limits, closing=self.closing)
         return WhileReading(taken, media_type=LINES)
+
+    async def _take_in(self, request: Request, operation: Operation, caller: Caller, memory: Memory) -> Response:
+        """Answer an operation that takes lines, which are read as it asks for them; its request is the query."""
+        check_type(request, LINES)
+        asked = parse_query(operation.request, request)
+        coming = read_lines(request, self._limits, closing=self.closing)
+        loop = asyncio.get_running_loop()
+
+        def lines() -> Iterator[bytes]:
+            while True:
+                try:
+                    yield from asyncio.run_coroutine_threadsafe(anext(coming), loop).result()
+                except StopAsyncIteration:
+                    return
+
+        def run() -> bytes:
+            with self._spending.of(caller):
+                response: BaseModel = operation.run(memory, asked, lines())
+            return response.model_dump_json(exclude_unset=True).encode()
+
+        async with aclosing(coming):
+            return Response(await self._work.step(run), media_type=JSON)
 
     async def _items(
         self, request: Request, operation: Operation, caller: Caller, memory: Memory, read: Callable[[], BaseModel]

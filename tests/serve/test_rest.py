@@ -5,6 +5,7 @@ import json
 import pytest
 
 from stitch.api.operations import OPERATIONS
+from stitch.serve.keys import ACTIONS
 
 BOOKING = ("Book the Harbor Inn for day 1, please.", "It costs $98 a night.")
 
@@ -94,3 +95,41 @@ def test_a_server_that_is_well_says_so(serving, path):
 def test_answers_are_kept_by_no_cache_and_guessed_at_by_no_browser(serving):
     headers = serving().get("/v1/status").headers
     assert (headers["Cache-Control"], headers["X-Content-Type-Options"]) == ("no-store", "nosniff")
+
+
+def test_an_export_is_taken_in_by_another_memory_line_by_line(keyed):
+    ann, bea = keyed(ann=ACTIONS, bea=ACTIONS)
+    ann.add(*BOOKING)
+    lines = [row["line"] for row in ann.get("/v1/export").lines]
+    body = "\n".join(lines)
+    taken = bea.ask("POST", "/v1/import?source=ann", body, Content_Type="application/x-ndjson")
+    assert (taken.json["steps"], taken.json["rejections"]) == (2, [])
+    assert bea.get("/v1/status").json["stored"] == 2
+    again = bea.ask("POST", "/v1/import", body, Content_Type="application/x-ndjson")
+    assert (again.json["steps"], again.json["known"]) == (0, 2)
+    [rejection] = bea.ask("POST", "/v1/import", b"{}", Content_Type="application/x-ndjson").json["rejections"]
+    assert rejection["line"] == 1
+
+
+def test_an_answer_that_is_long_comes_in_pieces(serving):
+    client = serving()
+    client.lines([{"role": "user", "content": f"step {number}"} for number in range(700)])
+    exported = client.get("/v1/export")
+    assert exported.headers["Content-Type"] == "application/x-ndjson"
+    assert len(exported.lines) >= 700
+    assert client.get("/v1/export?trajectory=none").status == 422
+
+
+def test_who_has_a_key_writes_no_folder_of_the_server(keyed, tmp_path):
+    [ann] = keyed(ann=ACTIONS)
+    ann.add("hello")
+    answer = ann.post("/v1/backup", {"to": str(tmp_path / "backup")})
+    assert (answer.status, answer.json["error"]) == (403, "ScopeError")
+    assert not (tmp_path / "backup").exists()
+
+
+def test_the_machine_itself_may_have_a_backup_made(serving, tmp_path):
+    client = serving()
+    client.add("hello")
+    assert client.post("/v1/backup", {"to": str(tmp_path / "backup")}).json["steps"] == 1
+    assert (tmp_path / "backup" / "manifest.json").is_file()
