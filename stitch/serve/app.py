@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -182,7 +182,7 @@ def make_app(served: Served, *, mcp: ASGIApp | None = None) -> ASGIApp:
         add(path, endpoint, method="GET", name=name)
     if mcp is not None:
         app.mount(MCP_PATH, mcp)
-    app.add_exception_handler(HTTPException, _not_here)
+    app.add_exception_handler(HTTPException, _NotHere(names))
     return Gate(app, served=served, names=names)
 
 
@@ -240,11 +240,25 @@ class _Others:
         return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})
 
 
-async def _not_here(request: Request, error: Exception) -> Response:
-    """What the router answers where it has no path, or no such method."""
-    assert isinstance(error, HTTPException)
-    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        allowed = (error.headers or {}).get("Allow", "")
+class _NotHere:
+    """What the router answers where it has no path, or no such method.
+
+    Args:
+        names: The methods and paths that are there.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._methods: dict[str, list[str]] = {}
+        for method, path in (name.split(" ") for name in names):
+            self._methods.setdefault(path, []).append(method)
+
+    async def __call__(self, request: Request, error: Exception) -> Response:
+        """The answer."""
+        assert isinstance(error, HTTPException)
+        if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            hint = "/openapi.json lists those there are"
+            return refusal(RefusalError(HTTPStatus.NOT_FOUND, "NotFound", "there is no such path", hint=hint))
+        allowed = ", ".join(self._methods.get(request.url.path, ()))
         return refusal(
             RefusalError(
                 HTTPStatus.METHOD_NOT_ALLOWED,
@@ -254,8 +268,3 @@ async def _not_here(request: Request, error: Exception) -> Response:
                 headers={"Allow": allowed},
             )
         )
-    return refusal(
-        RefusalError(
-            HTTPStatus.NOT_FOUND, "NotFound", "there is no such path", hint="/openapi.json lists those there are"
-        )
-    )

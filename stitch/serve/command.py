@@ -12,6 +12,7 @@ import click
 
 from stitch.console.options import json_option, memory_options, model_options
 from stitch.errors import require_extra
+from stitch.serve.logs import WithoutText
 
 
 @click.command()
@@ -99,8 +100,9 @@ def _say_ready(url: str, *, as_json: bool) -> None:
 def _log_to_standard_error() -> None:
     """Show what goes wrong; a program that uses the library decides for itself, the command is such a program."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("stitch: %(message)s"))
-    logger = logging.getLogger("stitch")
-    if not logger.handlers:
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
+    handler.setFormatter(WithoutText())
+    for name, level in (("stitch", logging.INFO), ("stitch.events", logging.WARNING), ("uvicorn.error", logging.ERROR)):
+        logging.getLogger(name).setLevel(level)
+    for name in ("stitch", "uvicorn.error"):
+        logging.getLogger(name).handlers = [handler]
+        logging.getLogger(name).propagate = False

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stitch.serve.access import check_action
 from stitch.errors import ScopeError
+from stitch.serve.access import check_action
 from stitch.serve.bodies import JSON, LINES, Gone, check_type, parse, parse_query, read_body, read_lines
 from stitch.serve.refusals import refused
 from stitch.serve.streaming import Piecewise, StreamRequest, WhileReading, take_lines, tell_items
@@ -32,7 +32,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 SEARCHES = frozenset({"search", "why", "select"})
 """Operations for which somebody waits: they have threads of their own, and only so many are under way at once."""
 OF_THE_MACHINE = frozenset({"backup"})
-"""Operations that write where the request says, on the machine of the server: for its own users, not for who has a key."""
+"""Operations that write on the server's machine where the request says: for its users, not for who has a key."""
 STREAM_PATH = "/v1/stream"
 ITEMS_TOGETHER = 256
 """How many items of an answer are made before they are sent."""

@@ -1,0 +1,58 @@
+"""The log of a server tells what went wrong, and nothing of what tenants say."""
+
+import logging
+import sys
+
+from stitch.core import StepsFailed, StoreAway
+from stitch.observe import LogObserver
+from stitch.serve.logs import WithoutText
+
+
+def lines_of(tell, name="stitch.ingest.labeling"):
+    """What is shown of what somebody logs."""
+    shown = []
+
+    class Kept(logging.Handler):
+        def emit(self, record):
+            shown.append(self.format(record))
+
+    handler, logger = Kept(), logging.getLogger(name)
+    handler.setFormatter(WithoutText())
+    logger.addHandler(handler)
+    try:
+        tell(logger)
+    finally:
+        logger.removeHandler(handler)
+    return shown
+
+
+def test_names_and_texts_of_the_rooms_below_are_left_out():
+    [line] = lines_of(lambda log: log.warning("labels of %r wait %5.1f s: %s", "swordfish", 2.0, "swordfish"))
+    assert line == "stitch: labels of … wait … s: …"
+
+
+def test_of_an_event_of_a_tenant_only_its_kind_is_shown_and_a_store_that_is_away_is_explained():
+    failed = StepsFailed(tenant="a", trajectory="swordfish", steps=("1",), reason="swordfish")
+    away = StoreAway(reason="nobody answers")
+
+    def tell(logger):
+        for event in (failed, away):
+            LogObserver(logger).notice(event)
+
+    one, other = lines_of(tell)
+    assert one == "stitch: StepsFailed"
+    assert "nobody answers" in other
+
+
+def test_of_an_error_that_nobody_expected_its_kind_and_its_place_are_shown():
+    def tell(logger):
+        try:
+            int("swordfish")
+        except ValueError:
+            logger.exception("a request failed")
+
+    [line] = lines_of(tell, name="stitch.serve.refusals")
+    assert line.startswith("stitch: a request failed: ValueError\n")
+    assert __name__.split(".")[-1] in line
+    assert "invalid literal" not in line
+    assert sys.exc_info() == (None, None, None)
