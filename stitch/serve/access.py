@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from stitch.errors import SettingsError
+from stitch.errors import ScopeError, SettingsError
 from stitch.serve.keys import ACTIONS
 from stitch.serve.refusals import RefusalError
 
@@ -108,12 +108,10 @@ def check_action(caller: Caller, action: Action) -> None:
     """Refuse what a key does not allow.
 
     Raises:
-        RefusalError: It does not allow this.
+        ScopeError: It does not allow this.
     """
     if action not in caller.actions:
-        raise RefusalError(
-            HTTPStatus.FORBIDDEN,
-            "NotAllowed",
+        raise ScopeError(
             f"key {caller.key} does not allow {action!r}, only {', '.join(caller.actions)}",
             hint=f"`stitch keys add --action {action}` makes one that does",
         )

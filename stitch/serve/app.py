@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from fastapi import FastAPI
@@ -17,6 +20,7 @@ from starlette.responses import HTMLResponse, Response
 
 from stitch.api.operations import OPERATIONS
 from stitch.errors import StoreUnavailableError
+from stitch.lm import charged_key
 from stitch.serve.access import Access, Caller, check_action
 from stitch.serve.bodies import JSON, Limits
 from stitch.serve.events import EventFeed
@@ -33,6 +37,9 @@ from stitch.serve.work import Work
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from stitch.adapters.mcp import McpOverHttp
+    from stitch.api.operations import Action
+    from stitch.memory import Memory
     from stitch.tenants import Tenants
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
@@ -106,11 +113,12 @@ class Gate:
     Args:
         app: What is behind it.
         served: The memory.
+        mcp: What answers at `/mcp`; nothing does if None.
         names: What is counted for which method and path; all else is counted together.
     """
 
-    def __init__(self, app: ASGIApp, *, served: Served, names: Mapping[str, str]) -> None:
-        self._app, self._served, self._names = app, served, names
+    def __init__(self, app: ASGIApp, *, served: Served, mcp: ASGIApp | None = None, names: Mapping[str, str]) -> None:
+        self._app, self._served, self._mcp, self._names = app, served, mcp, names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -133,11 +141,40 @@ class Gate:
         except RefusalError as refused:
             await refusal(refused)(scope, receive, marked)
         else:
-            await self._app(scope, receive, marked)
+            if self._mcp is not None and _is_mcp(path):
+                await self._until_closing(self._mcp, scope, receive, marked)
+            else:
+                await self._app(scope, receive, marked)
         finally:
             asked = f"{'GET' if scope['method'] == 'HEAD' else scope['method']} {path}"
-            name = "mcp" if path.startswith(MCP_PATH) else self._names.get(asked, "other")
+            name = "mcp" if _is_mcp(path) else self._names.get(asked, "other")
             self._served.metrics.answered(name, status=status, seconds=time.perf_counter() - began)
+
+    async def _until_closing(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; what a client only listens to ends when the server does."""
+        if scope["method"] != "GET":
+            await app(scope, receive, send)
+            return
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = begun or message["type"] == "http.response.start"
+            await send(message)
+
+        answer = asyncio.ensure_future(app(scope, receive, noted))
+        closing = asyncio.ensure_future(self._served.answering.closing.wait())
+        either: set[asyncio.Future[Any]] = {answer, closing}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            closing.cancel()
+            answer.cancel()
+            await asyncio.wait({answer})
+        if not answer.cancelled():
+            answer.result()
+        elif begun:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _caller(self, headers: Headers, path: str) -> Caller | None:
         """Who asks; nobody where nothing of a tenant is told.
@@ -152,15 +189,20 @@ class Gate:
         return access.caller(headers.get("authorization"))
 
 
-def make_app(served: Served, *, mcp: ASGIApp | None = None) -> ASGIApp:
-    """The application.
+def make_app(served: Served) -> ASGIApp:
+    """The application; at `/mcp` it answers if the extra `mcp` is installed."""
+    mcp = _mcp_of(served)
 
-    Args:
-        served: The memory.
-        mcp: What answers at `/mcp`; nothing does if None.
-    """
-    app = FastAPI(title="stitch", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.router.redirect_slashes = False
+    @asynccontextmanager
+    async def running(_: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            if mcp is not None:
+                await stack.enter_async_context(mcp.running())
+            yield
+
+    app = FastAPI(
+        title="stitch", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=running
+    )
     names = {}
 
     def add(path: str, endpoint: Endpoint, *, method: str, name: str) -> None:
@@ -180,10 +222,34 @@ def make_app(served: Served, *, mcp: ASGIApp | None = None) -> ASGIApp:
         ("/", others.page, "page"),
     ):
         add(path, endpoint, method="GET", name=name)
-    if mcp is not None:
-        app.mount(MCP_PATH, mcp)
     app.add_exception_handler(HTTPException, _NotHere(names))
-    return Gate(app, served=served, names=names)
+    return Gate(app, served=served, mcp=mcp, names=names)
+
+
+def _mcp_of(served: Served) -> McpOverHttp | None:
+    """The Model Context Protocol over the memories of the tenants that ask; None without the extra."""
+    if not has_mcp():
+        return None
+    from stitch.adapters.mcp import McpOverHttp
+
+    def memory_for(action: Action, request: Any) -> Memory:
+        """The memory of whoever asks, for this call."""
+        caller: Caller = request.scope["state"]["caller"]
+        check_action(caller, action)
+        served.spending.check(caller)
+        charged_key.set(caller.key)  # each call of a tool has a context of its own
+        return served.tenants.memory(caller.tenant)
+
+    return McpOverHttp(memory_for, guarded=True)
+
+
+def has_mcp() -> bool:
+    """Whether the extra `mcp` is installed."""
+    return find_spec("mcp") is not None
+
+
+def _is_mcp(path: str) -> bool:
+    return path == MCP_PATH or path.startswith(f"{MCP_PATH}/")
 
 
 class _Others:

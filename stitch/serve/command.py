@@ -91,7 +91,10 @@ def _say_ready(url: str, *, as_json: bool) -> None:
     if as_json:
         import orjson
 
-        click.echo(orjson.dumps({"url": url, "mcp": f"{url}/mcp", "pid": os.getpid()}).decode())
+        from stitch.serve.app import MCP_PATH, has_mcp
+
+        mcp = f"{url}{MCP_PATH}" if has_mcp() else None
+        click.echo(orjson.dumps({"url": url, "mcp": mcp, "pid": os.getpid()}).decode())
         sys.stdout.flush()
     else:
         click.echo(f"serving at {url}; Ctrl-C ends it", err=True)

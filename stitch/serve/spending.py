@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from stitch.errors import BudgetSpentError
 from stitch.lm import led_by
-from stitch.serve.refusals import RefusalError
 
 if TYPE_CHECKING:
     from stitch.lm import Charge, Ledger
@@ -49,23 +48,19 @@ class Spending:
         """Refuse what may lead to a call of a model, once the ceiling of the key is reached.
 
         Raises:
-            RefusalError: It is reached; or there is one, and what calls cost is not known.
+            BudgetSpentError: It is reached; or there is one, and what calls cost is not known.
         """
         by_key = {} if caller.spend_usd is None else self.by_key()
         if caller.spend_usd is None or caller.key not in by_key:
             return
         spent = by_key[caller.key]
         if spent is None:
-            raise RefusalError(
-                HTTPStatus.PAYMENT_REQUIRED,
-                "BudgetSpentError",
+            raise BudgetSpentError(
                 f"key {caller.key} may spend ${caller.spend_usd:g}, and what its calls cost is not known",
                 hint="set price_prompt and price_reply, or make a key without --spend-usd",
             )
         if spent >= caller.spend_usd:
-            raise RefusalError(
-                HTTPStatus.PAYMENT_REQUIRED,
-                "BudgetSpentError",
+            raise BudgetSpentError(
                 f"key {caller.key} has spent ${spent:.4f} of ${caller.spend_usd:g} on language models",
                 hint="`stitch keys add --spend-usd N` makes one with another ceiling",
             )

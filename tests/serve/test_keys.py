@@ -156,7 +156,7 @@ def test_a_key_allows_what_it_names_and_nothing_else(keyed, allowed, call):
     asked = [json.dumps(body)] if body is not None else []
     assert one.ask(method, path, *asked, Content_Type="application/json").status == 200
     refused = others.ask(method, path, *asked, Content_Type="application/json")
-    assert (refused.status, refused.json["error"]) == (403, "NotAllowed")
+    assert (refused.status, refused.json["error"]) == (403, "ScopeError")
     assert allowed in refused.json["message"]
 
 
