@@ -43,6 +43,7 @@ __all__ = ["Memory", "MemoryParts", "MemoryStatus", "SearchDefaults", "retriever
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from stitch.artifacts import Trees
     from stitch.chats import Chats, Edited
     from stitch.core import Retriever
     from stitch.ingest import Ingestor
@@ -99,6 +100,18 @@ class Memory:
         self._parts, self._owns_parts = parts, owns_parts
         self._defaults = parts.defaults
         self._chats: Chats | None = None
+        self._trees: Trees | None = None
+
+    @property
+    def trees(self) -> Trees:
+        """Artifacts as trees, such as an itinerary or a plan: create, open, select, delete."""
+        if self._trees is None:
+            from stitch.artifacts import Trees
+
+            self._trees = Trees(
+                self._parts.ingestor, tenant=self.tenant, folder=self.folder, process=self._parts.process
+            )
+        return self._trees
 
     @property
     def _ingestor(self) -> Ingestor:

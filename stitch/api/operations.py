@@ -1,4 +1,7 @@
-"""The table of all that can be asked of a memory from outside: each wire and each tool is made from it."""
+"""The table of all that can be asked of a memory from outside: each wire and each tool is made from it.
+
+More than 400 lines because it is one table, a row an operation.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, ru
 
 from pydantic import BaseModel, ValidationError
 
-from stitch.api import adding, asking, forgetting, listing, listing_models, models, upkeep, upkeep_models
+from stitch.api import (
+    adding,
+    asking,
+    forgetting,
+    listing,
+    listing_models,
+    models,
+    tree_models,
+    trees,
+    upkeep,
+    upkeep_models,
+)
 from stitch.core import LabelInventory
 from stitch.errors import InputError
 
@@ -346,6 +360,126 @@ OPERATIONS: Mapping[str, Operation] = _table(
         request=models.Nothing,
         response=upkeep_models.RelabelResponse,
         run=upkeep.relabel,
+    ),
+    Operation(
+        name="tree_create",
+        summary="Make a tree of a text or a value; its schema is inferred, or given.",
+        action="write",
+        method="POST",
+        path="/v1/trees",
+        request=tree_models.TreeCreateRequest,
+        response=tree_models.TreeCreated,
+        run=trees.create,
+    ),
+    Operation(
+        name="trees",
+        summary="List the trees, the oldest first.",
+        action="read",
+        method="GET",
+        path="/v1/trees",
+        request=models.PageRequest,
+        response=tree_models.TreesResponse,
+        run=trees.listing,
+    ),
+    Operation(
+        name="tree_select",
+        summary="Find nodes by a path query, in one version of a tree or in all.",
+        action="read",
+        method="POST",
+        path="/v1/trees/select",
+        request=tree_models.TreeSelectRequest,
+        response=tree_models.TreeSelectResponse,
+        run=trees.select,
+    ),
+    Operation(
+        name="tree_edit",
+        summary="Commit operations to a tree, all or none.",
+        action="write",
+        method="POST",
+        path="/v1/trees/edit",
+        request=tree_models.TreeEditRequest,
+        response=tree_models.TreeEditResponse,
+        run=trees.edit,
+    ),
+    Operation(
+        name="tree_schema",
+        summary="Give a tree another schema, which guards its edits.",
+        action="write",
+        method="POST",
+        path="/v1/trees/schema",
+        request=tree_models.TreeSchemaRequest,
+        response=tree_models.TreeEditResponse,
+        run=trees.schema,
+    ),
+    Operation(
+        name="tree_revert",
+        summary="Let a tree be again as it was in a version, by a commit.",
+        action="write",
+        method="POST",
+        path="/v1/trees/revert",
+        request=tree_models.TreeRevertRequest,
+        response=tree_models.TreeEditResponse,
+        run=trees.revert,
+    ),
+    Operation(
+        name="tree_branch",
+        summary="Begin another line of versions of a tree.",
+        action="write",
+        method="POST",
+        path="/v1/trees/branch",
+        request=tree_models.TreeBranchRequest,
+        response=tree_models.TreeLogResponse,
+        run=trees.branch,
+    ),
+    Operation(
+        name="tree_log",
+        summary="List the versions of a tree, the first first.",
+        action="read",
+        method="GET",
+        path="/v1/trees/log",
+        request=tree_models.TreeLogRequest,
+        response=tree_models.TreeLogResponse,
+        run=trees.log,
+    ),
+    Operation(
+        name="tree_diff",
+        summary="Tell what is otherwise in a version of a tree than in another.",
+        action="read",
+        method="GET",
+        path="/v1/trees/diff",
+        request=tree_models.TreeDiffRequest,
+        response=tree_models.TreeDiffResponse,
+        run=trees.diff,
+    ),
+    Operation(
+        name="tree_show",
+        summary="Give a version of a tree with its schema.",
+        action="read",
+        method="GET",
+        path="/v1/trees/show",
+        request=tree_models.TreeShowRequest,
+        response=tree_models.TreeShowResponse,
+        run=trees.show,
+    ),
+    Operation(
+        name="tree_export",
+        summary="Give a version of a tree as XML, JSON, YAML or an outline.",
+        action="read",
+        method="GET",
+        path="/v1/trees/export",
+        request=tree_models.TreeExportRequest,
+        response=tree_models.TreeExportResponse,
+        run=trees.export,
+    ),
+    Operation(
+        name="tree_delete",
+        summary="Erase a tree with all its versions, with proof.",
+        action="forget",
+        method="POST",
+        path="/v1/trees/delete",
+        request=tree_models.TreeDeleteRequest,
+        response=tree_models.TreeDeleteResponse,
+        run=trees.delete,
     ),
 )
 """By name."""

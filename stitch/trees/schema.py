@@ -107,6 +107,8 @@ class Schema(BaseModel):
     types: Mapping[str, TypeSchema]
     open: bool = False
     """Whether nodes of all types may have fields that are not named."""
+    new_types: bool = False
+    """Whether nodes of types that are not named are allowed, with anything in them."""
 
     def check(self, tree: Tree) -> None:
         """Refuse a tree that breaks it.
@@ -146,20 +148,24 @@ class Schema(BaseModel):
         """What is wrong with a node."""
         own = self.types.get(type_)
         if own is None:
-            yield f"{name} is of the unknown type {type_!r}{self._near(type_, self.types)}"
+            if not self.new_types:
+                yield f"{name} is of the unknown type {type_!r}{self._near(type_, self.types)}"
             return
         if own.children is not None:
             for child in dict.fromkeys(children):
                 if child not in own.children:
                     allowed = some_of(own.children) if own.children else "none"
                     yield f"a {type_} ({name}) has no child of type {child!r}: {allowed} allowed"
+        yield from self._problems_of_fields(f"a {type_} ({name})", name, own, fields)
+
+    def _problems_of_fields(self, what: str, name: str, own: TypeSchema, fields: Mapping[str, str]) -> Iterator[str]:
         for field, value in fields.items():
             known = own.fields.get(field)
-            if known is not None:
-                if problem := known.problem(value):
-                    yield f"field {field!r} of {name} {problem}"
-            elif not (own.open or self.open):
-                yield f"a {type_} ({name}) has no field {field!r}{self._near(field, own.fields)}"
+            if known is None:
+                if not (own.open or self.open):
+                    yield f"{what} has no field {field!r}{self._near(field, own.fields)}"
+            elif problem := known.problem(value):
+                yield f"field {field!r} of {name} {problem}"
         for field, rule in own.fields.items():
             if rule.required and not fields.get(field):
                 yield f"{name} lacks its field {field!r}"
@@ -184,7 +190,7 @@ class Schema(BaseModel):
                 made["open"] = True
             types[name] = made
         whole: dict[str, Any] = {"root": self.root, "types": types}
-        return {**whole, "open": True} if self.open else whole
+        return whole | {name: True for name in ("open", "new_types") if getattr(self, name)}
 
 
 def _dumped(rule: FieldSchema) -> Any:
@@ -195,8 +201,11 @@ def _dumped(rule: FieldSchema) -> Any:
 def infer(tree: Tree) -> Schema:
     """The schema to which a tree keeps: its types, which stand below which, and the kinds of their fields.
 
-    A field is of a kind if at least three of its values are, and none is of another; else it may say anything.
+    A field is of a kind if at least three of its values are, and none is of another; else it may say anything. A tree
+    that is a root and nothing more says nothing of what it will hold: all is allowed.
     """
+    if not tree.root.children:
+        return Schema(root=tree.root.type, types={tree.root.type: TypeSchema(children=None)}, open=True, new_types=True)
     children: dict[str, dict[str, None]] = {}
     kinds: dict[str, dict[str, dict[str, int]]] = {}
     for node in tree.root.walk():

@@ -107,6 +107,13 @@ def test_a_schema_that_a_person_wrote_is_closed_and_knows_required_fields_and_va
     assert read_schema(STRICT) == read_schema(str(schema.dump()))
 
 
+def test_a_tree_that_is_only_a_root_may_become_anything():
+    root = read_text("<List/>")
+    schema = infer(root)
+    assert schema.dump() == {"root": "List", "types": {"List": {"children": "any"}}, "open": True, "new_types": True}
+    apply(root, [Add(root.root, {"type": "Task", "name": "x", "children": [{"type": "Note"}]})], schema=schema)
+
+
 def test_a_tree_that_does_not_keep_to_a_schema_is_refused(week):
     schema = read_schema(STRICT)
     wrong = "".join(f"<POI id='n{number}'/>" for number in range(9))

@@ -77,11 +77,16 @@ def read_tree(source: str | PathLike[str] | Mapping[str, Any] | Tree, *, form: s
         return read_mapping(source)
     path = Path(source)
     text = file_text(path)
-    by_ending = {ending: name for name, format_ in FORMATS.items() for ending in format_.endings}
     try:
-        return read_text(text, form=form or by_ending.get(path.suffix.lower()))
+        return read_text(text, form=form or form_of_name(path.name))
     except InputError as error:
         raise InputError(f"{str(path)!r}: {error.message}", hint=error.hint) from None
+
+
+def form_of_name(file: str) -> str | None:
+    """The format that the name of a file says; None if it says none."""
+    ending = Path(file).suffix.lower()
+    return next((name for name, format_ in FORMATS.items() if ending in format_.endings), None)
 
 
 def file_text(path: Path) -> str:

@@ -1,0 +1,464 @@
+"""`stitch tree`: artifacts as trees.
+
+More than 400 lines because all commands of trees stand together, each with its help.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from stitch.api import tree_models as models
+from stitch.api.models import MOST_PAGE_ITEMS, PageRequest
+from stitch.api.operations import ask, made
+from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.console.printing import one_line, print_json
+from stitch.errors import InputError, StoreError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_FORMS = ("xml", "json", "yaml", "outline")
+_MOST_SHOWN = 60
+
+
+def _branch_option(command: Command) -> Command:
+    return click.option("--branch", metavar="NAME", default="main", help="The line of versions.  [default: main]")(
+        command
+    )
+
+
+def _author_options(command: Command) -> Command:
+    options = (
+        click.option("--message", metavar="TEXT", default="", help="Why; stands in the history."),
+        click.option("--author", metavar="NAME", default="person", help="Who: a person, an agent.  [default: person]"),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _trajectory_option(command: Command) -> Command:
+    return click.option(
+        "--trajectory", metavar="ID", help="Leave a step that tells of it in this trajectory."
+    )(command)  # fmt: skip
+
+
+@click.group()
+def group() -> None:
+    """Keep artifacts as trees: an itinerary, a plan. Ask them by a path language, edit them, go back to any version.
+
+    \b
+    Example:
+      stitch tree create toronto toronto.xml --memory trip.memory
+      stitch tree select '//Day[2]/POI[@cost <= 30]' --tree toronto --memory trip.memory
+      stitch tree edit toronto cheaper.jsonl --message "cheaper dinners" --memory trip.memory
+      stitch tree log toronto --memory trip.memory
+    """
+
+
+@group.command()
+@click.argument("name")
+@click.argument("file", type=click.Path())
+@memory_options
+@click.option("--schema", metavar="FILE", type=click.Path(path_type=Path),
+              help="What edits have to keep to, as YAML.  [default: inferred from the tree]")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(_FORMS), help="Of FILE.  [default: told from its name]")
+@_author_options
+@click.option("--time", metavar="TIME", default="", help="When it was made, as ISO 8601.  [default: now]")
+@json_option
+def create(name: str, file: str, *, as_json: bool, schema: Path | None, form: str | None, message: str, author: str,
+           time: str, **arguments: Any) -> None:  # fmt: skip
+    """Make the tree NAME of FILE (`-` for standard input): XML, JSON, YAML or a Markdown outline.
+
+    An element of XML is a node: its name the type, its attributes the fields, its text the field `text`; `id` names it.
+    JSON and YAML say {id, type, fields, children}, or are any object. A schema is YAML:
+
+    \b
+      root: Plan
+      types:
+        Plan: {children: [Day]}
+        Day: {children: [POI], fields: {date: date}}
+        POI: {fields: {name: {required: true}, cost: money, status: {values: [open, done]}}}
+
+    \b
+    Example:
+      stitch tree create toronto toronto.xml --memory trip.memory
+      stitch tree create todo todo.md --schema todo.yaml --memory work.memory --json
+    """
+    from stitch.trees.reading import form_of_name
+    from stitch.trees.schema import read_schema
+
+    text = _read(file)
+    definition = None if schema is None else read_schema(_read(str(schema))).dump()
+    request = made(
+        models.TreeCreateRequest, tree=name, text=text, form=form or form_of_name(file), definition=definition,
+        message=message, author=author, time=time,
+    )  # fmt: skip
+    with opened_memory(must_exist=False, **arguments) as memory:
+        try:
+            told: models.TreeCreated = ask(memory, "tree_create", request)
+        except InputError as error:
+            raise InputError(f"{file!r}: {error.message}", hint=error.hint) from None
+    if as_json:
+        print_json(told.model_dump())
+    else:
+        click.echo(f"tree {told.tree} is made: {told.version}, {told.nodes} nodes ({_counted(told.types)})")
+
+
+@group.command("list")
+@memory_options
+@json_option
+def list_(*, as_json: bool, **arguments: Any) -> None:
+    """List the trees of a memory, each with its last version.
+
+    \b
+    Example:
+      stitch tree list --memory trip.memory
+    """
+    rows: list[models.TreeRow] = []
+    with opened_memory(**arguments) as memory:
+        request = PageRequest(limit=MOST_PAGE_ITEMS)
+        page: models.TreesResponse = ask(memory, "trees", request)
+        rows += page.trees
+        while page.next is not None:
+            page = ask(memory, "trees", request.model_copy(update={"after": page.next}))
+            rows += page.trees
+    if as_json:
+        print_json({"trees": [row.model_dump() for row in rows]})
+        return
+    for row in rows:
+        message = f": {one_line(row.message)}" if row.message else ""
+        click.echo(f"{row.tree}  {row.version}, {row.nodes} nodes ({_counted(row.types)})")
+        click.echo(f"  {row.time} by {row.author}{message}")
+    if not rows:
+        click.echo("stitch: no trees in this memory; `stitch tree create NAME FILE` makes one", err=True)
+
+
+@group.command()
+@click.argument("name")
+@memory_options
+@_branch_option
+@click.option("--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]")
+@click.option("--schema", is_flag=True, help="Print the schema that guards edits, as YAML.")
+@json_option
+def show(name: str, *, as_json: bool, schema: bool, version: str | None, branch: str, **arguments: Any) -> None:
+    """Draw the tree NAME: each node with its id and what it is called.
+
+    \b
+    Example:
+      stitch tree show toronto --memory trip.memory
+      stitch tree show toronto --schema --memory trip.memory > schema.yaml
+    """
+    request = made(models.TreeShowRequest, tree=name, version=version, branch=branch)
+    with opened_memory(**arguments) as memory:
+        told: models.TreeShowResponse = ask(memory, "tree_show", request)
+    if as_json:
+        print_json(told.model_dump())
+    elif schema:
+        import yaml
+
+        click.echo(yaml.safe_dump(dict(told.definition), sort_keys=False, allow_unicode=True), nl=False)
+    else:
+        click.echo(f"{told.tree}, {told.version}")
+        waiting: list[tuple[Any, int]] = [(told.root, 1)]
+        while waiting:
+            node, depth = waiting.pop()
+            said = "  ".join(f"{field}: {one_line(value, limit=60)}" for field, value in node["fields"].items())
+            click.echo(one_line(f"{node['type']} ({node['id']})  {said}").join(["  " * depth, ""]))
+            waiting.extend((child, depth + 1) for child in reversed(node.get("children", ())))
+
+
+@group.command()
+@click.argument("query")
+@memory_options
+@click.option("--tree", metavar="NAME", help="Which tree; all versions of all trees if none is named.")
+@_branch_option
+@click.option("--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]")
+@click.option("--threshold", type=click.FloatRange(0, 1), metavar="X",
+              help="How sure a semantic condition has to be; .5 is as likely as not.")  # fmt: skip
+@click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="How far below the best a node may be.")
+@click.option("-k", type=click.IntRange(min=1), metavar="N", help="How many nodes at most.  [default: all]")
+@click.option("--scorer", metavar="NAME", help="Who judges semantic conditions.")
+@click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short.")
+@json_option
+def select(query: str, *, as_json: bool, explain: bool, tree: str | None, version: str | None, branch: str,
+           threshold: float | None, margin: float | None, k: int | None, scorer: str | None,
+           **arguments: Any) -> None:  # fmt: skip
+    """Find nodes by the path QUERY, the best first. A query that begins with /Version asks all versions.
+
+    \b
+    Example:
+      stitch tree select '//Restaurant[@cost <= 30][node ~= "patio"] | top 3 by @rating' --tree toronto -m trip.memory
+      stitch tree select '//Day[not(some(/POI[node ~= "work"]))]' --tree toronto -m trip.memory --explain
+      stitch tree select '/Version[message ~= "poster"]//POI' --tree toronto -m trip.memory --json
+    """
+    request = made(
+        models.TreeSelectRequest, query=query, tree=tree, version=version, branch=branch, threshold=threshold,
+        margin=margin, k=k, scorer=scorer,
+    )  # fmt: skip
+    with opened_memory(**arguments) as memory:
+        told: models.TreeSelectResponse = ask(memory, "tree_select", request)
+    if as_json:
+        print_json(told.model_dump(exclude={"explanation"}))
+        return
+    for node in told.nodes:
+        fields = node["fields"]
+        assert isinstance(fields, dict)
+        said = "  ".join(f"{field}: {one_line(str(value), limit=60)}" for field, value in fields.items())
+        there = node.get("versions")
+        versions = f"  in {', '.join(map(str, there))}" if isinstance(there, list) else ""
+        click.echo(f"{node['rank']:>3}. {node['path']}  ({node['id']})  {node['score']:.2f}{versions}")
+        click.echo(f"     {one_line(said)}")
+    if explain or not told.nodes:
+        click.echo(told.explanation, err=not explain)
+
+
+@group.command()
+@click.argument("name")
+@click.argument("file", type=click.Path(), required=False)
+@memory_options
+@_branch_option
+@_author_options
+@click.option("--onto", metavar="V", help="Refuse if another version than this is the last by now.")
+@click.option("--schema", metavar="FILE", type=click.Path(path_type=Path),
+              help="Give the tree another schema instead, as YAML.")  # fmt: skip
+@_trajectory_option
+@json_option
+def edit(name: str, file: str | None, *, as_json: bool, branch: str, message: str, author: str, onto: str | None,
+         schema: Path | None, trajectory: str | None, **arguments: Any) -> None:  # fmt: skip
+    """Commit the operations of FILE (`-` for standard input) to the tree NAME, all or none.
+
+    FILE holds operations, as one JSON list or one a line, which are one commit; or one commit a line with `operations`,
+    `message`, `author` and `time`, as a history. --message and --author are for commits that do not say theirs.
+
+    \b
+      {"op": "set", "id": "i007", "field": "cost", "old": "CAD 20", "value": "CAD 10"}
+      {"op": "add", "parent": "i005", "position": 2, "node": {"type": "POI", "fields": {"name": "Zoo"}}}
+      {"op": "delete", "id": "i007"}
+      {"op": "move", "id": "i007", "parent": "i009", "position": 1}     or "before": ID, "after": ID
+
+    Positions count all children from 1; of a move, after the node was taken out. `old` may be left out; if it is there
+    and the field says something else, the commit is refused. null is no such field.
+
+    \b
+    Example:
+      stitch tree edit toronto cheaper.jsonl --message "cheaper dinners" --memory trip.memory
+      echo '{"op": "delete", "id": "i007"}' | stitch tree edit toronto - --memory trip.memory
+      stitch tree edit toronto --schema toronto.yaml --memory trip.memory
+    """
+    request: models.TreeEditRequest | models.TreeSchemaRequest
+    if (file is None) == (schema is None):
+        raise InputError("either FILE or --schema says what is edited", hint="see `stitch tree edit --help`")
+    if schema is not None:
+        from stitch.trees.schema import read_schema
+
+        definition = read_schema(_read(str(schema))).dump()
+        request = made(
+            models.TreeSchemaRequest, tree=name, branch=branch, definition=definition, message=message, author=author
+        )
+    else:
+        from stitch.trees.reading.commits_file import read_commits
+
+        words = {"message": message, "author": author}
+        commits = [{**words, **commit} for commit in read_commits(_read(str(file)))]
+        request = made(
+            models.TreeEditRequest, tree=name, branch=branch, commits=commits, onto=onto, trajectory=trajectory
+        )
+    with opened_memory(**arguments) as memory:
+        told: models.TreeEditResponse = ask(memory, "tree_edit" if schema is None else "tree_schema", request)
+    _print_edited(told, as_json=as_json)
+
+
+@group.command()
+@click.argument("name")
+@memory_options
+@_branch_option
+@json_option
+def log(name: str, *, as_json: bool, branch: str, **arguments: Any) -> None:
+    """List the versions of the tree NAME, the last first.
+
+    \b
+    Example:
+      stitch tree log toronto --memory trip.memory
+    """
+    commits: list[models.CommitModel] = []
+    request = made(models.TreeLogRequest, tree=name, branch=branch, limit=MOST_PAGE_ITEMS)
+    with opened_memory(**arguments) as memory:
+        page: models.TreeLogResponse = ask(memory, "tree_log", request)
+        commits += page.commits
+        while page.next is not None:
+            page = ask(memory, "tree_log", request.model_copy(update={"after": page.next}))
+            commits += page.commits
+    if as_json:
+        told = [commit.model_dump(exclude_unset=True) for commit in commits]
+        print_json({"tree": page.tree, "branches": dict(page.branches), "commits": told})
+        return
+    for commit in reversed(commits):
+        click.echo(f"{commit.version}  {commit.time}  {commit.author}  ({_what(commit)})")
+        if commit.message:
+            click.echo(f"    {one_line(commit.message)}")
+    for other, last in page.branches.items():
+        if other != branch:
+            click.echo(f"branch {other} is at {last}")
+
+
+@group.command()
+@click.argument("name")
+@click.argument("before")
+@click.argument("after", required=False)
+@memory_options
+@_branch_option
+@json_option
+def diff(name: str, before: str, after: str | None, *, as_json: bool, branch: str, **arguments: Any) -> None:
+    """Tell what is otherwise in version AFTER (the last, if it is not named) of the tree NAME than in BEFORE.
+
+    \b
+    Example:
+      stitch tree diff toronto v1 v3 --memory trip.memory
+      stitch tree diff toronto 2026-03-01 --memory trip.memory
+    """
+    request = made(models.TreeDiffRequest, tree=name, before=before, after=after, branch=branch)
+    with opened_memory(**arguments) as memory:
+        told: models.TreeDiffResponse = ask(memory, "tree_diff", request)
+    if as_json:
+        print_json(told.model_dump(exclude={"lines"}))
+        return
+    _print_lines(told.lines)
+    if not told.lines:
+        click.echo(f"stitch: {told.before} and {told.after} are alike", err=True)
+
+
+@group.command()
+@click.argument("name")
+@click.argument("version")
+@memory_options
+@_branch_option
+@_author_options
+@_trajectory_option
+@json_option
+def revert(name: str, version: str, *, as_json: bool, branch: str, message: str, author: str,
+           trajectory: str | None, **arguments: Any) -> None:  # fmt: skip
+    """Let the tree NAME be again as it was in VERSION. That is a commit: what came between stays in the history.
+
+    \b
+    Example:
+      stitch tree revert toronto v2 --memory trip.memory
+    """
+    request = made(
+        models.TreeRevertRequest, tree=name, version=version, branch=branch, message=message, author=author,
+        trajectory=trajectory,
+    )  # fmt: skip
+    with opened_memory(**arguments) as memory:
+        told: models.TreeEditResponse = ask(memory, "tree_revert", request)
+    _print_edited(told, as_json=as_json)
+
+
+@group.command()
+@click.argument("name")
+@memory_options
+@_branch_option
+@click.option("--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]")
+@click.option("--format", "form", type=click.Choice(_FORMS), help="What is written.  [default: by --out, or xml]")
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Where to.  [default: standard output]")
+@json_option
+def export(name: str, *, as_json: bool, branch: str, version: str | None, form: str | None, out: Path | None,
+           **arguments: Any) -> None:  # fmt: skip
+    """Write the tree NAME as XML, JSON, YAML or a Markdown outline, which `stitch tree create` reads as the same tree.
+
+    \b
+    Example:
+      stitch tree export toronto --memory trip.memory > toronto.xml
+      stitch tree export toronto --version v1 --out toronto.md --memory trip.memory
+    """
+    from stitch.trees.reading import form_of_name
+
+    chosen = form or form_of_name("" if out is None else out.name) or "xml"
+    request = made(models.TreeExportRequest, tree=name, version=version, branch=branch, form=chosen)
+    with opened_memory(**arguments) as memory:
+        told: models.TreeExportResponse = ask(memory, "tree_export", request)
+    if out is not None:
+        try:
+            out.write_text(told.text, encoding="utf-8")
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"cannot write {str(out)!r}: {reason}", hint="name another with --out") from error
+    if as_json:
+        print_json(told.model_dump(exclude={"text"} if out is not None else set()))
+    elif out is None:
+        click.echo(told.text, nl=False)
+    else:
+        click.echo(f"{told.version} of tree {told.tree} is written to {out}", err=True)
+
+
+@group.command()
+@click.argument("name")
+@memory_options
+@json_option
+@click.pass_context
+def delete(context: click.Context, /, name: str, *, as_json: bool, **arguments: Any) -> None:
+    """Erase the tree NAME with all its versions, and search every file for what they said.
+
+    The exit status is 5 if a trace is left. Steps that tell of its edits stay; `stitch forget erase` erases steps.
+
+    \b
+    Example:
+      stitch tree delete toronto --memory trip.memory
+    """
+    with opened_memory(**arguments) as memory:
+        told: models.TreeDeleteResponse = ask(memory, "tree_delete", made(models.TreeDeleteRequest, tree=name))
+    proof = told.proof
+    if as_json:
+        print_json(told.model_dump())
+    else:
+        click.echo(f"tree {told.tree} is erased with its {told.versions} versions")
+        click.echo(
+            f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
+            f" of it ({proof.said_elsewhere} of which steps or other trees say too): {len(proof.found)} files hold any"
+        )
+        for found in proof.found:
+            click.echo(f"  {found}")
+        for place in proof.not_searched:
+            click.echo(f"not searched: {place}")
+    if proof.found:
+        context.exit(StoreError.exit_code)
+
+
+def _print_edited(told: models.TreeEditResponse, *, as_json: bool) -> None:
+    if as_json:
+        print_json(told.model_dump(exclude={"lines"}, exclude_unset=True))
+        return
+    if not told.commits:
+        click.echo(f"stitch: nothing to commit: tree {told.tree} has all of it, at {told.version}", err=True)
+        return
+    click.echo(f"tree {told.tree} is at {told.version}")
+    _print_lines(told.lines)
+
+
+def _print_lines(lines: tuple[str, ...]) -> None:
+    colors = {"+": "green", "-": "red", ">": "cyan", "~": "yellow"}
+    for line in lines[:_MOST_SHOWN]:
+        click.echo(click.style(one_line(line), fg=colors.get(line[:1])))
+    if len(lines) > _MOST_SHOWN:
+        click.echo(f"and {len(lines) - _MOST_SHOWN} more; --json gives all of them")
+
+
+def _what(commit: models.CommitModel) -> str:
+    count = len(commit.operations)
+    if count:
+        return f"{count} operation{'' if count == 1 else 's'}"
+    return "another schema" if commit.parent else "the whole tree"
+
+
+def _counted(types: Any) -> str:
+    return ", ".join(f"{count} {name}" for name, count in types.items())
+
+
+def _read(file: str) -> str:
+    from stitch.trees.reading import file_text
+
+    if file == "-":
+        return sys.stdin.read()
+    return file_text(Path(file))

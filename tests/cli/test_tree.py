@@ -1,0 +1,236 @@
+"""`stitch tree`: what is printed, what is refused, and what other programs read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+XML = """<Plan id="p"><Day id="d1" index="1"><POI id="zoo" name="Zoo" cost="CAD 40"/>
+<POI id="park" name="Quiet park" cost="CAD 5"/></Day><Day id="d2" index="2"><POI id="pier" cost="CAD 12"/></Day>
+</Plan>"""
+M = ("--memory", "m")
+
+
+@pytest.fixture
+def trip(run):
+    Path("trip.xml").write_text(XML)
+    assert run("tree", "create", "trip", "trip.xml", *M, "--message", "first plan", "--time", "2026-03-01")[0] == 0
+    return "trip"
+
+
+@pytest.fixture
+def edit(run, trip):
+    def call(*operations, **options):
+        Path("ops.jsonl").write_text("\n".join(map(json.dumps, operations)))
+        told = [each for name, value in options.items() for each in (f"--{name}", value)]
+        return run("tree", "edit", "trip", "ops.jsonl", *M, *told)
+
+    return call
+
+
+def rename(node, name, **more):
+    return {"op": "set", "id": node, "field": "name", "value": name, **more}
+
+
+def printed(run, *arguments):
+    code, out, err = run("tree", *arguments, *M, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_a_tree_is_made_of_a_file(run):
+    Path("trip.xml").write_text(XML)
+    assert printed(run, "create", "trip", "trip.xml") == {
+        "tree": "trip", "version": "v1", "nodes": 6, "types": {"Plan": 1, "Day": 2, "POI": 3},
+    }  # fmt: skip
+    Path("todo.md").write_text("- List: Todo\n  - Task: Call\n")
+    assert run("tree", "create", "todo", "todo.md", *M)[1] == "tree todo is made: v1, 2 nodes (1 List, 1 Task)\n"
+    assert run("tree", "create", "todo", "todo.md", *M)[::2] == (
+        2,
+        "stitch: 'todo.md': there is a tree 'todo' in this memory\n  next: choose another name, or delete it first\n",
+    )
+    assert run("tree", "list", *M)[1].startswith("trip  v1, 6 nodes (1 Plan, 2 Day, 3 POI)\n  20")
+
+
+def test_a_schema_of_a_file_guards_a_tree(run, edit):
+    Path("s.yaml").write_text("root: Plan\ntypes:\n  Plan: {}\n")
+    assert "does not keep to its schema" in run("tree", "create", "b", "trip.xml", "--schema", "s.yaml", *M)[2]
+    out = run("tree", "show", "trip", "--schema", *M)[1]
+    Path("s.yaml").write_text(out.replace("money", "words"))
+    code, out, _ = run("tree", "edit", "trip", "--schema", "s.yaml", *M)
+    assert (code, out) == (0, "tree trip is at v2\n")
+    assert "(another schema)" in run("tree", "log", "trip", *M)[1]
+    assert "either FILE or --schema" in run("tree", "edit", "trip", *M)[2]
+
+
+def test_nodes_are_found_and_printed_with_their_places(run, trip):
+    out = run("tree", "select", "//POI[@cost < 20]", "--tree", "trip", *M)[1]
+    assert out == (
+        "  1. /Plan/Day[1]/POI[2]  (park)  1.00\n     name: Quiet park cost: CAD 5\n"
+        "  2. /Plan/Day[2]/POI[1]  (pier)  1.00\n     cost: CAD 12\n"
+    )
+    told = printed(run, "select", "//Day[1]/POI", "--tree", "trip", "-k", "1")
+    assert set(told) == {"query", "canonical", "version", "nodes", "considered", "milliseconds", "trace"}
+    assert (told["version"], told["considered"]) == ("v1", 2)
+    assert told["nodes"] == [
+        {"rank": 1, "id": "zoo", "path": "/Plan/Day[1]/POI[1]", "type": "POI", "score": 1.0,
+         "fields": {"name": "Zoo", "cost": "CAD 40"}, "text": "Zoo\nCAD 40"},
+    ]  # fmt: skip
+    assert told["trace"]
+    code, out, err = run("tree", "select", "//POI[@cost > 900]", "--tree", "trip", *M)
+    assert (code, out, "nothing is found" in err) == (0, "", True)
+    assert "//POI" in run("tree", "select", "//POI", "--tree", "trip", "--explain", *M)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("select", "//PIO", "--tree", "trip"), "did you mean POI"),
+        (("select", "//POI[", "--tree", "trip"), "at character 7"),
+        (("select", "//POI", "--tree", "nope"), "no tree 'nope' in this memory"),
+        (("select", "//POI", "--tree", "trip", "--version", "v9"), "no version 'v9'"),
+        (("show", "nope"), "there are 'trip'"),
+        (("diff", "trip", "v7"), "its versions are v1 to v1"),
+        (("revert", "trip", "v1"), "there is nothing to revert"),
+        (("edit", "trip", "none.jsonl"), "cannot be read"),
+        (("create", "b", "none.xml"), "cannot be read"),
+        (("log", "trip", "--branch", "x"), "no branch 'x'"),
+        (("export", "trip", "--out", "no/such/file.xml"), "cannot write"),
+        (("delete", "nope"), "no tree 'nope'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_and_what_to_do(run, trip, arguments, reason):
+    code, out, err = run("tree", *arguments, *M)
+    assert (code, out) == (2, "")
+    assert reason in err
+    assert err.count("\n") <= 2
+
+
+def test_edits_are_shown_as_what_they_change(run, edit):
+    code, out, _ = edit(rename("zoo", "Museum"), {"op": "delete", "id": "d2"}, message="why", author="ann")
+    assert (code, out) == (
+        0,
+        (
+            "tree trip is at v2\n- Day d2 with 1 below it /Plan/Day[2] (d2)\n"
+            "~ POI 'Museum' name: 'Zoo' to 'Museum' (zoo)\n"
+        ),
+    )
+    told = printed(run, "log", "trip")
+    assert [(each["version"], each["author"], each["message"]) for each in told["commits"]] == [
+        ("v1", "person", "first plan"),
+        ("v2", "ann", "why"),
+    ]
+    assert told["commits"][1]["operations"][0]["old"] == "Zoo"
+    log = run("tree", "log", "trip", *M)[1].splitlines()
+    assert log[0].startswith("v2  20")
+    assert log[0].endswith("  ann  (2 operations)")
+    assert log[1:] == ["    why", "v1  2026-03-01  person  (the whole tree)", "    first plan"]
+
+
+def test_what_is_refused_changes_nothing(run, edit):
+    code, out, err = edit(rename("zoo", "Museum"), {"op": "delete", "id": "zzz"})
+    assert (code, out) == (3, "")
+    assert err.startswith("stitch: operation 2: no node 'zzz' in this tree; nothing was changed\n  next: ")
+    assert edit(rename("zoo", "x", old="Museum"))[0] == 3
+    assert "forbids this: field 'cost' of zoo is no money" in edit({**rename("zoo", "much"), "field": "cost"})[2]
+    assert len(printed(run, "log", "trip")["commits"]) == 1
+
+
+def test_an_edit_onto_an_older_version_is_a_conflict_that_names_the_newer(run, edit):
+    assert edit(rename("zoo", "Museum"), onto="v1", author="bob", message="museum")[0] == 0
+    code, _, err = edit(rename("zoo", "Fair"), onto="v1")
+    assert (code, "v2 by 'bob' (museum) came after v1" in err) == (4, True)
+
+
+def test_operations_come_as_a_history_as_a_list_or_alone(run, trip):
+    history = [
+        {"version": "v1", "parent": None, "message": "first plan", "operations": []},
+        {"version": "v2", "parent": "v1", "time": "2026-03-02", "author": "bob", "message": "m",
+         "operations": [rename("zoo", "Museum")]},
+    ]  # fmt: skip
+    Path("h.jsonl").write_text("\n".join(map(json.dumps, history)) + "\n\n")
+    told = printed(run, "edit", "trip", "h.jsonl")
+    assert (told["tree"], told["version"], told["commits"][0]["author"]) == ("trip", "v2", "bob")
+    assert told["changes"]["changed"][0]["new"] == "Museum"
+    assert "nothing to commit" in run("tree", "edit", "trip", "h.jsonl", *M)[2]
+    Path("list.json").write_text(json.dumps([rename("zoo", "Fair"), rename("park", "Lawn")]))
+    assert printed(run, "edit", "trip", "list.json")["version"] == "v3"
+    Path("one.json").write_text(json.dumps({"message": "alone", "operations": [rename("zoo", "Pool")]}))
+    assert printed(run, "edit", "trip", "one.json", "--trajectory", "talk")["commits"][0]["message"] == "alone"
+    assert "Edited the tree 'trip' (version v4): alone" in run("show", "--steps", *M)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "holds no operations"),
+        ("{", "line 1 is no JSON"),
+        ('{"op": "delete", "id": "zoo"}\n{"a": 1}', "line 2 is neither a commit nor an operation"),
+        ('{"op": "delete", "id": "zoo"}\n{"operations": []}', "mixes commits and operations"),
+        ('{"operations": "x"}', "does not say its operations"),
+        ('{"op": "paint"}', "there is no operation 'paint'"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_file_that_holds_no_operations_is_refused(run, trip, text, reason):
+    Path("wrong.jsonl").write_text(text)
+    code, _, err = run("tree", "edit", "trip", "wrong.jsonl", *M)
+    assert (code, reason in err) == (2, True), err
+
+
+def test_versions_are_compared_gone_back_to_and_written(run, edit):
+    edit(rename("zoo", "Museum"))
+    assert run("tree", "diff", "trip", "v1", *M)[1] == "~ POI 'Museum' name: 'Zoo' to 'Museum' (zoo)\n"
+    assert run("tree", "diff", "trip", "v1", "v1", *M)[::2] == (0, "stitch: v1 and v1 are alike\n")
+    assert printed(run, "diff", "trip", "v1", "v2")["changes"]["changed"][0]["old"] == "Zoo"
+    assert (
+        run("tree", "revert", "trip", "v1", *M)[1] == "tree trip is at v3\n~ POI 'Zoo' name: 'Museum' to 'Zoo' (zoo)\n"
+    )
+    first = run("tree", "export", "trip", "--version", "v1", *M)[1]
+    assert first == run("tree", "export", "trip", *M)[1] != run("tree", "export", "trip", "--version", "v2", *M)[1]
+    assert run("tree", "export", "trip", "--out", "t.md", *M) == (0, "", "v3 of tree trip is written to t.md\n")
+    assert Path("t.md").read_text().startswith("- Plan: {#p}\n")
+    assert run("tree", "create", "again", "t.md", *M)[0] == 0
+    assert run("tree", "export", "again", *M)[1] == first
+    assert printed(run, "export", "trip", "--format", "json")["text"].startswith('{\n "id": "p"')
+
+
+def test_a_tree_is_drawn(run, trip):
+    out = run("tree", "show", "trip", *M)[1]
+    assert out.splitlines()[:3] == ["trip, v1", "  Plan (p)", "    Day (d1) index: 1"]
+    assert "      POI (zoo) name: Zoo cost: CAD 40\n" in out
+    assert printed(run, "show", "trip")["root"]["children"][0]["id"] == "d1"
+
+
+def test_all_versions_are_asked(run, edit):
+    edit(rename("zoo", "Museum"), message="museum")
+    out = run("tree", "select", "//Version//POI[1][@cost > 30]", "--tree", "trip", *M)[1]
+    assert out.splitlines()[0] == "  1. /Plan/Day[1]/POI[1]  (zoo)  1.00  in v1, v2"
+    told = printed(run, "select", "/Version[1]//POI[@name = 'Zoo']")
+    assert (told["version"], told["nodes"][0]["version"]) == (None, "v1")
+
+
+def test_an_erased_tree_is_gone_and_the_proof_says_so(run, trip):
+    code, out, _ = run("tree", "delete", "trip", *M)
+    assert code == 0
+    assert out.startswith("tree trip is erased with its 1 versions\nproof: ")
+    assert ": 0 files hold any\n" in out
+    assert run("tree", "list", *M)[::2] == (
+        0,
+        "stitch: no trees in this memory; `stitch tree create NAME FILE` makes one\n",
+    )
+    Path("trip.xml").write_text(XML)
+    run("tree", "create", "trip", "trip.xml", *M)
+    assert printed(run, "delete", "trip")["proof"]["found"] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["create", "list", "show", "select", "edit", "log", "diff", "revert", "export", "delete"]
+)
+def test_each_command_says_what_it_does_with_an_example(run, name):
+    code, out, _ = run("tree", name, "--help")
+    assert code == 0
+    assert f"Example:\n    stitch tree {name}" in out
+    assert "--json" in out
