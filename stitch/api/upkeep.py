@@ -45,7 +45,13 @@ def correct(memory: Memory, request: CorrectRequest) -> CorrectResponse:
     if request.undo:
         references = _kept(request.undo, step, trajectory=trajectory, memory=memory)
     memory.lifecycle.correct(
-        step, trajectory=trajectory, text=request.text, labels=request.labels, references=references, by=request.by
+        step,
+        trajectory=trajectory,
+        text=request.text,
+        labels=request.labels,
+        references=references,
+        metadata=request.metadata,
+        by=request.by,
     )
     revisions = memory.lifecycle.history(step, trajectory=trajectory)
     return CorrectResponse(step=step, trajectory=trajectory, revisions=len(revisions))

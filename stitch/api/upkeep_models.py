@@ -25,6 +25,8 @@ class CorrectRequest(Request):
     """Which of the step's references stay; the others are undone."""
     undo: Sequence[str] = ()
     """References to undo, by their numbers in the timeline, or `all`."""
+    metadata: Mapping[str, JsonValue] | None = None
+    """What else is known of the step, in place of what was."""
     by: str = "person"
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import JsonValue
 
 from stitch.core import ContextualIntent, ReferenceRewrite, Step, StepCorrected, StepLabels, StepState, clean_text
 from stitch.errors import InputError
@@ -27,8 +29,9 @@ def correct(
     text: str | None = None,
     labels: dict[str, Any] | None = None,
     references: Sequence[ReferenceRewrite] | None = None,
+    metadata: Mapping[str, JsonValue] | None = None,
 ) -> None:
-    """Replace the text, labels or resolved references of a step; what it was is kept in its history.
+    """Replace the text, labels, resolved references or metadata of a step; what it was is kept in its history.
 
     With another text, references and summary of the old one go; a source that gives the step as it was changes nothing.
 
@@ -42,12 +45,13 @@ def correct(
         text: The right text.
         labels: The right labels, by field of `ContextualIntent`; those not named stay.
         references: Which of the step's references stay replaced, the others are undone; none stays if it is empty.
+        metadata: What else is known of the step, in place of what was.
 
     Raises:
         InputError: There is no such step, it is retired, waits for the labels that are to be corrected, or no reference
             is undone.
     """
-    if text is None and not labels and references is None:
+    if text is None and not labels and references is None and metadata is None:
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
     by = ingestor.without_secrets(by)
     correction = _Correction(
@@ -56,6 +60,7 @@ def correct(
         text=None if text is None else clean_text(ingestor.without_secrets(text)),
         labels=labels and ingestor.labels_without_secrets(labels),
         references=references,
+        metadata=None if metadata is None else ingestor.labels_without_secrets(dict(metadata)),
     )
 
     def corrected() -> tuple[Entry, Step, StepLabels | None]:
@@ -84,10 +89,13 @@ class _Correction:
     text: str | None
     labels: dict[str, Any] | None
     references: Sequence[ReferenceRewrite] | None
+    metadata: Mapping[str, JsonValue] | None
 
     def step(self, step: Step) -> Step:
         """The step as it is to be."""
-        return step if self.text is None else step.model_copy(update={"content": self.text})
+        given = {"content": self.text, "metadata": self.metadata}
+        changed = {name: value for name, value in given.items() if value is not None}
+        return step.model_copy(update=changed) if changed else step
 
     def made(self, made: StepLabels) -> StepLabels:
         """Its labels as they are to be; with another text, what was read out of the old one goes.

@@ -85,6 +85,7 @@ class Lifecycle:
         text: str | None = None,
         labels: Mapping[str, Any] | None = None,
         references: Sequence[ReferenceRewrite] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         by: str = "person",
     ) -> None:
         """Replace the text or labels of a step, or undo how its references were read; its `history` keeps what it was.
@@ -95,6 +96,7 @@ class Lifecycle:
             text: The right text.
             labels: The right labels, by field of `ContextualIntent`; those not named stay.
             references: Which of the step's `labels.references` stay; the others are undone, all of them with `()`.
+            metadata: What else is known of the step, in place of what was.
             by: Who corrects it.
 
         Raises:
@@ -103,7 +105,7 @@ class Lifecycle:
         from stitch.lifecycle.correct import correct
 
         correct(self._writer, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
-                by=by, text=text, labels=dict(labels or {}), references=references)  # fmt: skip
+                by=by, text=text, labels=dict(labels or {}), references=references, metadata=metadata)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """What a step was before each of its corrections, oldest first."""

@@ -60,6 +60,7 @@ class RemoteLifecycle(Lifecycle):
         text: str | None = None,
         labels: Mapping[str, Any] | None = None,
         references: Sequence[ReferenceRewrite] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         by: str = "person",
     ) -> None:
         request = made(
@@ -69,6 +70,7 @@ class RemoteLifecycle(Lifecycle):
             text=text,
             labels=dict(labels or {}),
             references=references,
+            metadata=metadata,
             by=by,
         )
         self._memory.ask("correct", request)

@@ -1,0 +1,348 @@
+"""A memory as the store of LangGraph: `compile(store=MemoryStore(memory))`.
+
+A namespace is a trajectory and an item is a step: its key is the id, what is indexed of its value is the text, and the
+value stands beside it. Put over a key that is there, a value is corrected, and `versions` tells what it was before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import quote, unquote
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    validate_op_namespace,
+)
+from langgraph.store.base.embed import get_text_at_path
+
+from stitch.core import Step, StepState, clean_name
+from stitch.lifecycle.selection import Selector
+from stitch.retrieve.context.recalled import without_recalled
+
+if TYPE_CHECKING:
+    from stitch.journal import Entry
+    from stitch.memory import Memory
+
+ITEM = "langgraph"
+"""Under this name the metadata of a step hold its item: `value`, times, whether it is indexed, when it expires."""
+
+_MOST_FOUND = 10_000
+_MINUTE_S = 60.0
+_LEAST_REFRESH = 0.1
+"""A time that is read anew less than so much of its minutes later is not written down again."""
+_NOT_IN_NAMES = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029]|^\s|\s$")
+"""What the name of a trajectory would lose, or would not tell from its encoding."""
+_NOT_INDEXED = "[an item that is not indexed]"
+
+
+class _Held(NamedTuple):
+    """An item as the memory has it."""
+
+    namespace: tuple[str, ...]
+    key: str
+    entry: Entry
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What its step says of it."""
+        return cast("dict[str, Any]", self.entry.step.metadata[ITEM])
+
+    def expired(self, now: float) -> bool:
+        """Whether its time is over."""
+        until = self.about.get("expires")
+        return until is not None and until <= now
+
+    def fields(self) -> dict[str, Any]:
+        """Of an `Item`."""
+        made, changed = (datetime.fromtimestamp(self.about[name], timezone.utc) for name in ("created", "updated"))
+        return {"value": self.about["value"], "key": self.key, "namespace": self.namespace, "created_at": made,
+                "updated_at": changed}  # fmt: skip
+
+
+class MemoryStore(BaseStore):
+    """A store of LangGraph in a memory, searched as the memory is searched.
+
+    Keys, tokens and passwords are taken out of values as out of all that a memory keeps, unless its settings say else.
+
+    Args:
+        memory: Where items are kept. Whose it is, is decided by whoever opened it, and by no namespace.
+        fields: Which parts of a value are indexed where a `put` does not say: paths such as `a.b[*].c`; `$` is all.
+        ttl: `default_ttl`, `refresh_on_read` and `omit_expired`, in minutes; what has expired is erased when its
+            namespace is searched or `sweep` is called.
+        root: How the trajectories of the store begin, so that conversations in the same memory are no namespaces.
+        clock: Gives Unix seconds.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        fields: Sequence[str] = ("$",),
+        ttl: TTLConfig | None = None,
+        root: str = "store",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.memory = memory
+        self.ttl_config = ttl
+        self._fields, self._root, self._clock = tuple(fields), f"{root}/", clock
+        self._lock = threading.RLock()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Answer operations in their order: what they read is as it was before what they put."""
+        given = list(ops)
+        for op in given:
+            validate_op_namespace(op)
+        with self._lock:
+            results: list[Result] = [None if isinstance(op, PutOp) else self._answer(op) for op in given]
+            last = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
+            for op in last.values():
+                self._put(op)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As `batch`, for asyncio."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def versions(self, namespace: tuple[str, ...], key: str) -> list[dict[str, Any]]:
+        """What the value of a key was before each time something else was put over it, oldest first."""
+        held = self._item(namespace, key)
+        if held is None:
+            return []
+        past = self.memory.lifecycle.history(held.entry.id, trajectory=held.entry.trajectory)
+        values = [cast("dict[str, Any]", each.step.metadata[ITEM])["value"] for each in past]
+        later = [*values[1:], held.about["value"]]  # a time that was read anew is no other value
+        return [value for value, following in zip(values, later, strict=False) if value != following]
+
+    def sweep(self) -> int:
+        """Erase what has expired; return how many items that were."""
+        now = self._clock()
+        with self._lock:
+            over = [held for name in self._namespaces() for held in self._items(name) if held.expired(now)]
+            for held in over:
+                self._erase(held.namespace, held.key)
+        return len(over)
+
+    def _answer(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            held = self._item(op.namespace, op.key)
+            if held is None or self._omitted(held):
+                return None
+            self._refresh([held], wanted=op.refresh_ttl)
+            return Item(**held.fields())
+        if isinstance(op, SearchOp):
+            return self._search(op)
+        if isinstance(op, ListNamespacesOp):
+            return self._listed(op)
+        raise ValueError(f"unknown operation {type(op).__name__}")
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        inside = [name for name in self._namespaces() if name[: len(op.namespace_prefix)] == tuple(op.namespace_prefix)]
+        there = {
+            (held.entry.trajectory, held.entry.id): held for name in inside for held in self._wanted(name, op.filter)
+        }
+        scores = self._scores(op.query, inside) if op.query else {}
+        indexed = {place: score for place, score in scores.items() if place in there and there[place].about["indexed"]}
+        ordered = [*indexed, *(place for place in there if place not in indexed)]  # those without a score fill the page
+        page = [(there[place], indexed.get(place)) for place in ordered[op.offset : op.offset + op.limit]]
+        self._refresh([held for held, _ in page], wanted=op.refresh_ttl)
+        return [SearchItem(**held.fields(), score=score) for held, score in page]
+
+    def _wanted(self, namespace: tuple[str, ...], wanted: Mapping[str, Any] | None) -> Iterator[_Held]:
+        """The items of a namespace that a filter wants."""
+        for held in self._items(namespace):
+            value = held.about["value"]
+            if not self._omitted(held) and all(_matches(value.get(key), each) for key, each in (wanted or {}).items()):
+                yield held
+
+    def _scores(self, query: str, inside: Sequence[tuple[str, ...]]) -> dict[tuple[str, str], float]:
+        """How alike each step is to a query, best first as the memory ranks them."""
+        if not inside:
+            return {}
+        alone = self._trajectory(inside[0]) if len(inside) == 1 else None
+        found = self.memory.search(query, trajectory=alone, k=_MOST_FOUND, budget_tokens=1)
+        return {(hit.snippet.trajectory, hit.snippet.step): hit.similarity for hit in found}
+
+    def _listed(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        names = [
+            name
+            for name in self._namespaces()
+            if all(_fits(condition, name) for condition in op.match_conditions or ())
+            and any(not self._omitted(held) for held in self._items(name))
+        ]
+        if op.max_depth is not None:
+            names = [name[: op.max_depth] for name in names]
+        return sorted(set(names))[op.offset : op.offset + op.limit]
+
+    def _put(self, op: PutOp) -> None:
+        held = self._item(op.namespace, op.key)
+        if op.value is None:
+            if held is not None:
+                self._erase(op.namespace, op.key)
+            return
+        value, now = json.loads(json.dumps(op.value)), self._clock()
+        text = self._text(value, op.index)
+        about = {
+            "value": value, "created": now if held is None else held.about["created"], "updated": now,
+            "indexed": text is not None, "ttl": op.ttl, "expires": None if op.ttl is None else now + op.ttl * _MINUTE_S,
+        }  # fmt: skip
+        content, where = text or _NOT_INDEXED, self._trajectory(op.namespace)
+        if held is None:
+            step = Step(id=_id_of(op.key), role="note", content=content, metadata={ITEM: about})
+            self.memory.add(step, trajectory=where, again=True)
+        else:
+            changed = content if content != held.entry.step.content else None
+            self.memory.lifecycle.correct(
+                held.entry.id, trajectory=where, text=changed, metadata={ITEM: about}, by="langgraph"
+            )
+
+    def _text(self, value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str | None:
+        """What of a value is searched; None if nothing is."""
+        if index is False:
+            return None
+        paths = self._fields if index is None or index is True else index
+        texts = [text for path in paths for text in _texts_at(value, path)]
+        said = without_recalled("\n".join(dict.fromkeys(text for text in texts if text.strip())))
+        return said or None
+
+    def _item(self, namespace: tuple[str, ...], key: str) -> _Held | None:
+        entry = self.memory.get(self._trajectory(namespace), _id_of(key))
+        return None if entry is None or not _is_item(entry) else _Held(namespace, key, entry)
+
+    def _items(self, namespace: tuple[str, ...]) -> Iterator[_Held]:
+        for entry in self.memory.steps(self._trajectory(namespace)):
+            if _is_item(entry):
+                yield _Held(namespace, _key_of(entry.id), entry)
+
+    def _namespaces(self) -> list[tuple[str, ...]]:
+        """All namespaces, the oldest first."""
+        names = (name for name in self.memory.trajectories() if name.startswith(self._root))
+        return [tuple(unquote(label) for label in name[len(self._root) :].split(".")) for name in names]
+
+    def _trajectory(self, namespace: tuple[str, ...]) -> str:
+        return self._root + ".".join(
+            _NOT_IN_NAMES.sub(lambda sign: quote(sign[0], safe=""), label) for label in namespace
+        )
+
+    def _erase(self, namespace: tuple[str, ...], key: str) -> None:
+        self.memory.lifecycle.erase(Selector(trajectory=self._trajectory(namespace), step=_id_of(key)))
+
+    def _omitted(self, held: _Held) -> bool:
+        """Whether an item is treated as gone."""
+        return (self.ttl_config or {}).get("omit_expired", True) and held.expired(self._clock())
+
+    def _refresh(self, read: Sequence[_Held], *, wanted: bool) -> None:
+        """Let the minutes of items begin again that are read, unless they began just now."""
+        if not wanted:
+            return
+        now = self._clock()
+        for held in read:
+            minutes, expires = held.about.get("ttl"), held.about.get("expires")
+            if minutes is None or expires is None:
+                continue
+            until = now + minutes * _MINUTE_S
+            if until - expires >= _LEAST_REFRESH * minutes * _MINUTE_S:
+                self.memory.lifecycle.correct(
+                    held.entry.id, trajectory=held.entry.trajectory, metadata={ITEM: {**held.about, "expires": until}},
+                    by="langgraph",
+                )  # fmt: skip
+
+
+def _is_item(entry: Entry) -> bool:
+    return entry.state is not StepState.RETIRED and isinstance(entry.step.metadata.get(ITEM), Mapping)
+
+
+def _id_of(key: str) -> str:
+    """The id of a step for a key: the key itself, if a step may be called so."""
+    try:
+        plain = clean_name(key) == key and not key.startswith("%")
+    except ValueError:
+        plain = False
+    return key if plain else f"%{quote(key, safe='')}"
+
+
+def _key_of(step: str) -> str:
+    return unquote(step[1:]) if step.startswith("%") else step
+
+
+def _texts_at(value: Mapping[str, Any], path: str) -> list[str]:
+    """The texts at a path of a value; of all of a value, its texts and numbers one below the other."""
+    if path != "$":
+        return list(get_text_at_path(value, path))
+    return list(_said(value))
+
+
+def _said(value: Any, name: str = "") -> Iterator[str]:
+    """What a value says, a line each: `name: text`, or the text alone where its name says nothing."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _said(inner, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _said(inner, name)
+    elif value is not None and str(value).strip():
+        yield str(value) if name in ("", "content", "text", "memory", "data", "value") else f"{name}: {value}"
+
+
+def _fits(condition: MatchCondition, name: tuple[str, ...]) -> bool:
+    path = tuple(condition.path)
+    if len(path) > len(name):
+        return False
+    if condition.match_type not in ("prefix", "suffix"):
+        raise ValueError(f"unknown match type {condition.match_type!r}")
+    part = name[: len(path)] if condition.match_type == "prefix" else name[len(name) - len(path) :]
+    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+
+
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda value, wanted: value == wanted,
+    "$ne": lambda value, wanted: value != wanted,
+    "$gt": lambda value, wanted: float(value) > float(wanted),
+    "$gte": lambda value, wanted: float(value) >= float(wanted),
+    "$lt": lambda value, wanted: float(value) < float(wanted),
+    "$lte": lambda value, wanted: float(value) <= float(wanted),
+}
+
+
+def _matches(value: Any, wanted: Any) -> bool:
+    """Whether a value is what a filter wants: equal, inside the bounds of `$gt` and its kind, and so for each field.
+
+    Raises:
+        ValueError: The filter has an operator that is not known.
+    """
+    if isinstance(wanted, Mapping) and any(str(key).startswith("$") for key in wanted):
+        unknown = [key for key in wanted if key not in _COMPARISONS]
+        if unknown:
+            raise ValueError(f"unsupported operator {unknown[0]!r}; there are {', '.join(_COMPARISONS)}")
+        return all(_compares(_COMPARISONS[key], value, bound) for key, bound in wanted.items())
+    if isinstance(wanted, Mapping):
+        return isinstance(value, Mapping) and all(_matches(value.get(key), inner) for key, inner in wanted.items())
+    if isinstance(wanted, list | tuple):
+        alike = isinstance(value, list) and len(value) == len(wanted)
+        return alike and all(_matches(one, other) for one, other in zip(value, wanted, strict=True))
+    return bool(value == wanted)
+
+
+def _compares(comparison: Callable[[Any, Any], bool], value: Any, bound: Any) -> bool:
+    try:
+        return comparison(value, bound)
+    except (TypeError, ValueError):  # what is no number is in no bounds
+        return False

@@ -1,0 +1,257 @@
+"""The store of LangGraph in a memory: its documented semantics, and what a memory adds to them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langgraph.store.base")
+
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
+
+from stitch import Memory, Step, open_memory
+from stitch.adapters.langgraph import MemoryStore
+
+ANN, BOB = ("users", "ann"), ("users", "bob")
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def memory(tmp_path: Any) -> Iterator[Memory]:
+    with open_memory(tmp_path / "m") as opened:
+        yield opened
+
+
+@pytest.fixture
+def store(memory: Memory) -> MemoryStore:
+    return MemoryStore(memory)
+
+
+def keys(items: Any) -> list[str]:
+    return [item.key for item in items]
+
+
+def test_what_is_put_is_got_as_it_was_and_an_unknown_key_is_nothing(store: MemoryStore) -> None:
+    value = {"text": "likes tea", "n": [1, 2.5, None, {"deep": True}], "ü": "\n"}
+    store.put(ANN, "taste", value)
+    item = store.get(ANN, "taste")
+    assert item is not None
+    assert (item.value, item.key, item.namespace) == (value, "taste", ANN)
+    assert item.created_at == item.updated_at
+    assert store.get(ANN, "other") is None
+    assert store.get(BOB, "taste") is None
+    store.delete(ANN, "other")
+
+
+def test_what_is_put_over_a_key_revises_it_and_its_history_is_kept(memory: Memory) -> None:
+    clock = Clock()
+    store = MemoryStore(memory, clock=clock)
+    for city in ("Porto", "Faro", "Faro", "Lagos"):
+        store.put(ANN, "home", {"content": f"Ann lives in {city}."})
+        clock.now += 60
+    item = store.get(ANN, "home")
+    assert item is not None
+    assert item.value == {"content": "Ann lives in Lagos."}
+    assert (item.updated_at - item.created_at).total_seconds() == 180
+    assert [each["content"] for each in store.versions(ANN, "home")] == ["Ann lives in Porto.", "Ann lives in Faro."]
+    assert store.versions(ANN, "nothing") == []
+    assert keys(store.search(ANN, query="Where does Ann live?")) == ["home"]
+    [hit] = memory.search("Ann lives").hits
+    assert hit.snippet.text == "Ann lives in Lagos."
+
+
+def test_what_is_deleted_is_erased_and_may_be_put_again(store: MemoryStore, memory: Memory) -> None:
+    store.put(ANN, "code", {"content": "The code of the door is 4711."})
+    store.delete(ANN, "code")
+    assert store.get(ANN, "code") is None
+    assert memory.status().accepted == 0
+    assert store.list_namespaces() == []
+    store.put(ANN, "code", {"content": "There is no code."})
+    assert store.versions(ANN, "code") == []
+    assert store.get(ANN, "code").value == {"content": "There is no code."}  # type: ignore[union-attr]
+
+
+def test_a_batch_reads_what_was_before_and_its_last_put_of_a_key_wins(store: MemoryStore) -> None:
+    store.put(ANN, "a", {"n": 1})
+    results: list[Any] = store.batch(
+        [
+            PutOp(ANN, "a", {"n": 2}),
+            GetOp(ANN, "a"),
+            PutOp(ANN, "a", {"n": 3}),
+            PutOp(BOB, "b", {"n": 4}),
+            SearchOp(("users",)),
+            ListNamespacesOp(),
+            PutOp(BOB, "b", None),
+        ]
+    )
+    assert [results[0], results[2], results[3], results[6]] == [None] * 4
+    assert results[1].value == {"n": 1}
+    assert keys(results[4]) == ["a"]
+    assert results[5] == [ANN]
+    assert store.get(ANN, "a").value == {"n": 3}  # type: ignore[union-attr]
+    assert store.get(BOB, "b") is None
+    with pytest.raises(ValueError, match="unknown operation"):
+        store.batch([("what",)])  # type: ignore[list-item]
+
+
+def test_a_search_is_by_prefix_of_segments_filter_and_page(store: MemoryStore) -> None:
+    for number in range(5):
+        store.put(ANN, f"k{number}", {"n": number, "kind": "even" if number % 2 == 0 else "odd", "at": {"x": [1]}})
+    store.put(("users", "annabel"), "k", {"n": 9})
+    assert keys(store.search(ANN)) == ["k0", "k1", "k2", "k3", "k4"]
+    assert keys(store.search(("users",), limit=2, offset=4)) == ["k4", "k"]
+    assert len(store.search((), limit=100)) == 6
+    for wanted, found in (
+        ({"kind": "odd"}, ["k1", "k3"]),
+        ({"n": {"$gt": 1, "$lte": 3}}, ["k2", "k3"]),
+        ({"n": {"$gte": 3}, "kind": {"$ne": "odd"}}, ["k4"]),
+        ({"n": {"$eq": 1}}, ["k1"]),
+        ({"kind": {"$lt": 1}}, []),
+        ({"at": {"x": [1]}, "n": 0}, ["k0"]),
+        ({"at": {"x": [1, 2]}}, []),
+        ({"n": {"x": 1}}, []),
+    ):
+        assert keys(store.search(ANN, filter=wanted)) == found, wanted
+    with pytest.raises(ValueError, match="unsupported operator '\\$like'"):
+        store.search(ANN, filter={"n": {"$like": 1}})
+
+
+def test_a_query_ranks_what_is_indexed_and_the_rest_fills_the_page(store: MemoryStore) -> None:
+    store.put(ANN, "tea", {"content": "Ann drinks green tea in the morning."})
+    store.put(ANN, "dog", {"content": "Her dog is called Rex."})
+    store.put(ANN, "secret", {"content": "Ann drinks tea with the king."}, index=False)
+    store.put(ANN, "named", {"title": "Rivers", "body": "A dog swims."}, index=["title"])
+    found = store.search(ANN, query="What is the dog called?")
+    assert found[0].key == "dog"
+    assert set(keys(found)) == {"tea", "dog", "secret", "named"}
+    scores = {item.key: item.score for item in found}
+    assert scores["secret"] is None
+    assert all(scores[key] is not None for key in ("tea", "dog"))
+    assert keys(store.search(ANN, query="What is the dog called?", limit=1, offset=1)) == [found[1].key]
+    assert keys(store.search(BOB, query="dog")) == []
+    assert [item.score for item in store.search(ANN)] == [None] * 4, "without a query nothing is ranked"
+
+
+def test_fields_say_what_is_searched(memory: Memory) -> None:
+    store = MemoryStore(memory, fields=["notes[*].text", "title"])
+    store.put(ANN, "x", {"title": "Trip", "notes": [{"text": "a boat"}, {"text": "a train"}], "other": "a plane"})
+    [entry] = memory.steps("store/users.ann")
+    assert entry.step.content == "a boat\na train\nTrip"
+    whole = MemoryStore(memory, root="whole")
+    whole.put(ANN, "x", {"content": "Hello", "list": ["a", {"n": 3}], "none": None, "blank": " "})
+    [entry] = memory.steps("whole/users.ann")
+    assert entry.step.content == "Hello\nlist: a\nn: 3"
+
+
+def test_namespaces_are_listed_by_conditions_depth_and_page(store: MemoryStore) -> None:
+    for space in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("z",)):
+        store.put(space, "k", {"n": 1})
+    assert store.list_namespaces(prefix=("a",)) == [("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c")]
+    assert store.list_namespaces(prefix=("a", "*", "c")) == [("a", "b", "c"), ("a", "x", "c")]
+    assert store.list_namespaces(suffix=("c",), prefix=("a", "b")) == [("a", "b", "c")]
+    assert store.list_namespaces(max_depth=2) == [("a", "b"), ("a", "x"), ("z",)]
+    assert store.list_namespaces(limit=1, offset=1) == [("a", "b", "d")]
+    with pytest.raises(ValueError, match="unknown match type"):
+        store.batch([ListNamespacesOp((MatchCondition("infix", ("a",)),))])  # type: ignore[arg-type]
+
+
+def test_any_label_and_any_key_comes_back_as_it_was(store: MemoryStore) -> None:
+    spaces = [("a%2Eb", "c"), ("Ann ", " x"), ("ü", "名"), ("line\n", "k"), ("A", "b"), ("a", "b"), ("a/b", "[*]?")]
+    for space in spaces:
+        store.put(space, "k", {"at": list(space)})
+    assert sorted(store.list_namespaces()) == sorted(spaces)
+    for space in spaces:
+        item = store.get(space, "k")
+        assert item is not None
+        assert item.value == {"at": list(space)}
+        assert keys(store.search(space)) == ["k"]
+    for key in ("", " ", "%41", "a.b/c", "line\n", "x" * 100):
+        store.put(ANN, key, {"key": key})
+        assert store.get(ANN, key).value == {"key": key}  # type: ignore[union-attr]
+    assert set(keys(store.search(ANN))) == {"", " ", "%41", "a.b/c", "line\n", "x" * 100}
+
+
+@pytest.mark.parametrize("space", [(), ("a.b",), ("",), ("langgraph", "x"), (1,)])
+def test_a_wrong_namespace_is_refused_in_a_batch_too(store: MemoryStore, space: Any) -> None:
+    with pytest.raises(InvalidNamespaceError):
+        store.put(space, "k", {"n": 1})
+    if space not in ((), ("langgraph", "x")):
+        with pytest.raises(InvalidNamespaceError):
+            store.batch([GetOp(space, "k")])
+
+
+def test_what_has_expired_is_gone_and_what_is_read_lives_longer(memory: Memory) -> None:
+    clock = Clock()
+    store = MemoryStore(memory, ttl={"default_ttl": 10, "refresh_on_read": True}, clock=clock)
+    store.put(ANN, "short", {"n": 1})
+    store.put(ANN, "long", {"n": 2}, ttl=60)
+    store.put(ANN, "always", {"n": 3}, ttl=None)
+    clock.now += 8 * 60
+    assert store.get(ANN, "short") is not None
+    clock.now += 8 * 60
+    assert store.get(ANN, "short", refresh_ttl=False) is not None, "it was read 8 minutes ago"
+    clock.now += 8 * 60
+    assert store.get(ANN, "short") is None
+    assert keys(store.search(ANN)) == ["long", "always"]
+    assert store.sweep() == 1
+    assert [entry.id for entry in memory.steps("store/users.ann")] == ["long", "always"]
+    clock.now += 120 * 60
+    assert store.sweep() == 1
+    assert keys(store.search(ANN)) == ["always"]
+    assert keys(MemoryStore(memory, ttl={"omit_expired": False}).search(ANN)) == ["always"]
+
+
+def test_conversations_in_the_same_memory_are_no_namespaces(store: MemoryStore, memory: Memory) -> None:
+    memory.add(Step(role="user", content="Hello"), trajectory="chat")
+    memory.add(Step(role="user", content="Hello"), trajectory="store/users.ann")
+    store.put(ANN, "k", {"content": "Hello"})
+    assert store.list_namespaces() == [ANN]
+    assert keys(store.search((), query="Hello")) == ["k"]
+
+
+def test_what_a_memory_recalled_is_not_searched_again(store: MemoryStore, memory: Memory) -> None:
+    memory.add(Step(role="user", content="The hotel is Casa Azul."), trajectory="chat")
+    context = memory.search("hotel").context()
+    store.put(ANN, "note", {"content": f"Known: {context}"})
+    [entry] = memory.steps("store/users.ann")
+    assert entry.step.content == "Known: [recalled: 1 step]"
+    store.put(ANN, "only", {"content": context})
+    assert store.get(ANN, "only").value == {"content": context}  # type: ignore[union-attr]
+
+
+def test_threads_and_asyncio_write_side_by_side(store: MemoryStore) -> None:
+    threads = [threading.Thread(target=store.put, args=(ANN, f"k{n % 3}", {"n": n})) for n in range(9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(keys(store.search(ANN))) == ["k0", "k1", "k2"]
+
+    async def use() -> None:
+        await asyncio.gather(*(store.aput(BOB, f"k{n}", {"n": n}) for n in range(4)))
+        assert len(await store.asearch(BOB, query="n: 2")) == 4
+        assert (await store.aget(BOB, "k2")).value == {"n": 2}  # type: ignore[union-attr]
+        await store.adelete(BOB, "k2")
+        assert await store.alist_namespaces() == [ANN, BOB]
+
+    asyncio.run(use())
