@@ -15,6 +15,16 @@ MAX_LABEL_CHARS = 120
 MAX_LABELS_PER_KIND = 16
 """The most labels of one kind on one step; a flood of labels would drown the ranking."""
 
+SETUP_SCOPE = "setup"
+"""The scope of system prompts and other instructions that an agent was given before its work: no question licenses it,
+and hits leave it out unless it is asked for."""
+
+PHASE_MARK = " / "
+"""Stands in a scope between a goal and its phase: "fix the login timeout / verify"."""
+
+GOAL_OPENED = "state task"
+"""The event type of a step that opens a goal of an agent's run."""
+
 _NOT_IN_LABELS = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029<>{}`\ud800-\udfff\ufe64\ufe65\uff1c\uff1e]+|\[\[|\]\]|#{2,}"
 )
@@ -62,6 +72,11 @@ def clean_label(value: str) -> str:
         cut = cleaned[:MAX_LABEL_CHARS]
         cleaned = (cut.rsplit(" ", 1)[0] if " " in cut else cut).strip()
     return cleaned
+
+
+def goal_of(scope: str) -> str:
+    """The goal that a scope is or is a phase of: what stands before `PHASE_MARK`."""
+    return scope.split(PHASE_MARK, 1)[0]
 
 
 def _distinct(values: Iterable[str]) -> tuple[str, ...]:

@@ -289,8 +289,8 @@ def test_instructions_and_reports_of_commands_are_named_whoever_speaks_them():
         "instruct",
         "ask",
         "propose",
-        "report error",
-        "report result",
+        "failure",
+        "success",
     ]
 
 

@@ -14,6 +14,8 @@ from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.snippets import EntityMention, EntityTypeSummary, StepLabels
 from stitch.label.curation import Vocabulary
 from stitch.label.local.reading import Reading
+from stitch.label.local.run_labels import kinds_in_run
+from stitch.label.local.turns import Turn
 from stitch.text.forms import SentenceForm
 from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES, counted, slot_name, slots, value_keys
 from stitch.text.words import FUNCTION_WORDS, is_verb, singular, whole_words, word_set
@@ -111,6 +113,12 @@ class EntityTyper:
             for kind, value in list(mentions)[:MAX_MENTIONS]
         )
         return Kinds(admitted, kept)
+
+    def of_run(self, reading: Reading, turn: Turn) -> Kinds:
+        """The entity types of a step of a run, with the values it names: what programs hand on, amounts and dates."""
+        asked = self._asked_now = _asked_types(reading) if not reading.skimmed else []
+        types, mentions = kinds_in_run(reading.step, turn, values=reading.found)
+        return Kinds(self.vocabulary.admit([*types, *asked])[:ENTITY_TYPES_A_STEP], tuple(mentions))
 
     def take(self, reading: Reading, types: Sequence[str], mentions: Iterable[EntityMention]) -> None:
         """Take in what a step speaks of, right after `type` has read it."""

@@ -7,12 +7,14 @@ of doing enter by evidence. Synonyms of the neutral acts are closed lists of the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stitch.core.intent import LabelKind
+from stitch.core.intent import GOAL_OPENED, LabelKind
 from stitch.label.curation import Vocabulary
+from stitch.label.local.acts import DEEDS
 from stitch.label.local.arguing import ACTS, argued
+from stitch.label.local.outcomes import OUTCOMES
 from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.text.forms import SentenceForm
 from stitch.text.words import stem, whole_words
@@ -127,6 +129,9 @@ _SEED = (
     "notice",
     "instruct",
     *ACTS,
+    *DEEDS,
+    *OUTCOMES,
+    GOAL_OPENED,
 )
 
 
@@ -190,6 +195,10 @@ class EventTyper:
         """
         labels = self._types(reading, open_move=open_move, by_opener=by_opener)
         return self.vocabulary.admit(labels)[:EVENT_TYPES_A_STEP]
+
+    def admit(self, labels: Iterable[str]) -> list[str]:
+        """The event types of a step that is known to do this, in the forms in which they are kept."""
+        return self.vocabulary.admit(list(labels))[:EVENT_TYPES_A_STEP]
 
     def _types(self, reading: Reading, *, open_move: str, by_opener: bool) -> list[str]:
         if reading.is_notice:

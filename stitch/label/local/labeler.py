@@ -1,4 +1,7 @@
-"""Labels without a model: all cues of contextual intent (§2.2) from structure alone, knowing only the past."""
+"""Labels without a model: all cues of contextual intent (§2.2) from structure alone, knowing only the past.
+
+More than 400 lines because dialogues and runs of agents share one session: its scopes, names, merges and their erasure.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from stitch.core.intent import ContextualIntent, LabelKind, LabelMerge, LabelVocabulary, clean_label
+from stitch.core.intent import SETUP_SCOPE, ContextualIntent, LabelKind, LabelMerge, LabelVocabulary, clean_label
 from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.snippets import LabelInventory, ScopeSummary, StepLabels
 from stitch.core.steps import Step
@@ -16,11 +19,14 @@ from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.evidence import Scope
 from stitch.label.local.naming import EXPLICIT, MADE_UP, SPOKEN, distinct_name, named_scope, propose_name, turned_to
-from stitch.label.local.reading import Reading, read_step
-from stitch.label.local.references import ReferenceResolver
+from stitch.label.local.reading import Reading, read_step, skim_step
+from stitch.label.local.references import ReferenceResolver, Resolution
+from stitch.label.local.run_labels import acts_in_run
+from stitch.label.local.runs import RunTracker
 from stitch.label.local.scopes import ScopeTracker
+from stitch.label.local.turns import ASKS, RESULT, SAYS, Turn
 
-NAME = "local-4"
+NAME = "local-5"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
@@ -28,6 +34,9 @@ _AT_ONCE = 256
 """For so many steps vectors are made at once."""
 _RENAME_WITHIN_STEPS = 12
 _NO_NAME = "conversation"
+_MOST_SAID_CHARS = 1_500
+"""Of words in a run so much is read."""
+_MOST_HANDLES = 32
 _TELLING = ("place", "name", "organization", "person", "date", "day", "file", "identifier", "function", "error")
 
 
@@ -65,6 +74,7 @@ class LocalLabelSession:
         self._events = EventTyper()
         self._entities = EntityTyper()
         self._references = ReferenceResolver()
+        self._runs = RunTracker()
         self._names: list[str] = []
         """The label of each scope, by its number."""
         self._wishes: list[tuple[str, int]] = []
@@ -79,7 +89,8 @@ class LocalLabelSession:
         labels = []
         for start in range(0, len(steps), _AT_ONCE):
             window = steps[start : start + _AT_ONCE]
-            self._scopes.look_ahead([step.content for step in window])
+            if not self._runs.active and not any(step.tool_calls or step.tool_name for step in window):
+                self._scopes.look_ahead([step.content for step in window])
             labels += [self._label(step) for step in window]
         self._scopes.look_ahead(())
         return labels
@@ -90,6 +101,10 @@ class LocalLabelSession:
         Labels that `label` would make now leave the session exactly as `label` leaves it.
         """
         for step, known in zip(steps, labels, strict=True):
+            if (turn := self._runs.hear(step)) is not None:
+                self._label_in_run(step, turn, known=known)
+                continue
+            self._runs.heard(step)
             reading = read_step(step, speakers=self._scopes.speakers)
             unit = turned_to(reading)
             scope = self._choose(reading, unit=unit)
@@ -139,6 +154,7 @@ class LocalLabelSession:
         self._events.vocabulary.forget((each.labels.intent.event_types for each in gone), erased=erased)
         self._entities.forget(gone, erased=erased, held=scopes.held)
         self._references.forget(gone, steps=self._steps, left=left, erased=erased)
+        self._runs.forget(erased)
         self._steps -= len(gone)
         self._forget_names(erased)
         return True
@@ -199,7 +215,40 @@ class LocalLabelSession:
         number = self._taken.get(name.lower())
         return None if number is None else self._scopes.scope(number)
 
+    def _label_in_run(self, step: Step, turn: Turn, *, known: StepLabels | None = None) -> StepLabels:
+        """Label a step of a run; with labels that are `known`, take it in with these."""
+        runs = self._runs
+        if not runs.active and self._scopes.current is not None:
+            self._adopt(self._scopes.current)
+        place = runs.place(step, turn)
+        opened = place.goal is None and not place.setup
+        label = SETUP_SCOPE if place.setup else runs.label_of(place, turn, taken=self._taken)
+        if known is not None and clean_label(label) != (given := known.intent.scope or ""):
+            label = given
+            place = runs.place_named(given, place)
+        goal = runs.take(step, turn, place, label=label)
+        if turn.kind in (ASKS, SAYS):
+            reading = read_step(step, speakers=self._scopes.speakers, most_chars=_MOST_SAID_CHARS)
+        else:
+            values = dict.fromkeys(turn.handles[:_MOST_HANDLES], "identifier")
+            reading = skim_step(step, turn.text, values=values, stems=turn.stems, is_result=turn.kind == RESULT)
+        naming = _Naming(label, label, EXPLICIT, given=True)
+        after = "" if goal is None else goal.last_act
+        acts = acts_in_run(turn, content=step.content, after=after, opens=opened)
+        return self._take(reading, self._scope_called(label), naming, unit="", known=known, acts=acts, turn=turn)
+
+    def _adopt(self, scope: Scope) -> None:
+        """Go on with a dialogue that turns out to be a run: it is named by what was stated first, if that is all."""
+        title = clean_label(self._runs.first_title)
+        if len(self._scopes.scopes) == 1 and not scope.given and title and title.lower() not in self._taken:
+            self._rename(scope, _Naming(title, title, EXPLICIT))
+        scope.given = True
+        self._runs.adopt(self._names[scope.number])
+
     def _label(self, step: Step) -> StepLabels:
+        if (turn := self._runs.hear(step)) is not None:
+            return self._label_in_run(step, turn)
+        self._runs.heard(step)
         reading = read_step(step, speakers=self._scopes.speakers)
         unit = turned_to(reading)
         scope = self._choose(reading, unit=unit)
@@ -247,6 +296,8 @@ class LocalLabelSession:
         *,
         unit: str,
         known: StepLabels | None = None,
+        acts: Sequence[str] = (),
+        turn: Turn | None = None,
     ) -> StepLabels:
         current = self._scopes.current
         open_move = current.opens if current is not None and current.last_role != reading.role else ""
@@ -264,10 +315,16 @@ class LocalLabelSession:
         if (joined := self._scopes.reconsider()) is not None:
             alias, into = (self._names[each.number] for each in joined)
             self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=alias, into=into, position=self._steps))
-        kinds = self._entities.type(reading)
-        resolution = self._references.resolve(reading.step, scope=label)
+        if turn is None or turn.kind in (ASKS, SAYS):
+            resolution = self._references.resolve(reading.step, scope=label)
+        else:
+            resolution = Resolution((), "")
+        kinds = self._entities.type(reading) if turn is None else self._entities.of_run(reading, turn)
         if known is None:
-            events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
+            if acts:
+                events = self._events.admit(acts)
+            else:
+                events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
             known = StepLabels(
                 intent=ContextualIntent(scope=label, event_types=tuple(events), entity_types=tuple(kinds.types)),
                 made_by=NAME,
@@ -335,6 +392,7 @@ class LocalLabelSession:
                 "events": self._events.save(),
                 "entities": self._entities.save(),
                 "references": self._references.save(),
+                "runs": self._runs.save(),
                 "names": self._names,
                 "wishes": self._wishes,
                 "merges": [merge.model_dump(mode="json") for merge in self._merges],
@@ -352,6 +410,7 @@ class LocalLabelSession:
         session._events = EventTyper.load(data["events"])
         session._entities = EntityTyper.load(data["entities"])
         session._references = ReferenceResolver.load(data["references"])
+        session._runs = RunTracker.load(data["runs"])
         session._names = list(data["names"])
         session._wishes = [(wished, quality) for wished, quality in data["wishes"]]
         session._merges = [LabelMerge(**merge) for merge in data["merges"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stitch.core.steps import Step
@@ -12,7 +12,7 @@ from stitch.text.dates import seconds_of
 from stitch.text.forms import SentenceForm, sentence_form
 from stitch.text.phrases import NounPhrase, noun_phrases
 from stitch.text.sentences import sentence_spans
-from stitch.text.structured import StructuredContent, structured
+from stitch.text.structured import NamedCall, StructuredContent, in_words, structured
 from stitch.text.values import FoundMention, find_mentions, value_keys
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, stem, whole_words, word_set, words
 
@@ -108,6 +108,8 @@ class Reading:
     """Stems of what it speaks of as known: "this apartment", "the other cars"."""
     particles: frozenset[str]
     """The function words it uses: "also", "a", "it"."""
+    skimmed: bool = False
+    """Whether only what a run needs was read, see `skim_step`."""
     stem_set: frozenset[str] = field(init=False)
     _phrases: list[NounPhrase] | None = field(default=None, init=False)
 
@@ -137,20 +139,21 @@ _ASKING = (SentenceForm.REQUEST, SentenceForm.QUESTION)
 _NOBODY: Mapping[str, object] = {}
 
 
-def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Reading:
+def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY, most_chars: int = MAX_READ_CHARS) -> Reading:
     """Take a step apart.
 
     Args:
         step: The step.
         speakers: The roles seen so far, folded, so that a step's addressee can be found.
+        most_chars: How much of it is read.
     """
     data = structured(step)
     is_data = bool(data.results or (data.calls and not step.tool_calls))
     if is_data or not step.content.strip():
-        text = " . ".join(value for _, value in data.pairs if value)[:MAX_READ_CHARS]
+        text = " . ".join(value for _, value in data.pairs if value)[:most_chars]
         spans: list[tuple[int, int]] = []
     else:
-        text = step.content[:MAX_READ_CHARS]
+        text = step.content[:most_chars]
         spans = sentence_spans(text)[:MAX_READ_SENTENCES]
     lowered = fold_case(text)
     parts = [lowered[start:end] for start, end in spans]
@@ -218,6 +221,50 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY) -> Readin
         pointed=_pointed(lowered) if parts else frozenset(),
         particles=frozenset(all_words) & FUNCTION_WORDS,
         answers_tool=answers_tool,
+    )
+
+
+def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequence[str], is_result: bool) -> Reading:
+    """What a run needs of a call, a result or a prompt: no sentences, and the values that were found already.
+
+    Args:
+        step: The step.
+        text: What is read of its content.
+        values: What it names, folded, with classes.
+        stems: Of its words.
+        is_result: Whether a tool answers.
+    """
+    opens = "data"
+    return Reading(
+        step=step,
+        role=step.role.lower(),
+        text=text,
+        folded=text.lower(),
+        data=StructuredContent(tuple(NamedCall(in_words(call.name), ()) for call in step.tool_calls)),
+        spans=[],
+        forms=[],
+        stems=list(stems),
+        values=dict(values),
+        found=(),
+        time_s=seconds_of(step.timestamp),
+        addressees=(),
+        opens_with_name=False,
+        is_notice=False,
+        switches=False,
+        breaks_off=False,
+        returns=False,
+        closes=False,
+        anaphoric=False,
+        answers_tool=is_result,
+        asking=frozenset(),
+        telling=frozenset(),
+        gives=("data",),
+        opens=opens,
+        stands=opens,
+        takes_up=(opens,),
+        pointed=frozenset(),
+        particles=frozenset(),
+        skimmed=True,
     )
 
 

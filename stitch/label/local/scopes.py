@@ -470,6 +470,9 @@ class ScopeTracker:
         if reading.form in (SentenceForm.QUESTION, SentenceForm.REQUEST):
             scope.asker = reading.role
         scope.last_role = reading.role
+        if reading.skimmed:  # a run goes on by its structure: nothing asks what would answer this step
+            scope.opens, scope.stands, scope.closed, scope.addressed = reading.opens, reading.stands, False, []
+            return
         heard = self._hear(reading.step.content)
         scope.gist = blend(scope.gist, heard.matter, steps=scope.steps)
         scope.said = list(map(add, heard.prompt, scope.gist))

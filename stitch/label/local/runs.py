@@ -1,0 +1,465 @@
+"""Goals of an agent's run (§2.2.1): what opens one, and which of several a step goes on with.
+
+In a run the structure says more than the words. A system prompt, a new session, a statement that begins as an earlier
+one began, or a request after the work on the last one is done opens a goal. Goals that are worked on in turn are told
+apart by the identifiers that travel through calls and results, by who is to speak next in each, and by the words they
+share with a step. Results go with their calls. What stands here decides as soon as a trajectory shows that it
+    is a run;
+dialogues without tools never come here.
+
+More than 400 lines because opening, choosing, remembering and forgetting goals share one memory of the run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from math import log
+from typing import Any, NamedTuple
+
+from stitch.core.intent import PHASE_MARK, SETUP_SCOPE, clean_label, goal_of
+from stitch.core.protocols import ErasedText
+from stitch.core.steps import Step
+from stitch.label.local.naming import distinct_name
+from stitch.label.local.phases import Phase, is_repair, phase_after
+from stitch.label.local.titles import goal_title
+from stitch.label.local.turns import (
+    ACKNOWLEDGES,
+    AGENTS,
+    ASKS,
+    CALLS,
+    MIN_OPENING_CHARS,
+    NUDGES,
+    RESULT,
+    SAYS,
+    SETUP,
+    SoFar,
+    Turn,
+    hear,
+    opening_of,
+    opens_like,
+    read_part,
+)
+from stitch.text.identifiers import identifiers
+from stitch.text.words import whole_words
+
+MAX_TERMS = 500
+"""How many handles and stems a goal is known by."""
+MAX_GOALS_COMPARED = 24
+MAX_GOAL_CHARS = 96
+"""So that its phases fit in a label, too."""
+
+_MAX_PARENTS = 512
+_PLAIN = 0.7
+"""Such a share of its identifiers says plainly what a step is about, if the goal of the last step lacks them."""
+_LONG_STATEMENT_CHARS = 200
+_REST_OF_HANDLES, _REST_OF_STEMS = 0.15, 1.0
+"""Added to what is known of a step, so that a single word of everyday says little and a single key much."""
+_TURNS = whole_words(
+    r"""another (?:thing|question|task|issue|request|problem|ticket)|something else|one more (?:thing|question|task)
+    |next (?:task|issue|bug|ticket|question|one)|new (?:task|issue|ticket|request)|different (?:task|issue|question)
+    |now (?:please )?(?:let's|let us|i(?:'d| would) like|i want|i need|can you|could you)|separately|unrelated
+    |also,? i"""
+)
+_ASKS = re.compile(r"\?|\b(?:please|could you|can you|i(?:'d| would) like|i need|i want|i'm looking|help me)\b", re.I)
+
+
+@dataclass
+class Goal:
+    """What is remembered of one goal."""
+
+    number: int
+    label: str
+    """Its name, as steps carry it."""
+    terms: dict[str, int] = field(default_factory=dict)
+    """Handles of identifiers and stems of words, with how often they were said."""
+    last: str = ""
+    """What its last step was."""
+    waiting: list[str] = field(default_factory=list)
+    """Calls without a result: their ids or tools."""
+    last_act: str = ""
+    phase: str = ""
+    repairs: bool = False
+    """Whether it is work on code: such a goal has phases."""
+    changed: bool = False
+    made: list[str] = field(default_factory=list)
+    open_file: str = ""
+    """See `phases.Phase`."""
+    closed: bool = False
+    opening: str = ""
+    session: str = ""
+    at: int = 0
+    """The position of its last step."""
+    begun: int = 0
+    roles: list[str] = field(default_factory=list)
+    steps: int = 0
+
+
+class Place(NamedTuple):
+    """Where a step of a run belongs."""
+
+    goal: int | None
+    """The number of a goal; None for a new one."""
+    setup: bool = False
+    phase: Phase | None = None
+    """Where the goal stands after the step; None if as before."""
+
+
+class RunTracker:
+    """Tells the goals of one trajectory apart, once it turns out to be a run. Deterministic; knows only the past."""
+
+    def __init__(self) -> None:
+        self.active = False
+        self.goals: list[Goal] = []
+        self.current: int | None = None
+        self._df: dict[str, int] = {}
+        self._parents: dict[str, int] = {}
+        self._openings: dict[str, int] = {}
+        """How goals and setups begin, with how often."""
+        self._setups: dict[str, int] = {}
+        """How instructions begin."""
+        self._after_setup = False
+        self._texts_act = False
+        """Whether actions stand in the words of the agent, and results are told by others."""
+        self._session = ""
+        self._first_opening = self._first_title = ""
+        self._position = 0
+        self._returns = 0
+        self._callers: list[str] = []
+        """Who calls tools."""
+
+    @property
+    def goal(self) -> Goal | None:
+        """The goal of the last step."""
+        return None if self.current is None else self.goals[self.current]
+
+    def hear(self, step: Step) -> Turn | None:
+        """Take a step apart if it belongs to a run; None if nothing has shown a run yet. Changes nothing."""
+        goal = self.goal
+        so_far = SoFar(
+            active=self.active,
+            begins=not self._position,
+            after_setup=self._after_setup,
+            openings=self._openings,
+            setups=self._setups,
+            waits=goal is not None and bool(goal.waiting),
+            waits_in_words=goal is not None and "" in goal.waiting,
+            caller=goal.roles[-1] if goal is not None and goal.roles else "",
+            acts_in_fences=self._texts_act or not any(one.waiting or one.last == RESULT for one in self.goals),
+        )
+        return hear(step, so_far)
+
+    def place(self, step: Step, turn: Turn) -> Place:
+        """Where a step belongs. Changes nothing."""
+        place = self._place(step, turn)
+        if place.goal is None or turn.kind != CALLS or not (goal := self.goals[place.goal]).repairs:
+            return place
+        before = Phase(goal.phase, goal.changed, tuple(goal.made), goal.open_file)
+        return place._replace(phase=phase_after(before, turn.acts, turn.text, known=goal.terms))
+
+    def label_of(self, place: Place, turn: Turn, *, taken: Container[str]) -> str:
+        """The scope label of a step that is placed: its goal's name, with the phase where there is one.
+
+        Args:
+            place: Where it belongs.
+            turn: What it is.
+            taken: The names in use, folded.
+        """
+        if place.setup:
+            return SETUP_SCOPE
+        if place.goal is not None:
+            goal = self.goals[place.goal]
+            phase = goal.phase if place.phase is None else place.phase.name
+            return clean_label(f"{goal.label}{PHASE_MARK}{phase}") if phase else goal.label
+        title = (
+            goal_title(turn.text) or next((act.object for act in turn.acts if act.object), "") or turn.tool or "task"
+        )
+        telling = [one.value for one in identifiers(turn.text[:1_500])[:6]]
+        return distinct_name(clean_label(title)[:MAX_GOAL_CHARS].strip(), taken=taken, values=telling)
+
+    def place_named(self, label: str, place: Place) -> Place:
+        """Where a step belongs whose scope label somebody else gave."""
+        if label == SETUP_SCOPE:
+            return Place(None, setup=True)
+        name = goal_of(label)
+        known = next((goal for goal in self.goals if goal.label == name), None)
+        if known is None:
+            return Place(None)
+        phase = label[len(name) + len(PHASE_MARK) :]
+        rest = (known.changed, tuple(known.made), known.open_file) if place.phase is None else place.phase[1:]
+        return Place(known.number, phase=Phase(phase, *rest))
+
+    def _place(self, step: Step, turn: Turn) -> Place:
+        # Complexity over 15 because what says where a step belongs is asked in one order.
+        session = step.session or ""
+        if turn.kind == SETUP:
+            return Place(None, setup=True)
+        if step.parent is not None and step.parent in self._parents and step.parent != next(reversed(self._parents)):
+            return Place(self._parents[step.parent])
+        goal = self.goal
+        if self._after_setup and turn.kind == SAYS and len(turn.text) < 120 and ACKNOWLEDGES.match(turn.text.lower()):
+            return Place(None, setup=True)
+        if goal is None or self._after_setup:
+            return Place(None)
+        if session and session != self._session:
+            known = [one.number for one in self.goals if one.session == session]
+            return Place(known[-1] if known else None if turn.kind != RESULT else goal.number)
+        if turn.kind == RESULT:
+            return Place(self._answered(turn))
+        if self._opens_goal(step, turn, goal):
+            return Place(None)
+        return Place(self._goes_on_with(step, turn, goal))
+
+    def _answered(self, turn: Turn) -> int | None:
+        for answer in turn.answers:
+            waiting = [goal for goal in self.goals if answer in goal.waiting]
+            if waiting:
+                best = max(waiting, key=lambda goal: (goal.number == self.current, goal.at))
+                return best.number
+        return self.current
+
+    def _opens_goal(self, step: Step, turn: Turn, goal: Goal) -> bool:
+        # Complexity over 15 because each sign of a new task holds only where the last one stands as it does.
+        if turn.kind == CALLS:
+            return False
+        if opens_like(turn.text, self._openings):
+            return True
+        if goal.waiting:
+            return False
+        if turn.kind != ASKS or NUDGES.match(turn.text.lower()) or turn.closes:
+            return False
+        shares = self._shares(turn)
+        known = max((ids for ids, _ in shares.values()), default=0.0)
+        alike = max((of_words for _, of_words in shares.values()), default=0.0)
+        if goal.last == RESULT and goal.steps > 2:
+            return known < 0.5 or goal.closed
+        if goal.closed:
+            return bool(_ASKS.search(turn.text)) and known < 0.3 and alike < 0.5
+        if _TURNS.search(turn.text.lower()):
+            return known < 0.3 and alike < 0.35
+        return False
+
+    def _shares(self, turn: Turn) -> dict[int, tuple[float, float]]:
+        """For each goal, which share of the known identifiers and of the words of a turn it knows."""
+        compared = sorted(self.goals, key=lambda goal: -goal.at)[:MAX_GOALS_COMPARED]
+        return {
+            goal.number: (
+                self._share(goal, turn.handles, rest=_REST_OF_HANDLES),
+                self._share(goal, turn.stems, rest=_REST_OF_STEMS),
+            )
+            for goal in compared
+        }
+
+    def _share(self, goal: Goal, terms: Iterable[str], *, rest: float) -> float:
+        count = len(self.goals)
+        total = found = 0.0
+        for term in terms:
+            held = self._df.get(term, 0)
+            if not held:
+                continue
+            weight = log(1 + count / held) - log(2) + 0.05
+            total += weight
+            if term in goal.terms:
+                found += weight
+        return found / (total + rest) if total else 0.0
+
+    def _goes_on_with(self, step: Step, turn: Turn, current: Goal) -> int:
+        """The goal that fits best: what the step names, who is to speak next, what was last."""
+        # Complexity over 15 because what speaks for a goal and against it stands side by side.
+        if len(self.goals) == 1:
+            return current.number
+        role = step.role.lower()
+        if turn.kind == SAYS and role not in self._callers and role not in AGENTS:
+            return current.number  # a voice of the surroundings tells of what is going on
+        shares = self._shares(turn)
+        known_here = shares[current.number][0]
+        best, best_score = current.number, float("-inf")
+        for number, (ids, of_words) in shares.items():
+            goal = self.goals[number]
+            score = 4.0 * ids + 2.0 * of_words + self._fit(goal, turn, role)
+            if number == current.number:
+                score += (
+                    1.6 + (0.8 if goal.last == ASKS and turn.kind != ASKS else 0.0) + (1.5 if goal.steps <= 2 else 0.0)
+                )
+            elif ids > _PLAIN and known_here < 1 - _PLAIN:
+                score += 1.0
+            if goal.closed and number != current.number:
+                score -= 3.0 if goal.last_act == "submit" else 1.5
+            if not self._returns and number != current.number:
+                score -= 0.5
+            if score > best_score:
+                best, best_score = number, score
+        return best
+
+    def _fit(self, goal: Goal, turn: Turn, role: str) -> float:
+        """How well a step follows the last one of a goal, whatever they say."""
+        if goal.waiting:
+            return -1.0 if turn.kind == CALLS else -2.5
+        if turn.kind == ASKS:
+            return 0.0 if goal.last == SAYS else -1.5
+        if goal.last == SAYS:
+            return -1.2 if role in goal.roles[-1:] else -0.3
+        return 0.0
+
+    def take(self, step: Step, turn: Turn, place: Place, *, label: str) -> Goal | None:
+        """Take in that a step belongs where it was placed; return its goal, None for setup.
+
+        Args:
+            step: The step.
+            turn: What it is.
+            place: Where it belongs.
+            label: The name of the goal.
+        """
+        self.active = True
+        self._position += 1
+        if step.session:
+            self._session = step.session
+        if place.setup:
+            self._after_setup = True
+            if turn.kind == SETUP and (opening := opening_of(turn.text)):
+                self._setups[opening] = self._setups.get(opening, 0) + 1
+            return None
+        if place.goal is None:
+            goal = Goal(len(self.goals), goal_of(label), session=step.session or "", begun=self._position)
+            goal.repairs = is_repair(turn.text)
+            opening = opening_of(turn.text)
+            if opening and len(turn.text) >= MIN_OPENING_CHARS and turn.kind in (ASKS, SAYS):
+                goal.opening = opening
+                self._openings[opening] = self._openings.get(opening, 0) + 1
+            self.goals.append(goal)
+        else:
+            goal = self.goals[place.goal]
+            self._returns += goal.number != self.current
+            if place.phase is not None:
+                goal.phase, goal.changed, goal.made = place.phase.name, place.phase.changed, list(place.phase.made)
+                goal.open_file = place.phase.open_file
+        self._after_setup = False
+        self.current = goal.number
+        if turn.kind == CALLS and not step.tool_calls:
+            self._texts_act = True
+        self._note(goal, step, turn)
+        return goal
+
+    def _note(self, goal: Goal, step: Step, turn: Turn) -> None:
+        # Complexity over 15 because each kind of step leaves its goal otherwise.
+        goal.steps += 1
+        goal.at = self._position
+        goal.roles = [*goal.roles, step.role.lower()][-2:]
+        goal.last = turn.kind
+        if turn.kind == CALLS:
+            goal.waiting = list(turn.calls)
+            if (role := step.role.lower()) not in self._callers:
+                self._callers = [*self._callers, role][-64:]
+            goal.last_act = turn.acts[-1].act if turn.acts else ""
+            goal.closed = goal.last_act == "submit"
+        elif turn.kind == RESULT:
+            answered = next((answer for answer in turn.answers if answer in goal.waiting), None)
+            if answered is not None:
+                goal.waiting.remove(answered)
+            else:
+                del goal.waiting[:1]
+        else:
+            goal.waiting = []
+            goal.closed = turn.closes or (goal.closed and turn.kind != ASKS)
+        if step.id is not None:
+            self._parents[step.id] = goal.number
+            if len(self._parents) > _MAX_PARENTS:
+                del self._parents[next(iter(self._parents))]
+        for term in (*turn.handles, *turn.stems):
+            if term not in goal.terms:
+                self._df[term] = self._df.get(term, 0) + 1
+            goal.terms[term] = goal.terms.get(term, 0) + 1
+        if len(goal.terms) > 2 * MAX_TERMS:
+            kept = sorted(goal.terms.items(), key=lambda item: -item[1])[:MAX_TERMS]
+            for term in goal.terms.keys() - dict(kept).keys():
+                self._forget_term(term)
+            goal.terms = dict(kept)
+
+    def _forget_term(self, term: str) -> None:
+        left = self._df.get(term, 0) - 1
+        if left > 0:
+            self._df[term] = left
+        else:
+            self._df.pop(term, None)
+
+    @property
+    def first_title(self) -> str:
+        """What the first step states as a task; empty if nothing."""
+        return self._first_title
+
+    def adopt(self, label: str) -> None:
+        """Take in that the trajectory was about `label` before it turned out to be a run."""
+        goal = Goal(0, label, last=ASKS, at=self._position, opening=self._first_opening, steps=self._position)
+        goal.session = self._session
+        if goal.opening:
+            self._openings[goal.opening] = 1
+        self.goals.append(goal)
+        self.current = 0
+
+    def heard(self, step: Step) -> None:
+        """Take in a step that came before anything showed a run."""
+        if not self._position:
+            text = read_part(step.content)
+            self._first_opening = opening_of(text) if len(text) >= MIN_OPENING_CHARS else ""
+            self._first_title = goal_title(text) if len(text) > _LONG_STATEMENT_CHARS else ""
+        self._position += 1
+        self._session = step.session or self._session
+
+    def forget(self, erased: ErasedText) -> None:
+        """Forget the words that only erased steps said."""
+        # Complexity over 15 because everything that holds words is scrubbed in one place, where none is missed.
+        for goal in self.goals:
+            for term in [term for term in goal.terms if erased.said_in(term)]:
+                del goal.terms[term]
+                self._forget_term(term)
+            goal.made = [name for name in goal.made if not erased.said_in(name)]
+            goal.waiting = [name for name in goal.waiting if not erased.said_in(name)]
+            goal.label = erased.renamed(goal.label) if erased.said_in(goal.label) else goal.label
+            goal.opening = "" if erased.said_in(goal.opening) else goal.opening
+        if erased.said_in(self._first_opening) or erased.said_in(self._first_title):
+            self._first_opening = self._first_title = ""
+        self._df = {term: count for term, count in self._df.items() if not erased.said_in(term)}
+        self._parents = {step: number for step, number in self._parents.items() if not erased.said_in(step)}
+        self._openings = {text: count for text, count in self._openings.items() if not erased.said_in(text)}
+        self._callers = [role for role in self._callers if not erased.said_in(role)]
+        self._setups = {text: count for text, count in self._setups.items() if not erased.said_in(text)}
+
+    def save(self) -> dict[str, Any]:
+        """Everything remembered, as JSON values."""
+        return {
+            "active": self.active,
+            "goals": [asdict(goal) for goal in self.goals],
+            "current": self.current,
+            "df": self._df,
+            "parents": self._parents,
+            "openings": self._openings,
+            "setups": self._setups,
+            "after_setup": self._after_setup,
+            "texts_act": self._texts_act,
+            "callers": self._callers,
+            "session": self._session,
+            "first": [self._first_opening, self._first_title],
+            "position": self._position,
+            "returns": self._returns,
+        }
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> RunTracker:
+        """Continue from what `save` returned."""
+        tracker = cls()
+        tracker.active = data["active"]
+        tracker.goals = [Goal(**goal) for goal in data["goals"]]
+        tracker.current = data["current"]
+        tracker._df = dict(data["df"])
+        tracker._parents = dict(data["parents"])
+        tracker._openings = dict(data["openings"])
+        tracker._setups = dict(data["setups"])
+        tracker._after_setup = data["after_setup"]
+        tracker._texts_act = data["texts_act"]
+        tracker._callers = list(data["callers"])
+        tracker._session = data["session"]
+        tracker._first_opening, tracker._first_title = data["first"]
+        tracker._position = data["position"]
+        tracker._returns = data["returns"]
+        return tracker

@@ -1,0 +1,76 @@
+"""Identifiers: words that people do not say and programs hand on: paths, addresses, names in code, keys, numbers.
+
+What one step of an agent names and another names again, letter by letter, ties the two together, whatever the words
+around it. Kinds come from shape alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from stitch.core.text_cache import text_cache
+
+MAX_IDENTIFIERS = 96
+"""How many of a text are read."""
+MAX_IDENTIFIER_CHARS = 160
+
+_TOKEN = re.compile(
+    r"""(?P<url>https?://[^\s<>"'`)\]}\\,]+)
+    |(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
+    |(?P<path>(?<![<\w])(?:~|\.{1,2})?(?:/[\w.+@-]+)+/?|\b[\w-]+(?:/[\w.+-]+)+)
+    |(?P<exception>\b(?:[a-z_]+\.)*[A-Z]\w*(?:Error|Exception|Warning|Fault|Interrupt|Timeout)\b)
+    |(?P<file>\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,5}\b(?!\())
+    |(?P<function>\b[A-Za-z_][\w.]*(?=\(\)))
+    |(?P<name>\b(?:_*[A-Za-z]+\d*(?:_+[A-Za-z\d]+)+_*|_{1,2}[A-Za-z]\w+|[a-z]+(?:[A-Z][a-z\d]*)+
+      |[A-Z][a-z\d]+(?:[A-Z][a-z\d]*)+|[A-Z]{2,}[a-z]+[A-Z]\w*))
+    |(?P<key>\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b|\#\d+\b)
+    |(?P<number>\b\d{4,}\b)""",
+    re.VERBOSE,
+)
+_SMALL = re.compile(r"\d{1,3}(?:st|nd|rd|th|[smhdgkx%]|ms|kb|mb|gb|px|am|pm)|v?\d+|[a-z]\d", re.IGNORECASE)
+"""Keys that are quantities, ordinals and the like, and tell nothing apart."""
+_PLAIN_EXTENSIONS = frozenset(("e.g", "i.e", "etc", "vs", "u.s"))
+
+
+class Identifier(NamedTuple):
+    """A name that programs hand on."""
+
+    kind: str
+    """`path`, `file`, `url`, `email`, `function`, `exception`, `name` in code, `key` with digits, `number`."""
+    value: str
+    """As it is written."""
+
+
+@text_cache(maxsize=512)
+def identifiers(text: str) -> tuple[Identifier, ...]:
+    """The identifiers of a text, each once, at most `MAX_IDENTIFIERS`, in order."""
+    found: dict[Identifier, None] = {}
+    for match in _TOKEN.finditer(text):
+        kind, value = match.lastgroup or "name", match.group()
+        if len(value) > MAX_IDENTIFIER_CHARS:
+            continue
+        if kind == "key" and (len(value) < 3 or _SMALL.fullmatch(value)):
+            continue
+        if kind == "file" and value.lower() in _PLAIN_EXTENSIONS:
+            continue
+        found[Identifier(kind, value.rstrip(".-/:;") or value)] = None
+        if len(found) >= MAX_IDENTIFIERS:
+            break
+    return tuple(found)
+
+
+def handles(found: Identifier) -> tuple[str, ...]:
+    """The forms, folded, under which an identifier is known again: a path also by its folder and by its last part."""
+    value = found.value.lower()
+    if found.kind == "path":
+        parts = [part for part in value.split("/") if part not in ("", ".", "..", "~")]
+        if len(parts) < 2:
+            return (value, *parts) if parts and parts[0] != value else (value,)
+        return (value, "/".join(parts[:2]) + "/", parts[-1])
+    if found.kind == "url":
+        host = value.split("://", 1)[1].split("/", 1)[0].split("?", 1)[0]
+        return (value, host) if host else (value,)
+    if found.kind == "file" or found.kind == "exception":
+        return (value,)
+    return (value,)

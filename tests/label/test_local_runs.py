@@ -1,0 +1,342 @@
+"""Labels of agents' runs: goals, phases, deeds, outcomes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+
+from stitch.core import Step, StepLabels, ToolCall
+from stitch.core.intent import GOAL_OPENED, SETUP_SCOPE, goal_of
+from stitch.label.local import LocalLabeler
+from stitch.label.local.acts import CALL, act_of_name, acts_of_call, acts_of_script, written_action
+from stitch.label.local.outcomes import outcome_of
+from stitch.label.local.titles import goal_title
+from stitch.text.identifiers import Identifier, handles, identifiers
+
+PROMPT = "You are an agent at a desk. You have tools to look things up and to change them. Follow the policy."
+_number = itertools.count()
+
+
+def says(role: str, content: str, **fields: object) -> Step:
+    return Step.model_validate({"role": role, "content": content, **fields})
+
+
+def calls(name: str, content: str = "", **arguments: object) -> Step:
+    return Step(role="assistant", content=content, tool_calls=(ToolCall(name=name, arguments=arguments),))
+
+
+def answers(name: str, content: str) -> Step:
+    return Step(role="tool", content=content, tool_name=name)
+
+
+def label(steps: Sequence[Step], *, trajectory: str = "t") -> list[StepLabels]:
+    return LocalLabeler().begin(trajectory).label(list(steps))
+
+
+def scopes(labels: Sequence[StepLabels]) -> list[str]:
+    return [each.intent.scope or "" for each in labels]
+
+
+def goals(labels: Sequence[StepLabels]) -> list[str]:
+    return [goal_of(scope) for scope in scopes(labels)]
+
+
+def ticket(customer: str, wish: str, order: str) -> list[Step]:
+    return [
+        says("system", PROMPT),
+        says("user", wish),
+        says("assistant", "Gladly. What is your customer number?"),
+        says("user", f"It is {customer}."),
+        calls("fetch_customer", customer_id=customer),
+        answers("fetch_customer", f'{{"customer_id": "{customer}", "orders": ["{order}"]}}'),
+        says("assistant", f"I see the order {order}. Is it this one?"),
+        says("user", "Yes, please."),
+        calls("amend_order", order_id=order),
+        answers("amend_order", f'{{"order_id": "{order}", "status": "amended"}}'),
+        says("assistant", f"The order {order} has been changed."),
+        says("user", "Thank you, that is all."),
+    ]
+
+
+LAMP = ticket("ann_k_11", "Hi! I'd like to exchange the lamp that came broken.", "W-5512A")
+CHAIR = ticket("bo_r_42", "I need to return two garden chairs, please.", "W-7720C")
+
+
+def test_prompts_share_one_scope_and_each_statement_opens_a_goal() -> None:
+    labels = label([*LAMP, *CHAIR])
+    assert scopes(labels)[0] == scopes(labels)[12] == SETUP_SCOPE
+    assert set(scopes(labels)[1:12]) == {"exchange the lamp that came broken"}
+    assert set(scopes(labels)[13:]) == {"return two garden chairs"}
+    assert labels[1].intent.event_types == labels[13].intent.event_types == (GOAL_OPENED,)
+    assert labels[0].intent.event_types == ("instruct",)
+
+
+def test_goals_worked_on_in_turn_are_told_apart_by_what_travels_through_calls() -> None:
+    woven = [*LAMP[:6], *CHAIR[:8], *LAMP[6:10], *CHAIR[8:12], *LAMP[10:]]
+    labels = label(woven)
+    lamp, chair = "exchange the lamp that came broken", "return two garden chairs"
+    expected = [SETUP_SCOPE, *[lamp] * 5, SETUP_SCOPE, *[chair] * 7, *[lamp] * 4, *[chair] * 4, *[lamp] * 2]
+    assert scopes(labels) == expected
+
+
+def test_a_question_after_the_result_of_the_last_opens_a_goal_without_any_prompt() -> None:
+    steps = [
+        says("user", "How many rooms are free in May?"),
+        calls("query_db", query="SELECT count(*) FROM rooms WHERE month = 5"),
+        answers("query_db", "[(12,)]"),
+        says("user", "Which guest stayed longest?"),
+        calls("query_db", query="SHOW TABLES"),
+        answers("query_db", "[('guests',)]"),
+        calls("query_db", query="SELECT name FROM guests ORDER BY nights DESC"),
+        answers("query_db", "[]"),
+    ]
+    session = LocalLabeler().begin("t")
+    labels = session.label(steps)
+    vocabulary = session.inventory().vocabulary()
+    names = [vocabulary.canonical("scope", scope) for scope in scopes(labels)]  # type: ignore[arg-type]
+    assert names == ["rooms"] * 3 + ["guest stayed longest"] * 5
+    assert [each.intent.event_types[0] for each in labels[1:]] == [
+        "run", "success", GOAL_OPENED, "read", "success", "run", "empty",
+    ]  # fmt: skip
+
+
+def repair(run: str) -> list[Step]:
+    statement = (
+        "<issue>\nConsider this issue of our repository:\n"
+        f"Parser drops the last row of {run}\nThe bug shows with any file.\n"
+        "</issue>\nFix the source code and run the tests."
+    )
+    return [
+        says("system", "You can use a shell to work on a repository. Use the tools that you are given."),
+        says("user", statement),
+        calls("run_shell", command=f"grep -rn rows {run}/"),
+        answers("run_shell", f"{run}/rows.py:3:def rows(text):"),
+        calls("run_shell", command=f"cat {run}/rows.py"),
+        answers("run_shell", "def rows(text):\n    return text.split()[:-1]"),
+        calls("run_shell", command="cat > try.py <<'EOF'\nprint(1)\nEOF\npython try.py"),
+        answers("run_shell", "Traceback (most recent call last):\nValueError: too few"),
+        calls("run_shell", command=f"sed -i 's/:-1//' {run}/rows.py"),
+        answers("run_shell", ""),
+        calls("run_shell", command="python try.py"),
+        answers("run_shell", "1"),
+        calls("run_shell", command="rm try.py"),
+        answers("run_shell", ""),
+        calls("finish", answer="done"),
+    ]
+
+
+def test_work_on_code_has_phases_inside_its_goal() -> None:
+    labels = label(repair("reader"))
+    goal = "Parser drops the last row of reader"
+    phases = ["locate"] * 4 + ["reproduce"] * 2 + ["change"] * 2 + ["verify"] * 2 + ["clean up"] * 2 + ["submit"]
+    assert scopes(labels) == [SETUP_SCOPE, goal, *(f"{goal} / {phase}" for phase in phases)]
+    assert labels[7].intent.event_types == ("failure",)
+    assert labels[6].intent.event_types == ("write", "run", "run shell")
+
+
+def test_a_statement_that_begins_as_an_earlier_one_opens_a_goal_whoever_says_it() -> None:
+    def log(task: str) -> list[Step]:
+        return [
+            says("Planner", f"You are given a task by your manager, solve it with the others.\n# Task\n{task}"),
+            says("Coder", "I compute it.\n```python\nprint(3)\n```"),
+            says("Terminal", "exitcode: 0 (execution succeeded)\nCode output: 3"),
+            says("Planner", "It is 3. TERMINATE"),
+        ]
+
+    session = LocalLabeler().begin("t")
+    labels = session.label([*log("What is the mass of a tin soldier?"), *log("What is the height of a lighthouse?")])
+    vocabulary = session.inventory().vocabulary()
+    names = [vocabulary.canonical("scope", scope) for scope in scopes(labels)]  # type: ignore[arg-type]
+    assert names == ["mass of tin soldier"] * 4 + ["height of a lighthouse"] * 4
+    assert labels[6].intent.event_types == ("success",)
+
+
+def test_instructions_by_a_user_that_promise_a_task_are_setup_with_what_acknowledges_them() -> None:
+    prompt = (
+        "You are in a house. At the beginning you will be given a task. For each of your turns you should choose one "
+        'of two actions, "THOUGHT" or "ACTION". Your response should have the format: "ACTION: your next action". '
+        "After your turn the house will tell what happens. If nothing happens, the action was not valid and you should "
+        "try another one. Your task ends when the house says so."
+    )
+    steps = [
+        says("user", prompt),
+        says("assistant", "OK."),
+        says("user", "Here is your task. You see a box and a table. Your task is to: put a red ball in the box."),
+        says("assistant", "THOUGHT: The ball may be on the table.\nACTION: go to table 1"),
+        says("user", "On the table 1, you see nothing."),
+        says("assistant", "ACTION: open box 1"),
+        says("user", "You open the box 1."),
+        says("assistant", "ACTION: take ball 2 from box 1"),
+    ]
+    labels = label(steps)
+    assert scopes(labels) == [SETUP_SCOPE] * 2 + ["put a red ball in the box"] * 6
+    assert [each.intent.event_types[0] for each in labels[2:]] == [
+        GOAL_OPENED, "navigate", "success", "use", "success", "move",
+    ]  # fmt: skip
+
+
+def test_sessions_and_parents_say_where_a_step_belongs() -> None:
+    steps = [
+        says("user", "Please find a hotel in Oslo.", session="a", id="1"),
+        Step(role="assistant", content="", session="a", id="2", tool_calls=(ToolCall(name="find_hotel"),)),
+        says("user", "Please write a poem about snow.", session="b", id="3"),
+        Step(role="assistant", content="", session="b", id="4", tool_calls=(ToolCall(name="write_text"),)),
+        Step(role="tool", content="The snow", session="b", id="5", tool_name="write_text"),
+        Step(role="tool", content="Hotel Bo", session="a", id="6", tool_name="find_hotel"),
+        says("assistant", "Here it is.", session="a", id="7", parent="5"),
+    ]
+    labels = label(steps)
+    assert len(set(scopes(labels)[2:5])) == 1 != len(set(scopes(labels)))
+    assert scopes(labels)[6] == scopes(labels)[4]
+    assert scopes(labels)[5] == scopes(labels)[1]
+
+
+def test_plain_dialogues_never_become_runs() -> None:
+    steps = [
+        says("system", "Where do you want to go?"),
+        says("user", "To Oslo."),
+        says("assistant", "The STAR method is simple.\nAction: what you did\nResult: what came of it"),
+        says("user", "```bash\nls\n```\nWhat does this do?"),
+    ]
+    session = LocalLabeler().begin("t")
+    labels = session.label(steps)
+    assert all(each.intent.scope != SETUP_SCOPE for each in labels)
+    assert not session._runs.active
+
+
+@pytest.mark.parametrize("cut", [3, 9, 17, 22])
+def test_a_run_goes_on_from_what_was_saved_as_if_nothing_had_happened(cut: int) -> None:
+    steps = [*LAMP[:6], *CHAIR[:8], *repair("reader")[:9], *LAMP[6:]]
+    whole = LocalLabeler().begin("t")
+    labels = whole.label(steps)
+    first = LocalLabeler().begin("t")
+    begun = first.label(steps[:cut])
+    second = LocalLabeler().begin("t", first.save())
+    assert begun + second.label(steps[cut:]) == labels
+    assert second.save() == whole.save()
+    replayed = LocalLabeler().begin("t")
+    replayed.replay(steps[:cut], labels[:cut])
+    assert replayed.label(steps[cut:]) == labels[cut:]
+    assert replayed.save() == whole.save()
+
+
+def test_a_goal_that_somebody_renamed_goes_on_under_its_name() -> None:
+    made = label(LAMP)
+    intent = made[1].intent.model_copy(update={"scope": "the broken lamp"})
+    given = [made[0], *(each.model_copy(update={"intent": intent, "made_by": "ann"}) for each in made[1:8])]
+    session = LocalLabeler().begin("t")
+    session.replay(LAMP[:8], given)
+    assert set(scopes(session.label(LAMP[8:]))) == {"the broken lamp"}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "acts"),
+    [
+        ("search_direct_flight", {}, ["search"]),
+        ("find_nonstop_connection", {}, ["search"]),
+        ("getCustomerProfile", {}, ["read"]),
+        ("create_booking", {}, ["book"]),
+        ("process-refund", {}, ["pay"]),
+        ("cancel_reservation", {}, ["cancel"]),
+        ("escalate_to_person", {}, ["delegate"]),
+        ("text_editor", {"command": "view", "path": "/a/b.py"}, ["read"]),
+        ("text_editor", {"command": "str_replace", "path": "/a/b.py"}, ["edit"]),
+        ("http_request", {"method": "DELETE", "url": "http://x.y"}, ["edit"]),
+        ("http_request", {"method": "POST"}, ["send"]),
+        ("shell", {"command": "cd /x && python -m pytest tests"}, ["run"]),
+        ("shell", {"command": "pip install -e ."}, ["install"]),
+        ("shell", {"command": "git commit -m 'x'"}, ["submit"]),
+        ("shell", {"command": "git diff > fix.patch"}, ["write"]),
+        ("shell", {"command": "curl -X POST -d a=b http://x.y"}, ["send"]),
+        ("shell", {"command": "timeout 5 sed -n 3,9p a.py | head"}, ["read"]),
+        ("shell", {"command": "cat > a.py << EOF\nrm -rf x\nEOF\npython a.py"}, ["write", "run"]),
+        ("shell", {"command": "echo TASK_COMPLETE_AND_SUBMIT"}, ["submit"]),
+        ("db", {"sql": "DESCRIBE guests"}, ["read"]),
+        ("db", {"sql": "select name from information_schema.columns"}, ["read"]),
+        ("db", {"sql": "UPDATE guests SET a = 1"}, ["edit"]),
+        ("frobnicate", {}, [CALL]),
+        ("interpreter", {"code": "import os\nprint(1)"}, ["run"]),
+    ],
+)
+def test_what_a_call_does_is_told_by_verbs_and_commands(
+    name: str, arguments: dict[str, object], acts: list[str]
+) -> None:
+    assert [act.act for act in acts_of_call(name, arguments)] == acts
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("THOUGHT: there\nACTION: go to shelf 2", "navigate"),
+        ("Action: click[Buy Now]", "click"),
+        ("Action: search[red shoes]", "search"),
+        ('I look.\nget_weather({"city": "Oslo"})', "read"),
+        ('Let us see.\n```\nfind_file "a.py" src\n```', "search"),
+        ("Now:\n```python\nprint(1)\n```", "run"),
+    ],
+)
+def test_actions_in_words_are_read_too(text: str, act: str) -> None:
+    found = written_action(text, fences=True)
+    assert found is not None
+    assert found.acts[0].act == act
+
+
+def test_words_without_an_action_are_none() -> None:
+    assert written_action("I think we are done.", fences=True) is None
+    assert written_action("```\nls\n```", fences=False) is None
+    assert act_of_name("frobnicate") == ""
+    assert acts_of_script("The weather is fine.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "act", "outcome"),
+    [
+        ("", "", "empty"),
+        ("[]", "run", "empty"),
+        ("<returncode>1</returncode>\n<output>\n</output>", "search", "empty"),
+        ("<returncode>2</returncode>\n<output>\nboom</output>", "run", "failure"),
+        ("Traceback (most recent call last):\n  File x\nKeyError: 1", "run", "failure"),
+        ("Error: not enough seats on flight 3", "edit", "refusal"),
+        ('{"error": "no such order"}', "read", "failure"),
+        ('{"status": "ok", "items": [1]}', "read", "success"),
+        ("====== 3 failed, 12 passed in 2s ======", "run", "partial"),
+        ("====== 12 passed in 2s ======", "run", "success"),
+        ("....\nRan 4 tests in 0.1s\n\nFAILED (errors=1)", "run", "failure"),
+        ("Command timed out: error after 30 s", "run", "timeout"),
+        ("Found no matches", "search", "empty"),
+        ("def f():\n    raise ValueError('not allowed')\n" * 40, "read", "success"),
+        ("HTTP/1.1 404 Not Found", "read", "failure"),
+        ("Your command ran successfully and did not produce any output.", "run", "success"),
+    ],
+)
+def test_how_a_call_came_out_is_read_where_programs_write_it(text: str, act: str, outcome: str) -> None:
+    assert outcome_of(text, act=act) == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Hi! I'd like to book a room from May 3 to May 5. Can you help?", "book a room from May 3 to May 5"),
+        ('The task is a web problem named "Tin Box". ' + "It is hard. " * 30, "Tin Box"),
+        ("ISSUE:\nCrash when the list is empty\nSteps:\n1. start", "Crash when the list is empty"),
+        ("What are the names of all ships?", "names of all ships"),
+        ("  ", ""),
+    ],
+)
+def test_goals_are_named_by_what_states_them(text: str, title: str) -> None:
+    assert goal_title(text) == title
+
+
+def test_identifiers_are_what_programs_hand_on() -> None:
+    found = identifiers("See /repo/src/a_b.py, W-5512A, parse_row() and ValueError at https://x.org/y; on the 3rd, v2.")
+    assert found == (
+        Identifier("path", "/repo/src/a_b.py"),
+        Identifier("key", "W-5512A"),
+        Identifier("function", "parse_row"),
+        Identifier("exception", "ValueError"),
+        Identifier("url", "https://x.org/y"),
+    )
+    assert handles(found[0]) == ("/repo/src/a_b.py", "repo/src/", "a_b.py")
+    assert handles(found[4]) == ("https://x.org/y", "x.org")
