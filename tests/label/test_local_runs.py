@@ -132,7 +132,7 @@ def test_work_on_code_has_phases_inside_its_goal() -> None:
     goal = "Parser drops the last row of reader"
     phases = ["locate"] * 4 + ["reproduce"] * 2 + ["change"] * 2 + ["verify"] * 2 + ["clean up"] * 2 + ["submit"]
     assert scopes(labels) == [SETUP_SCOPE, goal, *(f"{goal} / {phase}" for phase in phases)]
-    assert labels[7].intent.event_types == ("failure",)
+    assert labels[7].intent.event_types == ("failure", "report error")
     assert labels[6].intent.event_types == ("write", "run", "run shell")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from stitch.core.intent import SETUP_SCOPE, ContextualIntent, LabelKind, LabelMerge, LabelVocabulary, clean_label
+from stitch.core.intent import ContextualIntent, LabelKind, LabelMerge, LabelVocabulary, clean_label
 from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.snippets import LabelInventory, ScopeSummary, StepLabels
 from stitch.core.steps import Step
@@ -18,13 +18,22 @@ from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.evidence import Scope
-from stitch.label.local.naming import EXPLICIT, MADE_UP, SPOKEN, distinct_name, named_scope, propose_name, turned_to
+from stitch.label.local.naming import (
+    EXPLICIT,
+    MADE_UP,
+    SPOKEN,
+    distinct_name,
+    named_scope,
+    propose_name,
+    turned_to,
+    turns,
+)
 from stitch.label.local.reading import Reading, read_step, skim_step
 from stitch.label.local.references import ReferenceResolver, Resolution
 from stitch.label.local.run_labels import acts_in_run
 from stitch.label.local.runs import RunTracker
 from stitch.label.local.scopes import ScopeTracker
-from stitch.label.local.turns import ASKS, RESULT, SAYS, Turn
+from stitch.label.local.turns import ASKS, CALLS, RESULT, SAYS, Turn
 
 NAME = "local-5"
 """Changes whenever the same steps would get other labels."""
@@ -37,6 +46,7 @@ _NO_NAME = "conversation"
 _MOST_SAID_CHARS = 1_500
 """Of words in a run so much is read."""
 _MOST_HANDLES = 32
+_MOST_TURNING_CHARS = 300
 _TELLING = ("place", "name", "organization", "person", "date", "day", "file", "identifier", "function", "error")
 
 
@@ -220,22 +230,35 @@ class LocalLabelSession:
         runs = self._runs
         if not runs.active and self._scopes.current is not None:
             self._adopt(self._scopes.current)
-        place = runs.place(step, turn)
-        opened = place.goal is None and not place.setup
-        label = SETUP_SCOPE if place.setup else runs.label_of(place, turn, taken=self._taken)
-        if known is not None and clean_label(label) != (given := known.intent.scope or ""):
-            label = given
-            place = runs.place_named(given, place)
-        goal = runs.take(step, turn, place, label=label)
         if turn.kind in (ASKS, SAYS):
             reading = read_step(step, speakers=self._scopes.speakers, most_chars=_MOST_SAID_CHARS)
         else:
             values = dict.fromkeys(turn.handles[:_MOST_HANDLES], "identifier")
             reading = skim_step(step, turn.text, values=values, stems=turn.stems, is_result=turn.kind == RESULT)
+        named, subject = self._turns_to(step, reading) if turn.kind in (ASKS, CALLS) else (None, "")
+        place = runs.place(step, turn, named=named, subject=subject)
+        opened = place.goal is None and not place.setup
+        label = runs.label_of(place, turn, taken=self._taken, subject=subject)
+        if known is not None and clean_label(label) != (given := known.intent.scope or ""):
+            label = given
+            place = runs.place_named(given, place)
+        goal = runs.take(step, turn, place, label=label)
         naming = _Naming(label, label, EXPLICIT, given=True)
         after = "" if goal is None else goal.last_act
         acts = acts_in_run(turn, content=step.content, after=after, opens=opened)
         return self._take(reading, self._scope_called(label), naming, unit="", known=known, acts=acts, turn=turn)
+
+    def _turns_to(self, step: Step, reading: Reading) -> tuple[int | None, str]:
+        """The goal that somebody turns to in so many words, or a subject that is none yet."""
+        if reading.skimmed:  # an agent says it beside its call, in a sentence
+            if not turns(step.content[:_MOST_TURNING_CHARS]):
+                return None, ""
+            reading = read_step(step, most_chars=_MOST_TURNING_CHARS)
+        named = named_scope(reading, [goal.label for goal in self._runs.goals])
+        if named is not None or not self._runs.goals or not (reading.breaks_off or reading.returns):
+            return named, ""
+        proposed = propose_name(reading)
+        return None, proposed.text if reading.breaks_off and proposed.quality == EXPLICIT else ""
 
     def _adopt(self, scope: Scope) -> None:
         """Go on with a dialogue that turns out to be a run: it is named by what was stated first, if that is all."""
@@ -318,7 +341,7 @@ class LocalLabelSession:
         if turn is None or turn.kind in (ASKS, SAYS):
             resolution = self._references.resolve(reading.step, scope=label)
         else:
-            resolution = Resolution((), "")
+            resolution = Resolution((), self._runs.leans_on(turn, reading.step))
         kinds = self._entities.type(reading) if turn is None else self._entities.of_run(reading, turn)
         if known is None:
             if acts:
@@ -429,7 +452,9 @@ def _summarize(reading: Reading, scope: str, events: Iterable[str]) -> str:
     """One line: who does what in which scope, and the sentence that carries it."""
     act = " and ".join(events)
     said = ""
-    if not reading.data.results:
+    if reading.skimmed:
+        said = " ".join(next((line for line in reading.text.splitlines() if line.strip()), "").split())
+    elif not reading.data.results:
         parts = [reading.text[start:end].strip() for start, end in reading.spans if start < 600]
         said = next((part for part in parts if len(part) > 25), parts[0] if parts else "")
     line = f"{reading.step.role}: {act} ({scope})"

@@ -11,7 +11,7 @@ from stitch.core.text_cache import text_cache
 from stitch.label.local.reading import Reading
 from stitch.text.forms import SentenceForm
 from stitch.text.phrases import NounPhrase
-from stitch.text.words import FUNCTION_WORDS, content_stems, whole_words, word_set
+from stitch.text.words import FUNCTION_WORDS, content_stems, fold_case, whole_words, word_set
 
 MAX_NAME_WORDS = 6
 
@@ -73,6 +73,11 @@ def turned_to(reading: Reading) -> str:
         return ""
     directs = reading.switches or reading.returns or reading.form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
     return found.pop() if directs else ""
+
+
+def turns(text: str) -> bool:
+    """Whether a text has the words with which somebody turns to a subject."""
+    return bool(text) and _TURN.search(fold_case(text)) is not None
 
 
 def named_scope(reading: Reading, names: Sequence[str]) -> int | None:

@@ -11,6 +11,7 @@ import re
 SUCCESS, FAILURE, REFUSAL, EMPTY, TIMEOUT, PARTIAL = "success", "failure", "refusal", "empty", "timeout", "partial"
 OUTCOMES = (SUCCESS, FAILURE, REFUSAL, EMPTY, TIMEOUT, PARTIAL)
 """Event types of results."""
+BAD_OUTCOMES = (FAILURE, REFUSAL, TIMEOUT)
 
 _HEAD_CHARS, _TAIL_CHARS = 700, 900
 _CODE = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stitch.core.intent import GOAL_OPENED
 from stitch.core.snippets import EntityMention
 from stitch.core.steps import Step
-from stitch.label.local.outcomes import outcome_of
+from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
 from stitch.label.local.turns import CALLS, RESULT, SETUP, Turn
 from stitch.text.structured import in_words, structured
 from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, FoundMention
@@ -35,7 +35,8 @@ def acts_in_run(turn: Turn, *, content: str, after: str, opens: bool) -> list[st
     if turn.kind == SETUP:
         return [INSTRUCT]
     if turn.kind == RESULT:
-        return [outcome_of(content, act=after)]
+        outcome = outcome_of(content, act=after)
+        return [outcome, "report error" if outcome in BAD_OUTCOMES else "report result"]
     if turn.kind == CALLS:
         acts = list(dict.fromkeys(act.act for act in turn.acts))[:MOST_ACTS]
         name = in_words(turn.tool)

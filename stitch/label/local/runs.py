@@ -51,6 +51,9 @@ MAX_GOAL_CHARS = 96
 """So that its phases fit in a label, too."""
 
 _MAX_PARENTS = 512
+_NO_TITLE = "task"
+_SAID_CHARS = 200
+_SHORT_CHARS = 400
 _PLAIN = 0.7
 """Such a share of its identifiers says plainly what a step is about, if the goal of the last step lacks them."""
 _LONG_STATEMENT_CHARS = 200
@@ -79,6 +82,8 @@ class Goal:
     waiting: list[str] = field(default_factory=list)
     """Calls without a result: their ids or tools."""
     last_act: str = ""
+    said: str = ""
+    """What was said beside its last call: what a short result answers."""
     phase: str = ""
     repairs: bool = False
     """Whether it is work on code: such a goal has phases."""
@@ -150,21 +155,31 @@ class RunTracker:
         )
         return hear(step, so_far)
 
-    def place(self, step: Step, turn: Turn) -> Place:
-        """Where a step belongs. Changes nothing."""
+    def place(self, step: Step, turn: Turn, *, named: int | None = None, subject: str = "") -> Place:
+        """Where a step belongs. Changes nothing.
+
+        Args:
+            step: The step.
+            turn: What it is.
+            named: The number of the goal that it turns to by name: decides where given.
+            subject: What it turns to in so many words, without a goal of that name: opens one where given.
+        """
         place = self._place(step, turn)
+        if not place.setup and turn.kind != RESULT:
+            place = Place(named) if named is not None else Place(None) if subject else place
         if place.goal is None or turn.kind != CALLS or not (goal := self.goals[place.goal]).repairs:
             return place
         before = Phase(goal.phase, goal.changed, tuple(goal.made), goal.open_file)
         return place._replace(phase=phase_after(before, turn.acts, turn.text, known=goal.terms))
 
-    def label_of(self, place: Place, turn: Turn, *, taken: Container[str]) -> str:
+    def label_of(self, place: Place, turn: Turn, *, taken: Container[str], subject: str = "") -> str:
         """The scope label of a step that is placed: its goal's name, with the phase where there is one.
 
         Args:
             place: Where it belongs.
             turn: What it is.
             taken: The names in use, folded.
+            subject: What it turns to in so many words.
         """
         if place.setup:
             return SETUP_SCOPE
@@ -172,11 +187,9 @@ class RunTracker:
             goal = self.goals[place.goal]
             phase = goal.phase if place.phase is None else place.phase.name
             return clean_label(f"{goal.label}{PHASE_MARK}{phase}") if phase else goal.label
-        title = (
-            goal_title(turn.text) or next((act.object for act in turn.acts if act.object), "") or turn.tool or "task"
-        )
+        title = subject or goal_title(turn.text) or next((act.object for act in turn.acts if act.object), turn.tool)
         telling = [one.value for one in identifiers(turn.text[:1_500])[:6]]
-        return distinct_name(clean_label(title)[:MAX_GOAL_CHARS].strip(), taken=taken, values=telling)
+        return distinct_name(clean_label(title or _NO_TITLE)[:MAX_GOAL_CHARS].strip(), taken=taken, values=telling)
 
     def place_named(self, label: str, place: Place) -> Place:
         """Where a step belongs whose scope label somebody else gave."""
@@ -227,7 +240,7 @@ class RunTracker:
             return True
         if goal.waiting:
             return False
-        if turn.kind != ASKS or NUDGES.match(turn.text.lower()) or turn.closes:
+        if turn.kind != ASKS or not turn.wants or NUDGES.match(turn.text.lower()) or turn.closes:
             return False
         shares = self._shares(turn)
         known = max((ids for ids, _ in shares.values()), default=0.0)
@@ -351,6 +364,7 @@ class RunTracker:
             goal.waiting = list(turn.calls)
             if (role := step.role.lower()) not in self._callers:
                 self._callers = [*self._callers, role][-64:]
+            goal.said = " ".join((step.content or turn.text)[:_SAID_CHARS].split())
             goal.last_act = turn.acts[-1].act if turn.acts else ""
             goal.closed = goal.last_act == "submit"
         elif turn.kind == RESULT:
@@ -382,6 +396,11 @@ class RunTracker:
             self._df[term] = left
         else:
             self._df.pop(term, None)
+
+    def leans_on(self, turn: Turn, step: Step) -> str:
+        """What a step of the current goal answers, where it is too short to say so: the words of the call."""
+        goal = self.goal
+        return goal.said if goal is not None and turn.kind == RESULT and len(step.content) < _SHORT_CHARS else ""
 
     @property
     def first_title(self) -> str:
@@ -416,6 +435,7 @@ class RunTracker:
             goal.made = [name for name in goal.made if not erased.said_in(name)]
             goal.waiting = [name for name in goal.waiting if not erased.said_in(name)]
             goal.label = erased.renamed(goal.label) if erased.said_in(goal.label) else goal.label
+            goal.said = "" if erased.said_in(goal.said) else goal.said
             goal.opening = "" if erased.said_in(goal.opening) else goal.opening
         if erased.said_in(self._first_opening) or erased.said_in(self._first_title):
             self._first_opening = self._first_title = ""

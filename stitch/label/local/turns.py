@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from stitch.core.steps import Step
 from stitch.label.local.acts import Act, WrittenAction, acts_of_call, written_action
 from stitch.label.local.reading import INSTRUCTING
+from stitch.text.forms import SentenceForm, sentence_form
 from stitch.text.identifiers import Identifier, handles, identifiers
-from stitch.text.words import FUNCTION_WORDS, stem, whole_words, word_set, words
+from stitch.text.sentences import sentence_spans
+from stitch.text.words import FUNCTION_WORDS, fold_case, is_verb, stem, whole_words, word_set, words
 
 SETUP, CALLS, RESULT, SAYS, ASKS = "setup", "calls", "result", "says", "asks"
 """Kinds of steps: instructions given beforehand, a call, its result, words of an agent, words of a user."""
@@ -22,6 +24,7 @@ SETUP, CALLS, RESULT, SAYS, ASKS = "setup", "calls", "result", "says", "asks"
 _HEAD_CHARS, _TAIL_CHARS = 2_000, 600
 _OPENING_WORDS = 6
 _SAID_CHARS = 1_500
+_WISH_CHARS = 600
 _ACTION_CHARS = 6_000
 _MIN_PROMPT_CHARS = 60
 _MIN_INSTRUCTIONS_CHARS = 300
@@ -84,6 +87,8 @@ class Turn(NamedTuple):
     """Which call it answers: its id, and the tool."""
     found: tuple[Identifier, ...] = ()
     """The identifiers it names."""
+    wants: bool = False
+    """Whether somebody asks or requests something in it."""
 
 
 class SoFar(NamedTuple):
@@ -133,8 +138,9 @@ def hear(step: Step, so_far: SoFar) -> Turn | None:
     known = dict.fromkeys(handle for one in found for handle in handles(one))
     said = [] if kind == RESULT else words(text[:_SAID_CHARS])
     stems = tuple(dict.fromkeys(stem(word) for word in said if _carries(word)))
+    wants = kind == ASKS and _wants(text)
     closes = kind in (SAYS, ASKS) and _closes(text, by_user=role in _USERS)
-    return Turn(kind, tuple(known), stems, acts, tool, text, closes, calls, answers, found)
+    return Turn(kind, tuple(known), stems, acts, tool, text, closes, calls, answers, found, wants)
 
 
 def _written(step: Step, role: str, so_far: SoFar) -> WrittenAction | None:
@@ -194,6 +200,15 @@ def _closes(text: str, *, by_user: bool) -> bool:
     if _MARKS_END.search(text[-200:]) is not None:
         return True
     return by_user and len(text) < 300 and _ENDS.search(text.lower()) is not None
+
+
+def _wants(text: str) -> bool:
+    head = fold_case(text[:_WISH_CHARS])
+    forms = (sentence_form(head[start:end]) for start, end in sentence_spans(head))
+    if any(form in (SentenceForm.QUESTION, SentenceForm.REQUEST) for form in forms):
+        return True
+    first = words(head[:40])[:1]
+    return bool(first) and is_verb(first[0], base=True)
 
 
 def opens_like(text: str, openings: Container[str]) -> bool:
