@@ -150,7 +150,7 @@ def test_a_statement_that_begins_as_an_earlier_one_opens_a_goal_whoever_says_it(
     vocabulary = session.inventory().vocabulary()
     names = [vocabulary.canonical("scope", scope) for scope in scopes(labels)]  # type: ignore[arg-type]
     assert names == ["mass of tin soldier"] * 4 + ["height of a lighthouse"] * 4
-    assert labels[6].intent.event_types == ("success",)
+    assert labels[6].intent.event_types == ("success", "report result")
 
 
 def test_instructions_by_a_user_that_promise_a_task_are_setup_with_what_acknowledges_them() -> None:
