@@ -48,7 +48,7 @@ from stitch.retrieve.rank.decisions import DECIDE
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
 from stitch.retrieve.rank.goals import leading_goals
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
-from stitch.retrieve.rank.runs import runs
+from stitch.retrieve.rank.runs import Goal, runs, without_things
 from stitch.retrieve.rank.scorers import LICENSED, RUNS, SCORERS, SURE, WEIGHED, rule_for
 from stitch.retrieve.rank.similarity import Similarity
 from stitch.retrieve.rank.verbatim import repeater
@@ -228,6 +228,9 @@ class IntentRetriever:
     def _rank(self, asked: _Asked, *, k: int) -> tuple[_Asked, list[ScoredSnippet]]:
         """The ranking, with the question as it was ranked: that it is asked of runs shows in the candidates alone."""
         query = self._query(asked)
+        words = asked.selection.made_by is FilterMaker.WORDS and asked.rule in (LICENSED, WEIGHED)
+        if words and GOAL_OPENED.value in asked.inventory.event_types:
+            return self._rank_runs(asked, query, k=k)
         size = max(k, self._pool_size(asked))
         candidates = self._candidates(asked, replace(query, k=size))
         widest = self._constants.pool
@@ -235,50 +238,47 @@ class IntentRetriever:
             roles = {one.snippet.role for one in candidates}
             if named_speakers(asked.hints.text, roles):  # which is known only when the roles are
                 candidates = self._candidates(asked, replace(query, k=widest))
-        if asked.selection.made_by is FilterMaker.WORDS and asked.rule in (LICENSED, WEIGHED, RUNS):
-            pool = self._pool(asked, candidates)
-            if pool.once(runs) is not None:
-                return self._rank_runs(asked, query, pool, complete=len(candidates) < size, k=k)
+        if words and self._pool(asked, candidates).once(runs) is not None:
+            return self._rank_runs(asked, query, k=k)
         if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
             candidates += self._repeating(asked, query, known=candidates)
         return asked, rank(self._pool(asked, candidates), self._scorers, asked.rule, k=k)
 
-    def _rank_runs(
-        self, asked: _Asked, query: DensityQuery, pool: Pool, *, complete: bool, k: int
-    ) -> tuple[_Asked, list[ScoredSnippet]]:
-        """Rank the steps of runs: of the goals that the question may be about, all steps are looked at.
-
-        Args:
-            asked: The question.
-            query: How candidates were found.
-            pool: These candidates.
-            complete: Whether they are all there is.
-            k: How many hits are wanted.
-        """
+    def _rank_runs(self, asked: _Asked, query: DensityQuery, *, k: int) -> tuple[_Asked, list[ScoredSnippet]]:
+        """Rank the steps of runs: what opens goals is looked at, and all steps of goals that may be asked about."""
         asked = replace(asked, rule=RUNS)
-        if not complete or query.labels:
-            found = {one.snippet.id: one for one in pool.candidates}
-            size = max(k, self._constants.pool)
-            for labels in ({}, self._labels_of(asked, (GOAL_OPENED,))):
-                if labels or size > len(found):
-                    wide = replace(query, labels=labels, k=size)
-                    found |= {one.snippet.id: one for one in self._candidates(asked, wide)}
-            pool = self._pool(asked, list(found.values()))
-            if goals := leading_goals(pool, most=self._constants.runs_goals):
-                known = {(scope.trajectory, scope.name) for scope in asked.inventory.scopes}
-                scopes = {
-                    Label(LabelKind.SCOPE, name)
-                    for trajectory, name in known
-                    if any(one.trajectory == trajectory and one.name == goal_of(name) for one in goals)
-                }
-                wide = replace(query, labels=self._labels_of(asked, scopes), k=size)
-                found |= {one.snippet.id: one for one in self._candidates(asked, wide)}
-                pool = self._pool(asked, list(found.values()))
-        return asked, rank(pool, self._scorers, asked.rule, k=k)
+        query = replace(query, labels={}, k=max(k, self._constants.pool))
+        found = {one.snippet.id: one for one in self._candidates(asked, query)}
+        if len(found) == query.k:
+            self._look_at(asked, query, [GOAL_OPENED], found=found)
+        pool = self._pool(asked, list(found.values()))
+        if (read := pool.once(runs)) is not None and read.asked.task:
+            text = without_things(asked.request.query, pool)
+            query = replace(self._similarity.query(asked.request, text=text), k=query.k)
+            found = {}
+            self._look_at(asked, query, [GOAL_OPENED], found=found)
+        elif len(found) >= query.k:
+            self._look_at(asked, query, self._scopes_of(asked, leading_goals(pool, most=self._constants.runs_goals)),
+                          found=found)  # fmt: skip
+        return asked, rank(self._pool(asked, list(found.values())), self._scorers, asked.rule, k=k)
 
-    def _labels_of(self, asked: _Asked, labels: Iterable[Label]) -> dict[Label, frozenset[str]]:
-        canonical = sorted(map(asked.vocabulary.canonical_label, labels))
-        return {label: asked.vocabulary.aliases(label) for label in canonical}
+    def _look_at(
+        self, asked: _Asked, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]
+    ) -> None:
+        """Add to what was found the steps that carry a label, before others."""
+        wanted = sorted(map(asked.vocabulary.canonical_label, labels))
+        query = replace(query, labels={label: asked.vocabulary.aliases(label) for label in wanted})
+        for one in self._candidates(asked, query):
+            found.setdefault(one.snippet.id, one)
+
+    def _scopes_of(self, asked: _Asked, goals: Iterable[Goal]) -> set[Label]:
+        """The scopes of goals, those of their phases included."""
+        wanted = {(goal.trajectory, goal.name) for goal in goals}
+        return {
+            Label(LabelKind.SCOPE, scope.name)
+            for scope in asked.inventory.scopes
+            if (scope.trajectory, goal_of(scope.name)) in wanted
+        }
 
     def _pool(self, asked: _Asked, candidates: Sequence[Candidate]) -> Pool:
         return Pool(

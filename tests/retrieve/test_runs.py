@@ -21,7 +21,7 @@ from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSele
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.kinds import Kind, changes, failed, goal_of, kind_of
 from stitch.retrieve.question.run_question import read_run_question
-from stitch.retrieve.rank.runs import Runs, runs
+from stitch.retrieve.rank.runs import Runs, runs, without_things
 from stitch.retrieve.rank.scorers import RUNS
 from stitch.retrieve.rank.wording import phrase
 from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
@@ -218,6 +218,33 @@ def test_a_task_finds_what_opens_goals() -> None:
     assert set(parts("opening", "I want my lamp mended.")) == {1, 7}
     assert set(parts("opening", "What did this customer ask for before?")) == {1, 7}
     assert parts("opening", "Which part was ordered?") == {}
+
+
+def test_of_a_task_nothing_counts_but_what_opened_goals() -> None:
+    asked = pool_of("I want my lamp mended, which error is it?", candidates(2))
+    assert {name for name in RUNS.parts if SCORERS[name](asked) is not None} == {"similarity", "opening"}
+
+
+def test_a_task_is_compared_without_the_names_of_things_that_results_give() -> None:
+    named = result(6, '{"id": "o-9", "name": "Red Globe Lamp", "note": "mended before"}', LAMP)
+    pool = pool_of("x", candidates(of=(*RUN[:6], named)))
+    assert without_things("Please have the red lamp of o-9 mended again, and the door", pool) == (
+        "Please have the of mended again and the door"
+    )
+    assert without_things("the red lamp", pool) == "the red lamp"
+
+
+def test_an_opening_that_labels_name_is_one_wherever_it_stands() -> None:
+    of = (*RUN, step(13, "planner", "The shelf leans.", scope="mend the shelf", events=("state task",)))
+    found = runs(pool_of("What was ordered?", candidates(of=of)))
+    assert found is not None
+    assert found.openings == {1, 7, 13}
+
+
+def test_a_goal_that_labels_open_makes_a_run_of_few_calls() -> None:
+    talk = tuple(said(n, "We talk of lamps.", LAMP) for n in range(20))
+    opened = step(20, "user", "Mend it.", events=("state task",), origin=Origin.USER)
+    assert runs(pool_of("lamps?", candidates(of=(*talk, opened)))) is not None
 
 
 def test_who_asks_for_the_last_gets_the_end_of_a_goal_and_for_the_first_its_beginning() -> None:

@@ -1,7 +1,8 @@
 """What was done: whether a step is of the kind that a question about runs asks for, and where in its goal it stands.
 
 "Which error did the second run give?" is answered by a result that has none of these words; its call has them. "Why?"
-is answered by what the agent said, "which command?" by a call, "what did she want?" by what opens a goal.
+is answered by what the agent said, "which command?" by a call, "what did she want?" by what opens a goal. Of a
+task that is given nothing counts but what others like it began with.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from stitch.retrieve.rank.runs import Runs, runs
 def exchange(pool: Pool) -> Sequence[float] | None:
     """By how much another step of its exchange is more alike: a call and its result, a result and what follows."""
     found = pool.once(runs)
-    if found is None:
+    if found is None or found.asked.task:
         return None
     alike = [one.similarity for one in pool.candidates]
     return [
@@ -28,7 +29,7 @@ def exchange(pool: Pool) -> Sequence[float] | None:
 def deed(pool: Pool) -> Sequence[float] | None:
     """Whether it is a call, a result or words as the question asks for, and went wrong if it asks what did."""
     found, constants = pool.once(runs), pool.constants
-    if found is None:
+    if found is None or found.asked.task:
         return None
     asked = found.asked
     worth = dict.fromkeys(Kind, 0.0)
@@ -59,7 +60,7 @@ def opening(pool: Pool) -> Sequence[float] | None:
 def place(pool: Pool) -> Sequence[float] | None:
     """How late in its goal it stands: what comes late tells more, most of all where the last is asked for."""
     found, constants = pool.once(runs), pool.constants
-    if found is None:
+    if found is None or found.asked.task:
         return None
     asked = found.asked
     late = constants.runs_late + constants.runs_last * asked.last - constants.runs_first * asked.first

@@ -19,7 +19,7 @@ _BEST = 3
 def goal(pool: Pool) -> Sequence[float] | None:
     """How much the goal of a step is the one that the question is about."""
     found = pool.once(runs)
-    if found is None or len(found.named) < 2:
+    if found is None or len(found.named) < 2 or found.asked.task:
         return None
     strength = pool.once(goal_strength)
     return [strength[own] if own >= 0 else 0.0 for own in found.goals]
@@ -28,7 +28,7 @@ def goal(pool: Pool) -> Sequence[float] | None:
 def inside(pool: Pool) -> Sequence[float] | None:
     """What of the question a step or its exchange says, each word worth the more the fewer steps of its goal say it."""
     found = pool.once(runs)
-    if found is None:
+    if found is None or found.asked.task:
         return None
     told = [0.0] * len(pool.candidates)
     for own in found.members:

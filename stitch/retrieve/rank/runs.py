@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stitch.core import LabelKind
-from stitch.retrieve.kinds import Kind, goal_of, kind_of
+from stitch.core import LabelKind, Origin
+from stitch.retrieve.kinds import GOAL_OPENED, Kind, goal_of, kind_of
 from stitch.retrieve.question.run_question import RunQuestion, read_run_question
 from stitch.retrieve.rank.pool import Candidate, Pool
+from stitch.text.words import content_stems
 
 _READ_CHARS = 12_000
 """How much of a step is looked through for the words of a question."""
@@ -23,6 +24,11 @@ _MOST_RESULTS = 8
 """So many results of one call are told apart."""
 _LEAST_SHARE = 0.15
 """From this share of calls and results on, candidates are taken for runs."""
+
+_NAMES = re.compile(r'"(?:\w*_?name|title)"\s*:\s*"((?:[^"\\]|\\.){1,80})"')
+"""How results name things: values of fields that are called so."""
+_WORDS = re.compile(r"[\w'-]+")
+_DIGIT = re.compile(r"\d")
 
 
 class Goal(NamedTuple):
@@ -71,10 +77,11 @@ class Runs:
 
 
 def runs(pool: Pool) -> Runs | None:
-    """The candidates as runs; None if they are none: too few of them are calls or results."""
+    """The candidates as runs; None if they are none: no goal is opened, and few of them are calls or results."""
     kinds = _kinds(pool.candidates)
     acting = sum(kind in (Kind.CALL, Kind.RESULT) for kind in kinds)
-    if not kinds or acting < _LEAST_SHARE * len(kinds):
+    opened = any(GOAL_OPENED.value in one.snippet.intent.event_types for one in pool.candidates)
+    if not opened and (not kinds or acting < _LEAST_SHARE * len(kinds)):
         return None
     asked = read_run_question(pool.request.query)
     named, goals, members = _goals(pool, kinds)
@@ -135,9 +142,27 @@ def _exchanges(candidates: Sequence[Candidate], kinds: Sequence[Kind]) -> tuple[
 
 
 def _openings(pool: Pool, kinds: Sequence[Kind], members: Sequence[Sequence[int]]) -> Iterator[int]:
-    """The first words of a user for each goal, among its first steps: they say what it is for."""
+    """What says what a goal is for: as labels tell, or else the first words of a user among its first steps."""
     for own in members:
-        yield from [number for number in own[:3] if kinds[number] is Kind.USER][:1]
+        events = [pool.candidates[number].snippet.intent.event_types for number in own]
+        labeled = [number for number, events in zip(own, events, strict=True) if GOAL_OPENED.value in events]
+        yield from labeled or [number for number in own[:3] if kinds[number] is Kind.USER][:1]
+
+
+def without_things(query: str, pool: Pool) -> str:
+    """A task without the names of things: it is of the same kind whatever is cancelled, and tools name all the same.
+
+    Names are what results give as such, in JSON; identifiers go, too. What is left of less than two words is no task.
+    """
+    names = {
+        term
+        for one in pool.candidates
+        if one.snippet.origin is Origin.TOOL
+        for value in _NAMES.findall(one.snippet.text[:_READ_CHARS])
+        for term in content_stems(value)
+    }
+    left = [word for word in _WORDS.findall(query) if not _DIGIT.search(word) and names.isdisjoint(content_stems(word))]
+    return " ".join(left) if len(content_stems(" ".join(left))) > 1 else query
 
 
 def _said(candidates: Sequence[Candidate], terms: Sequence[str]) -> Iterator[int]:
