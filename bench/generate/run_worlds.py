@@ -145,7 +145,7 @@ def code(state: State) -> Goal:
     why = goal.say(f"So {cause}: that explains the {error}.", act="tell")
     goal.ask("recall", f"For {number}, at which line did the {module} break?", str(line), red)
     goal.ask("cause", f"What made the {module} of {number} break, in the agent's view?", cause, why)
-    tries = rng.choice((1, 2))
+    tries, edited, again = rng.choice((1, 2)), red, red
     for attempt in range(tries):
         edited = goal.call(
             "edit_file", {"path": path, "line": line + attempt, "new": f"guard({attempt})"}, f"{path} saved",
@@ -260,6 +260,7 @@ def house(state: State) -> Goal:
     places = [f"{place} {rng.randrange(1, 9)}" for place in rng.sample(_PLACES, rng.randrange(2, 4))]
     goal.call("go", {"to": room}, f"You are in the {room}. You see {', '.join(places)}.",
               {"room": room, "sees": places}, act="navigate", came="success")  # fmt: skip
+    empty = 0
     for place in places[:-1]:
         empty = goal.call("open", {"what": place}, f"The {place} is empty.", {"opened": place, "holds": []},
                           act="click", came="empty")  # fmt: skip
