@@ -154,28 +154,39 @@ def _written(event: Event, form: str, rng: random.Random) -> dict[str, Any]:
 def _questions(
     name: str, goals: Sequence[Goal], state: State, places: Mapping[tuple[int, int], str]
 ) -> Iterator[dict[str, Any]]:
-    asked = [
-        (ask.ability, ask.text, ask.answer, [places[goal, number] for number in ask.evidence], goals[goal].name)
-        for goal in range(len(goals))
-        for ask in goals[goal].asks
-    ]
-    numbers = {goal.name: number for number, goal in enumerate(goals)}
-    for order, known in state.orders.items():
-        if "changed" in known:
-            goal_name, event = known["changed"]
-            evidence = [places[numbers[goal_name], event]]
-            asked.append(("state update", f"How does {order} stand at present?", known["status"], evidence, goal_name))
-    noted: dict[str, list[tuple[int, Note]]] = {}
-    for goal, each in enumerate(goals):
-        for note in each.notes:
-            noted.setdefault(note.about, []).append((goal, note))
-    for about, found in noted.items():
-        if 2 <= len(found) <= _MOST_EVIDENCE:
-            answers = ", ".join(note.answer for _, note in found)
-            evidence = [places[goal, number] for goal, note in found for number in note.evidence]
-            asked.append(("abstraction", about, answers, evidence, ""))
+    asked = [*_of_goals(goals), *_of_orders(goals, state), *_of_many(goals)]
     for number, (ability, text, answer, evidence, scope) in enumerate(asked):
         yield {
             "id": f"{name}-q{number}", "trajectory": name, "type": ability, "question": text, "answer": answer,
-            "evidence": evidence, **({"gold": {"scope": [scope]}} if scope else {}),
+            "evidence": [places[event] for event in evidence], **({"gold": {"scope": [scope]}} if scope else {}),
         }  # fmt: skip
+
+
+_Asked = tuple[str, str, str, list[tuple[int, int]], str]
+"""Ability, question, answer, evidence as goals and numbers of events, and the goal where it is one."""
+
+
+def _of_goals(goals: Sequence[Goal]) -> Iterator[_Asked]:
+    for number, goal in enumerate(goals):
+        for ask in goal.asks:
+            yield ask.ability, ask.text, ask.answer, [(number, event) for event in ask.evidence], goal.name
+
+
+def _of_orders(goals: Sequence[Goal], state: State) -> Iterator[_Asked]:
+    """How an order stands that several goals may have changed: the last says it."""
+    numbers = {goal.name: number for number, goal in enumerate(goals)}
+    for order, known in state.orders.items():
+        if "changed" in known:
+            name, event = known["changed"]
+            yield "state update", f"How does {order} stand at present?", known["status"], [(numbers[name], event)], name
+
+
+def _of_many(goals: Sequence[Goal]) -> Iterator[_Asked]:
+    noted: dict[str, list[tuple[int, Note]]] = {}
+    for number, goal in enumerate(goals):
+        for note in goal.notes:
+            noted.setdefault(note.about, []).append((number, note))
+    for about, found in noted.items():
+        if 2 <= len(found) <= _MOST_EVIDENCE:
+            evidence = [(number, event) for number, note in found for event in note.evidence]
+            yield "abstraction", about, ", ".join(note.answer for _, note in found), evidence, ""
