@@ -57,6 +57,20 @@ class StaticEmbedder:
         """
         import numpy as np
 
+        vectors = self.sums(texts)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        lengths[lengths == 0] = 1
+        vectors /= lengths
+        return vectors
+
+    def sums(self, texts: Sequence[str]) -> Vectors:
+        """Return the sums that `embed` makes unit vectors of: the sum of a text is that of its different tokens.
+
+        Raises:
+            EmbedderError: The table cannot be read.
+        """
+        import numpy as np
+
         model, pieces = self._loaded()
         table = model.embedding
         # Sums of whole numbers are exact, in whatever order they are made.
@@ -68,9 +82,6 @@ class StaticEmbedder:
                 if tokens:
                     # As `table[tokens].sum(axis=0)`, without the calls of Python between.
                     row[:] = np.add.reduce(table.take(tokens, axis=0), axis=0, dtype=exact)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        lengths[lengths == 0] = 1
-        vectors /= lengths
         return vectors
 
     def _loaded(self) -> tuple[Any, WordPieces]:

@@ -108,6 +108,8 @@ _BETWEEN_DATES = re.compile(r"\s+(?:-|–|—|to|until)\s+|\s*(?:–|—|/|\.\.+
 _TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 _ABOUT = re.compile(r"(?:~|≈|about |around |approx\.? |ca\.? |circa )", re.IGNORECASE)
 _YEAR = re.compile(r"[12]\d{3}")
+_DIGIT = re.compile(r"\d")
+_SAID_IN_WORDS = frozenset((*_TRUTH, "noon", "midnight"))
 _DAY_SECONDS = 86_400.0
 
 
@@ -122,7 +124,7 @@ def read_value(text: str) -> Value:
         The value; of kind `words` if it is none of the others.
     """
     said = text.strip()
-    if said and len(said) <= MAX_TYPED_CHARS:
+    if said and len(said) <= MAX_TYPED_CHARS and (_DIGIT.search(said) or said.lower() in _SAID_IN_WORDS):
         bare = _ABOUT.sub("", said, count=1) if _ABOUT.match(said) else said
         for kind, read in _READERS:
             found = read(bare)

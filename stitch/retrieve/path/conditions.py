@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import prod
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from stitch.retrieve.path.axes import Row
 from stitch.retrieve.path.forest import DOCUMENT, Forest
 from stitch.retrieve.path.operands import Operands, said_value
+from stitch.retrieve.path.semantics import Scored
 from stitch.retrieve.path.syntax import (
     Alike,
     Compare,
@@ -41,13 +42,25 @@ _Valued = tuple[tuple[int, float], tuple[str, float]]
 class Semantics(Protocol):
     """Whoever scores semantic conditions."""
 
-    def scores(self, condition: Alike, places: Sequence[int], *, forest: Forest) -> Row:
-        """The score of each place: how likely it is that its node fulfils the condition."""
+    def scored(self, condition: Alike, places: Sequence[int], *, forest: Forest) -> Scored:
+        """How likely it is that the node at each place fulfils the condition."""
         ...
 
     def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
         """How alike two of some nodes are, from 0 to 1, by their numbers among them."""
         ...
+
+
+class Verdicts(NamedTuple):
+    """A score of each place, by which nodes are ranked, and the places at which the condition holds."""
+
+    scores: Row
+    holding: set[int]
+
+    @classmethod
+    def of(cls, scores: Row, *, least: float = 0.5) -> Verdicts:
+        """A condition that holds from a score on."""
+        return cls(scores, {place for place, score in scores.items() if score >= least and score > 0})
 
 
 def costs_nothing(condition: Condition) -> bool:
@@ -92,60 +105,87 @@ class Judge:
     Args:
         forest: What is asked.
         semantics: Scores semantic conditions.
-        threshold: What of a semantic condition is enough, where nodes are counted or chosen inside a condition.
+        threshold: From which score on a semantic condition holds; None leaves it to the scorer.
         trace: Told of values that could not be compared.
     """
 
-    def __init__(self, forest: Forest, *, semantics: Semantics, threshold: float, trace: Trace) -> None:
+    def __init__(self, forest: Forest, *, semantics: Semantics, threshold: float | None, trace: Trace) -> None:
         self._forest, self._semantics, self._threshold, self._trace = forest, semantics, threshold, trace
         self._operands = Operands(forest, self, trace)
         self.walk: Walk = _unset
         """Follows steps; the run that owns this judge sets it."""
 
-    def scores(self, condition: Condition, places: list[int]) -> Row:
-        """The score of each place; conditions that types alone decide have 0 or 1."""
+    def verdicts(self, condition: Condition, places: list[int]) -> Verdicts:
+        """Decide a condition; what types alone decide has 0 or 1."""
         if not places:
-            return {}
+            return Verdicts({}, set())
         if isinstance(condition, Alike):
             self._trace.scored(written_condition(condition), nodes=len(places))
-            return self._semantics.scores(condition, places, forest=self._forest)
+            scored = self._semantics.scored(condition, places, forest=self._forest)
+            return Verdicts.of(scored.scores, least=scored.cut if self._threshold is None else self._threshold)
         if isinstance(condition, Not):
-            return {place: 1.0 - score for place, score in self.scores(condition.condition, places).items()}
+            inner = self.verdicts(condition.condition, places)
+            return Verdicts(
+                {place: 1.0 - score for place, score in inner.scores.items()}, set(places) - inner.holding
+            )
         if isinstance(condition, Joined):
-            return self._joined(condition, places)
+            return self._all_of(condition, places) if condition.how == "and" else self._joined(condition, places)
         if isinstance(condition, Evidence):
             return self.evidence(condition, places)
-        return self._typed(condition, places)
+        return Verdicts.of(self._typed(condition, places))
 
-    def _joined(self, condition: Joined, places: list[int]) -> Row:
-        if condition.how == "and":
-            # what is false by its type costs no scoring
-            row = dict.fromkeys(places, 1.0)
-            for part in sorted(condition.parts, key=lambda part: not costs_nothing(part)):
-                still = [place for place, score in row.items() if score > 0]
-                row |= {place: min(row[place], score) for place, score in self.scores(part, still).items()}
-            return row
-        parts = [self.scores(part, places) for part in condition.parts]
+    def _all_of(self, condition: Joined, places: list[int]) -> Verdicts:
+        row, holding = dict.fromkeys(places, 1.0), set(places)
+        # what is false by its type costs no scoring
+        for part in sorted(condition.parts, key=lambda part: not costs_nothing(part)):
+            still = [place for place, score in row.items() if score > 0]
+            verdicts = self.verdicts(part, still)
+            row |= {place: min(row[place], score) for place, score in verdicts.scores.items()}
+            holding &= verdicts.holding
+        return Verdicts(row, holding)
+
+    def _joined(self, condition: Joined, places: list[int]) -> Verdicts:
+        parts = [self.verdicts(part, places) for part in condition.parts]
         together = _TOGETHER[condition.how]
-        return {place: together([part[place] for part in parts]) for place in places}
+        scores = {place: together([part.scores[place] for part in parts]) for place in places}
+        if condition.how == "or":
+            return Verdicts(scores, set().union(*(part.holding for part in parts)))
+        return Verdicts.of(scores, least=0.5 if self._threshold is None else self._threshold)
 
-    def evidence(self, evidence: Evidence, places: list[int]) -> Row:
-        """Scores over the nodes of a path from each place.
+    def evidence(self, evidence: Evidence, places: list[int]) -> Verdicts:
+        """A score over the nodes of a path from each place.
 
-        The last condition of the last step is what is aggregated; all before it says over which nodes, by the
-        threshold. Of nothing, `every` is 1 and the others are 0.
+        The last condition of the last step is what is aggregated; all before it says over which nodes. `some` holds if
+        it holds of one of them, `every` of all, `avg` of half. Of nothing, `every` is 1 and the others are 0.
         """
         steps, asked = _asked(evidence.path.steps)
         rows = self.from_each(Path(evidence.path.start, steps), places)
+        holding = {place for row in rows for place in row}
         if asked is not None:
-            every = list({place: 0 for row in rows for place in row})
-            scores = self.scores(asked.condition, every)
-            rows = [{place: scores[place] for place in row} for row in rows]
+            verdicts = self.verdicts(asked.condition, list(holding))
+            rows = [{place: verdicts.scores[place] for place in row} for row in rows]
+            holding = verdicts.holding
         empty = sum(not row for row in rows)
         if empty:
             what = f"{evidence.how}(..) of nothing is {1 if evidence.how == 'every' else 0}"
             self._trace.note(what, nodes=empty)
-        return {place: _aggregate(evidence.how, row) for place, row in zip(places, rows, strict=True)}
+        found = list(zip(places, rows, strict=True))
+        return Verdicts(
+            {place: _aggregate(evidence.how, row) for place, row in found},
+            {place for place, row in found if _holds_of(evidence.how, row, holding)},
+        )
+
+    def share(self, evidence: Evidence, places: list[int]) -> Row:
+        """What evidence is as a number: of `avg`, the share of nodes of which the condition holds; else the score."""
+        steps, asked = _asked(evidence.path.steps)
+        if evidence.how != "avg" or asked is None:
+            return self.evidence(evidence, places).scores
+        rows = self.from_each(Path(evidence.path.start, steps), places)
+        holding = self.verdicts(asked.condition, list({place for row in rows for place in row})).holding
+        return {
+            place: len(holding & row.keys()) / len(row) if row else 0.0
+            for place, row in zip(places, rows, strict=True)
+        }
 
     def from_each(self, path: Path, places: Sequence[int]) -> list[Row]:
         """The nodes of a path from each place; a path from the document is followed once."""
@@ -280,6 +320,15 @@ def _aggregate(how: str, row: Row) -> float:
     if not row:
         return 1.0 if how == "every" else 0.0
     return _TOGETHER[how](row.values())
+
+
+def _holds_of(how: str, row: Row, holding: set[int]) -> bool:
+    held = len(holding & row.keys())
+    if how == "every":
+        return held == len(row)
+    if how == "some":
+        return held > 0
+    return bool(row) and (2 * held >= len(row) if how == "avg" else _aggregate(how, row) >= 0.5)
 
 
 def _constants(condition: Compare | In) -> list[Value] | None:

@@ -6,7 +6,7 @@ conditions are scored in one batch over the nodes that are left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -37,12 +37,13 @@ class Cut:
     """What is enough.
 
     Args:
-        threshold: Of a semantic condition; .5 is "as likely as not".
+        threshold: From which score on a semantic condition holds; .5 is "as likely as not". None leaves it to the
+            scorer, which takes what promises the best balance of what is found and what is right.
         margin: How far below the best a node may be; None for any.
         k: How many nodes are given; None for all.
     """
 
-    threshold: float = 0.5
+    threshold: float | None = None
     margin: float | None = None
     k: int | None = None
 
@@ -160,16 +161,14 @@ class Run:
         return moved
 
     def _filtered(self, owners: list[list[Row]], bracket: Only, *, told: bool) -> list[list[Row]]:
-        free = costs_nothing(bracket.condition)
-        scores = self._judge.scores(bracket.condition, _places(owners))
-        least = 0.5 if free else self._cut.threshold
-        passed = {place: score for place, score in scores.items() if score >= least and score > 0}
+        scores, holding = self._judge.verdicts(bracket.condition, _places(owners))
         if told:
-            missed = () if free else self._short(scores, passed)
-            self._trace.stage(_bracket_text(bracket), given=len(scores), left=len(passed), short=missed)
+            missed = () if costs_nothing(bracket.condition) else self._short(scores, holding)
+            self._trace.stage(_bracket_text(bracket), given=len(scores), left=len(holding), short=missed)
+        passed = {place: score for place, score in scores.items() if place in holding}
         return [[_passing(group, passed) for group in groups] for groups in owners]
 
-    def _short(self, scores: Row, passed: Row) -> tuple[Short, ...]:
+    def _short(self, scores: Row, passed: Collection[int]) -> tuple[Short, ...]:
         missed = sorted((-score, place) for place, score in scores.items() if place not in passed)[:SHORT_KEPT]
         found = []
         for score, place in missed:

@@ -42,6 +42,10 @@ class Forest:
         """The node at a place."""
         return self.tree_of(place).nodes[place & _WITHIN]
 
+    def position(self, place: int) -> int:
+        """The position of a place in its tree."""
+        return place & _WITHIN
+
     def holder(self, place: int) -> Node | None:
         """The node below which the tree of a place stands; None of the first tree."""
         key = place >> _BITS

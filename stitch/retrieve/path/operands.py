@@ -24,8 +24,8 @@ class Follows(Protocol):
         """The nodes of a path from each place."""
         ...
 
-    def evidence(self, evidence: Evidence, places: list[int]) -> Row:
-        """The score of evidence from each place."""
+    def share(self, evidence: Evidence, places: list[int]) -> Row:
+        """What evidence is as a number, from each place."""
         ...
 
 
@@ -55,7 +55,7 @@ class Operands:
         if isinstance(operand, Count):
             return [[_number(len(row))] for row in self._judge.from_each(operand.path, places)]
         if isinstance(operand, Evidence):
-            scores = self._judge.evidence(operand, list(places))
+            scores = self._judge.share(operand, list(places))
             return [[_number(scores[place])] for place in places]
         return [self._total(operand.how, values) for values in self._field_of(operand.values, places, each=True)]
 

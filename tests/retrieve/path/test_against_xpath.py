@@ -17,7 +17,7 @@ QUICK, FULL = 400, 6_000
 class NoWords:
     """Nothing here asks for words."""
 
-    def scores(self, condition, places, *, forest):
+    def scored(self, condition, places, *, forest):
         raise AssertionError(f"{condition} was scored")
 
     def apart(self, places, *, forest):

@@ -1,0 +1,131 @@
+"""The scorers that compare texts: `static` by the shipped table, `sentence-transformers` by a model, `lexical` by words.
+
+They see all nodes of a type at once, since what is near depends on what else is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, overload
+
+from stitch.core.protocols import Embedder
+from stitch.core.text_cache import text_cache
+from stitch.embed.static import StaticEmbedder
+from stitch.retrieve.path.scorers.absence import absent, never_in
+from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of
+from stitch.retrieve.path.scorers.features import Population, Space, features, population_of
+from stitch.retrieve.path.scorers.protocol import Judgement, Passage, best_cut
+from stitch.retrieve.path.scorers.spaces import EmbeddedSpace, SummedSpace, WordlessSpace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+
+class Passages(Sequence[Passage]):
+    """Passages that are judged again and again: their hash is worked out once.
+
+    Args:
+        passages: In the order of the nodes.
+    """
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._passages = tuple(passages)
+        self._hash = hash(self._passages)
+
+    @overload
+    def __getitem__(self, place: int) -> Passage: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Passage]: ...
+    def __getitem__(self, place: int | slice) -> Passage | Sequence[Passage]:
+        return self._passages[place]
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def __iter__(self) -> Iterator[Passage]:
+        return iter(self._passages)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Passages) and self._passages == other._passages)
+
+
+class SimilarityScorer:
+    """Scores by features of how texts are alike, put together by a fitted logistic model.
+
+    Args:
+        name: Under which the model was fitted.
+        space: Where texts are compared.
+        calibration: The model; by default the one that comes with the package.
+    """
+
+    relative = True
+
+    def __init__(self, name: str, space: Space, *, calibration: Calibration | None = None) -> None:
+        self._name, self.space, self._given = name, space, calibration
+
+    @property
+    def name(self) -> str:
+        """The scorer, as its calibration is named."""
+        return self._name
+
+    def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
+        """Score passages beside each other."""
+        if not passages:
+            return Judgement(())
+        return _judged(self, condition, passages if isinstance(passages, Passages) else Passages(passages))
+
+    def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, Column]:
+        """The features of each passage by name, as a model is fitted on them."""
+        kept = passages if isinstance(passages, Passages) else Passages(passages)
+        population, places = _population(self, kept)
+        return {name: column[places] for name, column in features(condition, population).items()}
+
+    def score(self, condition: str, passages: Passages) -> Judgement:
+        """Score passages, nothing remembered of the scores."""
+        population, places = _population(self, passages)
+        ruled_out = never_in(condition)
+        told = absent(ruled_out, population.readings) if ruled_out else None
+        if told is not None:
+            return Judgement(tuple(told[place] for place in places))
+        calibration = self._given or calibration_of(self._name)
+        probabilities = calibration.probabilities(features(condition, population))
+        empty = [not any(text.words for text in reading) for reading in population.readings]
+        probabilities[empty] = 0.0
+        scores = tuple(probabilities[places].tolist())
+        return Judgement(scores, best_cut(scores))
+
+
+@text_cache(maxsize=512)
+def _judged(scorer: SimilarityScorer, condition: str, passages: Passages) -> Judgement:
+    return scorer.score(condition, passages)
+
+
+@text_cache(maxsize=64)
+def _population(scorer: SimilarityScorer, passages: Passages) -> tuple[Population, NDArray[np.intp]]:
+    """The different passages, made ready, and which of them each passage is."""
+    import numpy as np
+
+    numbers: dict[Passage, int] = {}
+    places = np.array([numbers.setdefault(passage, len(numbers)) for passage in passages], np.intp)
+    return population_of(list(numbers), space=scorer.space), places
+
+
+def static_scorer(embedder: StaticEmbedder | None = None) -> SimilarityScorer:
+    """The default: the table of token vectors that comes with the package."""
+    return SimilarityScorer("static", SummedSpace(embedder or StaticEmbedder()))
+
+
+def embedder_scorer(embedder: Embedder) -> SimilarityScorer:
+    """Any embedder, such as a Sentence Transformer; calibrated on MiniLM."""
+    return SimilarityScorer("sentence-transformers", EmbeddedSpace(embedder))
+
+
+def lexical_scorer() -> SimilarityScorer:
+    """Words in common and kinds of things in common; no vectors."""
+    return SimilarityScorer("lexical", WordlessSpace())

@@ -1,0 +1,117 @@
+"""Between the evaluation and the scorers: what is read of a node, and beside which others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from stitch.core.text_cache import text_cache
+from stitch.retrieve.path.axes import Row
+from stitch.retrieve.path.forest import Forest
+from stitch.retrieve.path.scorers.protocol import Passage, Scorer
+from stitch.retrieve.path.scorers.reading import read_text
+from stitch.retrieve.path.scorers.similarity import Passages
+from stitch.retrieve.path.syntax import Alike, Field
+from stitch.trees.nodes import Node, Several, Tree
+from stitch.trees.values import read_value
+
+
+class Scored(NamedTuple):
+    """The scores of places, and from which score on a condition is fulfilled if nobody says otherwise."""
+
+    scores: Row
+    cut: float
+
+
+class ScorerSemantics:
+    """Scores semantic conditions on nodes by a scorer.
+
+    Args:
+        scorer: Scores passages.
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
+
+    def scored(self, condition: Alike, places: Sequence[int], *, forest: Forest) -> Scored:
+        """The score of each place. A node that does not have the field has 0."""
+        target = f"@{condition.target.name}" if isinstance(condition.target, Field) else condition.target
+        scores: Row = {}
+        cuts: list[tuple[int, float]] = []
+        for tree, offset, positions in forest.by_tree(places):
+            types = tuple(sorted({tree.nodes[position].type for position in positions}))
+            asked = _Asked(tree, types, target)
+            everyone, passages = (asked.positions, _passages(asked)) if self.scorer.relative else (None, None)
+            if everyone is None or passages is None:
+                passages = Passages([_passage(tree, position, target) for position in positions])
+                everyone = {position: place for place, position in enumerate(positions)}
+            judgement = self.scorer.judge(condition.words, passages)
+            for position in positions:
+                scores[position + offset] = judgement.scores[everyone[position]]
+            cuts.append((len(positions), judgement.cut))
+        total = sum(count for count, _ in cuts)
+        return Scored(scores, sum(count * cut for count, cut in cuts) / total if total else 0.5)
+
+    def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
+        """How many of their words two nodes have in common, as a share of all they say."""
+        said = []
+        for place in places:
+            passage = _passage(forest.tree_of(place), forest.position(place), "node")
+            said.append(frozenset(word for text in passage.texts for word in read_text(text).words))
+
+        def alike(one: int, other: int) -> float:
+            together = len(said[one] | said[other])
+            return len(said[one] & said[other]) / together if together else 1.0
+
+        return alike
+
+
+class _Asked:
+    """Nodes of some types of a tree and what of them is asked about; equal if it is the same tree."""
+
+    def __init__(self, tree: Tree, types: tuple[str, ...], target: str) -> None:
+        self.tree, self.types, self.target = tree, types, target
+
+    @property
+    def positions(self) -> dict[int, int]:
+        return _positions(self)
+
+    def __hash__(self) -> int:
+        return hash((id(self.tree), self.types, self.target))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self.tree is other.tree and self[1:] == other[1:]
+
+    def __getitem__(self, part: slice) -> tuple[object, ...]:
+        return (self.tree, self.types, self.target)[part]
+
+
+@text_cache(maxsize=64)
+def _positions(asked: _Asked) -> dict[int, int]:
+    found = sorted(position for type_ in asked.types for position in asked.tree.of_type.get(type_, ()))
+    return {position: place for place, position in enumerate(found)}
+
+
+@text_cache(maxsize=64)
+def _passages(asked: _Asked) -> Passages:
+    return Passages([_passage(asked.tree, position, asked.target) for position in _positions(asked)])
+
+
+def _passage(tree: Tree, position: int, target: str) -> Passage:
+    node = tree.nodes[position]
+    if target.startswith("@"):
+        said = node.fields.get(target[1:])
+        return Passage(() if said is None else (said,))
+    own = _texts(node)
+    if target == "own" or not node.children:
+        return Passage(own)
+    return Passage(own, tuple(text for place in tree.below(position) for text in _texts(tree.nodes[place])))
+
+
+def _texts(node: Node) -> tuple[str, ...]:
+    """What a node says in words; numbers, times and the like are for typed conditions."""
+    return tuple(said for said in node.fields.values() if isinstance(said, Several) or _is_words(said))
+
+
+def _is_words(said: str) -> bool:
+    return bool(said) and read_value(said).kind == "words"
