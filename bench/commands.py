@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "labels": ("stitch.bench.suites.labels:command", "Labels against gold, beside trivial baselines."),
     "rewrites": ("stitch.bench.suites.rewrites:command", "Resolved references against a person's rewrites."),
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),
+    "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, edits, and flat retrieval beside them."),
     "perf": ("stitch.bench.perf:command", "Speed and size."),
     "stream": ("stitch.bench.stream:command", "Accepting, searching meanwhile, growing, and opening again."),
     "model": ("stitch.bench.model:command", "What labeling with a model costs, without a model."),

@@ -46,18 +46,10 @@ def make_table(folder: Path) -> list[str]:
         raise SettingsError(
             f"cannot read WordNet's nouns: {error}", hint="give the folder usr/share/wordnet of Debian's wordnet-base"
         ) from error
-    used: dict[str, list[str]] = {}
-    for lemma, offsets in senses.items():
-        kept = [offset for offset in offsets if offset in concepts and not _only_a_name(lemma, concepts[offset])]
-        if kept and not any(map(str.isdigit, lemma)):
-            used[lemma] = kept[:_SENSES]
+    used = _meanings(senses, concepts)
     needed = _with_parents((offset for offsets in used.values() for offset in offsets), concepts)
     numbers = {offset: _number(place) for place, offset in enumerate(sorted(needed))}
-    lines = [
-        f"{kinds.CONCEPT}{number}\t{','.join(numbers[parent] for parent in concepts[offset].parents if parent in numbers)}"
-        f"\t{' '.join(_stems(concepts[offset]))}"
-        for offset, number in numbers.items()
-    ]
+    lines = [_line(offset, concepts[offset], numbers) for offset in numbers]
     lines += [f"{lemma}\t{','.join(numbers[offset] for offset in offsets)}" for lemma, offsets in used.items()]
     lines += [
         f"{plural}\t{kinds.PLURAL}{singular}"
@@ -65,6 +57,21 @@ def make_table(folder: Path) -> list[str]:
         if singular in used and plural not in used
     ]
     return sorted(lines)
+
+
+def _meanings(senses: dict[str, list[str]], concepts: dict[str, _Concept]) -> dict[str, list[str]]:
+    """The common meanings of each word that is no name and no number."""
+    used: dict[str, list[str]] = {}
+    for lemma, offsets in senses.items():
+        kept = [offset for offset in offsets if offset in concepts and not _only_a_name(lemma, concepts[offset])]
+        if kept and not any(map(str.isdigit, lemma)):
+            used[lemma] = kept[:_SENSES]
+    return used
+
+
+def _line(offset: str, concept: _Concept, numbers: dict[str, str]) -> str:
+    parents = ",".join(numbers[parent] for parent in concept.parents if parent in numbers)
+    return f"{kinds.CONCEPT}{numbers[offset]}\t{parents}\t{' '.join(_stems(concept))}"
 
 
 def _concepts(file: Path) -> Iterator[tuple[str, _Concept]]:

@@ -24,7 +24,22 @@ _WEIGHTS = (0.9, 0.8, 0.6)
 _ENDINGS = (("ies", "y"), ("es", ""), ("s", ""))
 _TOO_GENERAL = frozenset(
     stem(word)
-    for word in "entity physical object thing whole matter substance unit part group act abstraction attribute state".split()
+    for word in [
+        "entity",
+        "physical",
+        "object",
+        "thing",
+        "whole",
+        "matter",
+        "substance",
+        "unit",
+        "part",
+        "group",
+        "act",
+        "abstraction",
+        "attribute",
+        "state",
+    ]
 )
 
 
@@ -63,7 +78,7 @@ def _meanings(term: str) -> list[str]:
     return said.split(",") if said else []
 
 
-@cache
+@text_cache(maxsize=65_536)
 def _kinds(concept: str) -> frozenset[str]:
     """The stems of a concept and of all above it. WordNet's nouns are at most 20 deep."""
     above, _, stems = (_line(CONCEPT + concept) or "\t").partition("\t")

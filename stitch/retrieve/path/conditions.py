@@ -125,9 +125,7 @@ class Judge:
             return Verdicts.of(scored.scores, least=scored.cut if self._threshold is None else self._threshold)
         if isinstance(condition, Not):
             inner = self.verdicts(condition.condition, places)
-            return Verdicts(
-                {place: 1.0 - score for place, score in inner.scores.items()}, set(places) - inner.holding
-            )
+            return Verdicts({place: 1.0 - score for place, score in inner.scores.items()}, set(places) - inner.holding)
         if isinstance(condition, Joined):
             return self._all_of(condition, places) if condition.how == "and" else self._joined(condition, places)
         if isinstance(condition, Evidence):
@@ -183,8 +181,7 @@ class Judge:
         rows = self.from_each(Path(evidence.path.start, steps), places)
         holding = self.verdicts(asked.condition, list({place for row in rows for place in row})).holding
         return {
-            place: len(holding & row.keys()) / len(row) if row else 0.0
-            for place, row in zip(places, rows, strict=True)
+            place: len(holding & row.keys()) / len(row) if row else 0.0 for place, row in zip(places, rows, strict=True)
         }
 
     def from_each(self, path: Path, places: Sequence[int]) -> list[Row]:

@@ -43,7 +43,7 @@ class ScorerSemantics:
             asked = _Asked(tree, types, target)
             everyone, passages = (asked.positions, _passages(asked)) if self.scorer.relative else (None, None)
             if everyone is None or passages is None:
-                passages = Passages([_passage(tree, position, target) for position in positions])
+                passages = passages_of(tree, positions, target=target)
                 everyone = {position: place for place, position in enumerate(positions)}
             judgement = self.scorer.judge(condition.words, passages)
             for position in positions:
@@ -80,10 +80,9 @@ class _Asked:
         return hash((id(self.tree), self.types, self.target))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asked) and self.tree is other.tree and self[1:] == other[1:]
-
-    def __getitem__(self, part: slice) -> tuple[object, ...]:
-        return (self.tree, self.types, self.target)[part]
+        if not isinstance(other, _Asked) or self.tree is not other.tree:
+            return False
+        return self.types == other.types and self.target == other.target
 
 
 @text_cache(maxsize=64)
@@ -94,7 +93,18 @@ def _positions(asked: _Asked) -> dict[int, int]:
 
 @text_cache(maxsize=64)
 def _passages(asked: _Asked) -> Passages:
-    return Passages([_passage(asked.tree, position, asked.target) for position in _positions(asked)])
+    return passages_of(asked.tree, list(_positions(asked)), target=asked.target)
+
+
+def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passages:
+    """What is read of nodes.
+
+    Args:
+        tree: Where they are.
+        positions: Which they are.
+        target: `node` with what it contains, `own` without, or `@field`.
+    """
+    return Passages([_passage(tree, position, target) for position in positions])
 
 
 def _passage(tree: Tree, position: int, target: str) -> Passage:

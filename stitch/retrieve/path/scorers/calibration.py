@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from stitch.core.text_cache import text_cache
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,10 +46,14 @@ class Calibration(NamedTuple):
         return np.asarray(1 / (1 + np.exp(-np.asarray(said))))
 
 
-@cache
+@text_cache(maxsize=16)
 def calibration_of(scorer: str) -> Calibration:
     """The fitted model of a scorer."""
-    made = json.loads(WEIGHTS.read_text(encoding="utf-8"))["scorers"][scorer]
+    return from_json(json.loads(WEIGHTS.read_text(encoding="utf-8"))["scorers"][scorer])
+
+
+def from_json(made: Mapping[str, Any]) -> Calibration:
+    """A model as it is written."""
     return Calibration(made["bias"], tuple(Term(*term) for term in made["terms"]))
 
 

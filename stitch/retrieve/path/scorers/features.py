@@ -1,4 +1,4 @@
-"""What speaks for a passage, as named numbers: nearness of texts, of the nearest word and part, words and kinds in common.
+"""What speaks for a passage, as named numbers: nearness of texts, words and kinds of things in common.
 
 A raw cosine has no common zero between conditions. So each nearness is told four times: as it is, by how many standard
 deviations it stands above the mean of all passages, and how far below the best one, raw and in standard deviations.
@@ -6,11 +6,13 @@ deviations it stands above the mean of all passages, and how far below the best 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stitch.retrieve.path.scorers.protocol import Passage
-from stitch.retrieve.path.scorers.reading import TextReading, alternatives, asked_words, read_text, singular_stem
+from stitch.retrieve.path.scorers.reading import TextReading, alternatives, asked_words, read_text
+from stitch.text.kinds import singular_stem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +53,7 @@ class Population(NamedTuple):
     parts: Texts
     part_starts: NDArray[np.intp]
     terms: Texts
-    words: Texts
+    """All different words and pairs of words."""
     term_places: NDArray[np.intp]
     """Of each word or pair of a passage, which of the terms it is."""
     term_starts: NDArray[np.intp]
@@ -61,35 +63,34 @@ class Population(NamedTuple):
 
 def population_of(passages: Sequence[Passage], *, space: Space) -> Population:
     """Make passages ready."""
-    import numpy as np
-
     readings = tuple(tuple(read_text(text) for text in passage.texts) for passage in passages)
     parts = [_parts(reading) for reading in readings]
     numbers: dict[tuple[str, ...], int] = {}
     words = [_numbered({(word,) for text in reading for word in text.words}, numbers) for reading in readings]
-    terms = [
-        word + _numbered({pair for text in reading for pair in text.pairs}, numbers)
-        for word, reading in zip(words, readings, strict=True)
-    ]
-    said = space.texts(list(numbers))
+    pairs = [_numbered({pair for text in reading for pair in text.pairs}, numbers) for reading in readings]
+    terms = [own + other for own, other in zip(words, pairs, strict=True)]
     return Population(
         readings,
-        space.texts([tuple(word for part in own for word in part) for own in parts]),
-        space.texts(
-            [
-                tuple(word for text in passage.own for part in read_text(text).parts for word in part)
-                for passage in passages
-            ]
-        ),
-        space.texts([part for own in parts for part in own]),
+        space.texts([tuple(chain.from_iterable(own)) for own in parts]),
+        space.texts([tuple(chain.from_iterable(_own_parts(passage))) for passage in passages]),
+        space.texts(list(chain.from_iterable(parts))),
         _starts(parts),
-        said,
-        said,
-        np.array([place for own in terms for place in own], np.intp),
+        space.texts(list(numbers)),
+        _flat(terms),
         _starts(terms),
-        np.array([place for own in words for place in own], np.intp),
+        _flat(words),
         _starts(words),
     )
+
+
+def _own_parts(passage: Passage) -> Iterator[tuple[str, ...]]:
+    return chain.from_iterable(read_text(text).parts for text in passage.own)
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> NDArray[np.intp]:
+    import numpy as np
+
+    return np.fromiter(chain.from_iterable(lists), np.intp)
 
 
 def _parts(reading: tuple[TextReading, ...]) -> list[tuple[str, ...]]:
@@ -118,7 +119,7 @@ def features(condition: str, population: Population) -> dict[str, Column]:
         columns[name], columns[f"{name}_spread"] = best[name], spread
         columns[f"{name}_below"] = best[name] - best[name].max()
         columns[f"{name}_spread_below"] = spread - spread.max()
-    together = _spread(sum((_spread(best[name]) for name in ("part", "word", "cos")), start=np.zeros(len(spread))))
+    together = _spread(sum((_spread(best[name]) for name in ("part", "word", "cos")), start=np.zeros(len(best["cos"]))))
     for name in IN_COMMON:
         columns[name], columns[f"{name}_most"] = best[name], np.full(len(together), best[name].max())
         columns[f"{name}_spread"], columns[f"{name}_below"] = _spread(best[name]), best[name] - best[name].max()
@@ -128,8 +129,8 @@ def features(condition: str, population: Population) -> dict[str, Column]:
     columns["hits"] = np.full(len(together), share)
     columns["hit"], columns["miss"] = (hit * 1.0, (~hit) * 1.0) if category else (hit * 0.0, hit * 0.0)
     columns["sure_hit"] = (best["all_common"] > 0.85) * columns["hit"]
-    for name, spread in (("word", columns["word_spread"]), ("part", columns["part_spread"]), ("all", together)):
-        columns[f"{name}_if_miss"], columns[f"{name}_if_hit"] = spread * columns["miss"], spread * columns["hit"]
+    for name, above in (("word", columns["word_spread"]), ("part", columns["part_spread"]), ("all", together)):
+        columns[f"{name}_if_miss"], columns[f"{name}_if_hit"] = above * columns["miss"], above * columns["hit"]
     return columns
 
 
@@ -145,7 +146,7 @@ def _told(condition: str, population: Population) -> dict[str, Column]:
     asked = asked_words(condition)
     terms = population.terms.nearness(condition)
     late = [
-        np.maximum.reduceat(population.words.nearness(word)[population.word_places], population.word_starts)
+        np.maximum.reduceat(population.terms.nearness(word)[population.word_places], population.word_starts)
         for word in asked
     ]
     common = _in_common(asked, population)

@@ -1,4 +1,4 @@
-"""What is read of a passage before it is compared: words, pairs of words, parts between punctuation, stems, initials."""
+"""What is read of a passage before it is compared: words, pairs, parts between punctuation, stems, initials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,25 @@ _PART_END = re.compile(r"[,.;:()\n/|!?]+|\s[-–—]+\s|—")
 _CAPITALIZED = re.compile(r"[^\W\d_]+")
 _MOST_INITIALS = 6
 _SAYS_LITTLE = frozenset(
-    "dish dishes food foods thing things something anything item items kind kinds type types stuff containing contains".split()
+    [
+        "dish",
+        "dishes",
+        "food",
+        "foods",
+        "thing",
+        "things",
+        "something",
+        "anything",
+        "item",
+        "items",
+        "kind",
+        "kinds",
+        "type",
+        "types",
+        "stuff",
+        "containing",
+        "contains",
+    ]
 )
 """What conditions say beside what they mean: "a dish with lentils"."""
 

@@ -1,4 +1,4 @@
-"""The scorers that compare texts: `static` by the shipped table, `sentence-transformers` by a model, `lexical` by words.
+"""The scorers that compare texts: `static` by the table, `sentence-transformers` by a model, `lexical` by words.
 
 They see all nodes of a type at once, since what is near depends on what else is there.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, overload
 from stitch.core.protocols import Embedder
 from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
-from stitch.retrieve.path.scorers.absence import absent, never_in
+from stitch.retrieve.path.scorers.absence import absent
 from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of
 from stitch.retrieve.path.scorers.features import Population, Space, features, population_of
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, best_cut
@@ -89,8 +89,7 @@ class SimilarityScorer:
     def score(self, condition: str, passages: Passages) -> Judgement:
         """Score passages, nothing remembered of the scores."""
         population, places = _population(self, passages)
-        ruled_out = never_in(condition)
-        told = absent(ruled_out, population.readings) if ruled_out else None
+        told = absent(condition, population.readings)
         if told is not None:
             return Judgement(tuple(told[place] for place in places))
         calibration = self._given or calibration_of(self._name)
@@ -122,8 +121,9 @@ def static_scorer(embedder: StaticEmbedder | None = None) -> SimilarityScorer:
 
 
 def embedder_scorer(embedder: Embedder) -> SimilarityScorer:
-    """Any embedder, such as a Sentence Transformer; calibrated on MiniLM."""
-    return SimilarityScorer("sentence-transformers", EmbeddedSpace(embedder))
+    """Any embedder, such as a Sentence Transformer, with the calibration of the table: its features are relative."""
+    name = f"sentence-transformers {embedder.name}"
+    return SimilarityScorer(name, EmbeddedSpace(embedder), calibration=calibration_of("static"))
 
 
 def lexical_scorer() -> SimilarityScorer:

@@ -1,7 +1,7 @@
 """Where texts are compared: by the table that comes with the package, or by any embedder.
 
-The table's vector of a text is the sum of those of its words: of many texts only the lengths have to be worked out once,
-and a condition then costs one product for each different word.
+The table's vector of a text is the sum of those of its words: of many texts only the lengths have to be worked out
+once, and a condition then costs one product for each different word.
 """
 
 from __future__ import annotations

@@ -1,0 +1,243 @@
+"""Fit the scorers of path queries: `python -m stitch.bench.trees.fit --data DIR --data DIR [--write]`.
+
+For each condition in words that was judged, every node of its type is an example. A logistic model over the features of
+`retrieve/path/scorers/features.py` is fitted, each condition with the root of its number of nodes as weight. What is
+told was judged on conditions that took no part in the fit: eight folds, conditions alike kept together, and each
+domain by a fit on the others. `--write` writes the fit on all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from stitch.bench.metrics.scores import mean
+from stitch.bench.trees.sets import SemanticGold, TreeSet, leaves, load_tree_set
+from stitch.errors import StitchError
+from stitch.retrieve.path.scorers.calibration import WEIGHTS, Calibration, Term, as_json
+from stitch.retrieve.path.scorers.protocol import best_cut
+from stitch.retrieve.path.scorers.reading import asked_words
+from stitch.retrieve.path.scorers.similarity import SimilarityScorer, lexical_scorer, static_scorer
+from stitch.retrieve.path.semantics import passages_of
+from stitch.retrieve.path.versions import VERSION
+from stitch.text.kinds import singular_stem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+STRENGTH = 0.003
+"""How far the data may move the weights from nothing; of .1 to .001 the best by folds and over domains."""
+FOLDS = 8
+LEFT_OUT = Path(__file__).parent / "left_out.json"
+"""Models by which `stitch bench trees` judges the sets of the fit: on conditions that took no part in theirs."""
+_SAME = 0.5
+SCORERS: dict[str, Callable[[], SimilarityScorer]] = {"static": static_scorer, "lexical": lexical_scorer}
+
+
+class Example(NamedTuple):
+    """A condition with the features of all nodes of its type."""
+
+    domain: str
+    gold: SemanticGold
+    columns: dict[str, Column]
+    right: Column
+    counts: NDArray[np.bool_]
+    """Whether a node counts; of some it is unclear."""
+
+
+def examples_of(domain: TreeSet, scorer: SimilarityScorer) -> list[Example]:
+    """The judged conditions of a domain; those on versions are left out, they are but a handful."""
+    import numpy as np
+
+    found = []
+    for gold in domain.judgements:
+        if gold.type == VERSION:
+            continue
+        nodes = leaves(domain.tree) if gold.type == "*" else [node for node in domain.tree if node.type == gold.type]
+        target = gold.field if gold.field in ("node", "own") else f"@{gold.field}"
+        passages = passages_of(domain.tree, [domain.tree.position(node.id) for node in nodes], target=target)
+        found.append(
+            Example(
+                domain.name,
+                gold,
+                scorer.columns(gold.condition, passages),
+                np.array([float(node.id in gold.yes) for node in nodes]),
+                np.array([node.id not in gold.borderline for node in nodes]),
+            )
+        )
+    return found
+
+
+def fit(examples: Sequence[Example], *, strength: float = STRENGTH) -> Calibration:
+    """A logistic model, by Newton's method."""
+    import numpy as np
+
+    names = list(examples[0].columns)
+    rows = np.vstack([np.column_stack([each.columns[name][each.counts] for name in names]) for each in examples])
+    right = np.concatenate([each.right[each.counts] for each in examples])
+    weights = np.concatenate([np.full(int(each.counts.sum()), len(each.right) ** -0.5) for each in examples])
+    weights /= weights.mean()
+    means, deviations = rows.mean(axis=0), rows.std(axis=0)
+    used = deviations > 1e-9
+    names, means, deviations = (
+        [name for name, kept in zip(names, used, strict=True) if kept],
+        means[used],
+        deviations[used],
+    )
+    scaled = np.column_stack([np.ones(len(rows)), np.clip((rows[:, used] - means) / deviations, -3, 3)])
+    beta = np.zeros(scaled.shape[1])
+    ridge = np.eye(len(beta)) / strength
+    ridge[0, 0] = 0
+    for _ in range(50):
+        said = 1 / (1 + np.exp(-scaled @ beta))
+        slope = scaled.T @ (weights * (right - said)) - ridge @ beta
+        curve = (scaled * (weights * said * (1 - said))[:, None]).T @ scaled + ridge
+        step = np.linalg.solve(curve, slope)
+        beta += step
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    terms = tuple(
+        Term(name, float(middle), float(deviation), float(weight))
+        for name, middle, deviation, weight in zip(names, means, deviations, beta[1:], strict=True)
+    )
+    return Calibration(float(beta[0]), terms)
+
+
+class Judged(NamedTuple):
+    """An example and what a model says of it that was fitted without it."""
+
+    example: Example
+    scores: Column
+
+    @property
+    def f1(self) -> float:
+        """With the cut that is best in expectation."""
+        kept = self.scores >= best_cut(self.scores.tolist())
+        counts = self.example.counts
+        found = float((kept & counts & (self.example.right > 0)).sum())
+        return 2 * found / max(1.0, float((kept & counts).sum() + self.example.right[counts].sum()))
+
+
+def left_out(examples: Sequence[Example], group: Callable[[Example], str], *, folds: int) -> list[Judged]:
+    """What models say that were fitted on the other groups."""
+    return [
+        Judged(example, model.probabilities(example.columns))
+        for fold, model in _folds(examples, group, folds=folds)
+        for example in fold
+    ]
+
+
+def _folds(
+    examples: Sequence[Example], group: Callable[[Example], str], *, folds: int
+) -> Iterator[tuple[list[Example], Calibration]]:
+    """Examples of some groups, and a model fitted on those of all others."""
+    groups = sorted({group(example) for example in examples})
+    for fold in range(min(folds, len(groups))):
+        out = set(groups[fold :: min(folds, len(groups))])
+        rest = [example for example in examples if group(example) not in out]
+        if rest:
+            yield [example for example in examples if group(example) in out], fit(rest)
+
+
+def alike(examples: Sequence[Example]) -> Callable[[Example], str]:
+    """Which conditions stay together: those that share a word, or most of their nodes."""
+    names: dict[int, int] = {}
+    for place, example in enumerate(examples):
+        same = [other for other in range(place) if _same(example.gold, examples[other].gold)]
+        root = min((names[other] for other in same), default=place)
+        for other in same:
+            old = names[other]
+            names |= {each: root for each, name in names.items() if name == old}
+        names[place] = root
+    by_condition = {id(example): f"{names[place]:03}" for place, example in enumerate(examples)}
+    return lambda example: by_condition[id(example)]
+
+
+def _same(one: SemanticGold, other: SemanticGold) -> bool:
+    stems = [{singular_stem(word) for word in asked_words(gold.condition)} for gold in (one, other)]
+    together = len(one.yes | other.yes)
+    return bool(stems[0] & stems[1]) or (together > 0 and len(one.yes & other.yes) / together > _SAME)
+
+
+def reliability(judged: Sequence[Judged]) -> list[tuple[float, int, float]]:
+    """Of scores of a tenth, how many there are, and which share of them is right."""
+    import numpy as np
+
+    scores = np.concatenate([each.scores[each.example.counts] for each in judged])
+    right = np.concatenate([each.example.right[each.example.counts] for each in judged])
+    found = []
+    for tenth in range(10):
+        inside = (scores * 10).astype(int).clip(0, 9) == tenth
+        if inside.any():
+            found.append((tenth / 10, int(inside.sum()), float(right[inside].mean())))
+    return found
+
+
+def _told(judged: Sequence[Judged]) -> str:
+    asked = [each for each in judged if each.example.right.any()]
+    domains = sorted({each.example.domain for each in asked})
+    by_domain = ", ".join(
+        f"{domain} {mean([each.f1 for each in asked if each.example.domain == domain]).value:.3f}" for domain in domains
+    )
+    return f"F1 {mean([each.f1 for each in asked]).value:.3f} ({by_domain})"
+
+
+def _without(examples: Sequence[Example]) -> dict[str, object]:
+    """Models for judging the sets of the fit: of a condition one that did not see it, of a domain one without it."""
+    group = alike(examples)
+    conditions: dict[str, dict[str, int]] = {}
+    models: list[object] = []
+    for number, (fold, model) in enumerate(_folds(examples, group, folds=FOLDS)):
+        models.append(as_json(model.bias, model.terms))
+        for example in fold:
+            conditions.setdefault(example.domain, {})[example.gold.condition] = number
+    domains = {}
+    for fold, model in _folds(examples, lambda each: each.domain, folds=99):
+        domains[fold[0].domain] = as_json(model.bias, model.terms)
+    return {"models": models, "conditions": conditions, "domains": domains}
+
+
+@click.command()
+@click.option("--data", multiple=True, required=True, type=click.Path(path_type=Path), help="Folder of a domain.")
+@click.option("--scorer", multiple=True, type=click.Choice(list(SCORERS)), default=list(SCORERS), help="Which to fit.")
+@click.option("--write", is_flag=True, help="Write the fit on all conditions.")
+@click.option("--conditions", is_flag=True, help="Tell the F1 of each condition.")
+def command(data: Sequence[Path], scorer: Sequence[str], write: bool, conditions: bool) -> None:
+    """Fit the scorers of path queries, and tell how they do on conditions left out."""
+    domains = [load_tree_set(folder) for folder in data]
+    made = json.loads(WEIGHTS.read_text(encoding="utf-8")) if WEIGHTS.exists() else {"scorers": {}}
+    without = json.loads(LEFT_OUT.read_text(encoding="utf-8")) if LEFT_OUT.exists() else {}
+    for name in scorer:
+        examples = [example for domain in domains for example in examples_of(domain, SCORERS[name]())]
+        folded = left_out(examples, alike(examples), folds=FOLDS)
+        click.echo(f"{name}: conditions left out: {_told(folded)}")
+        if len(domains) > 1:
+            click.echo(f"{name}: domains left out: {_told(left_out(examples, lambda each: each.domain, folds=99))}")
+        for low, count, share in reliability(folded):
+            click.echo(f"  {low:.1f} to {low + 0.1:.1f}: {count:5} nodes, {share:.2f} of them right")
+        if conditions:
+            for each in sorted(folded, key=lambda each: each.f1):
+                click.echo(f"  {each.f1:.2f} {each.example.domain} {each.example.gold.condition}")
+        model = fit(examples)
+        made["scorers"][name] = as_json(model.bias, model.terms)
+        without[name] = _without(examples)
+    if write:
+        WEIGHTS.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+        LEFT_OUT.write_text(json.dumps(without) + "\n", encoding="utf-8")
+        click.echo(f"written: {WEIGHTS}, {LEFT_OUT}")
+
+
+if __name__ == "__main__":
+    try:
+        command(standalone_mode=False)
+    except StitchError as error:
+        sys.stderr.write(f"error: {error.message}\n")
+        raise SystemExit(error.exit_code) from None

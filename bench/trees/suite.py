@@ -1,0 +1,214 @@
+"""`stitch bench trees`: gold path queries of a domain against gold nodes, edits, and flat retrieval beside them.
+
+Where the scorer was fitted on the set at hand, each condition is judged by a model that did not see it, nor one that is
+like it: see `fit`. Of several forms of a request, the first is measured. A node of `may` counts neither way.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import click
+
+from stitch.bench.figures import print_json, print_table
+from stitch.bench.trees.edits import edits_are_exact
+from stitch.bench.trees.fit import LEFT_OUT
+from stitch.bench.trees.flat import flat_figures
+from stitch.bench.trees.sets import Request, TreeSet, load_tree_set
+from stitch.errors import SettingsError
+from stitch.retrieve.path import Cut, Forest, select
+from stitch.retrieve.path.scorers import SCORERS, Judgement, Passage, Scorer, SimilarityScorer, scorer_named
+from stitch.retrieve.path.scorers.calibration import Calibration, from_json
+from stitch.retrieve.path.semantics import ScorerSemantics
+from stitch.retrieve.path.versions import version_forest
+
+PARTS = ("exact", "semantic", "mixed", "version")
+WITHOUT = ("conditions", "domain", "nothing")
+
+
+class Outcome(NamedTuple):
+    """What a request found."""
+
+    request: Request
+    found: frozenset[str]
+    milliseconds: float
+
+    @property
+    def precision(self) -> float:
+        """Which share of what was found is right."""
+        counted = self.found - self.request.may
+        return len(counted & self.request.must) / len(counted) if counted else float(not self.request.must)
+
+    @property
+    def recall(self) -> float:
+        """Which share of what is right was found."""
+        return len(self.found & self.request.must) / len(self.request.must) if self.request.must else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Their harmonic mean."""
+        together = self.precision + self.recall
+        return 2 * self.precision * self.recall / together if together else 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether all that is right was found, and nothing that is wrong."""
+        return self.request.must <= self.found <= self.request.must | self.request.may
+
+
+class UnseenScorer:
+    """A scorer that judges each condition by a model that did not see it.
+
+    Args:
+        scorer: Whose space is used.
+        models: By condition.
+        otherwise: Of conditions that no model saw.
+    """
+
+    relative = True
+
+    def __init__(
+        self, scorer: SimilarityScorer, *, models: Mapping[str, Calibration], otherwise: Calibration | None
+    ) -> None:
+        self._by_condition = {
+            condition: SimilarityScorer(scorer.name, scorer.space, calibration=model)
+            for condition, model in models.items()
+        }
+        self._otherwise = SimilarityScorer(scorer.name, scorer.space, calibration=otherwise)
+        self.name = f"{scorer.name}, unseen"
+
+    def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
+        """Score passages beside each other."""
+        return self._by_condition.get(condition, self._otherwise).judge(condition, passages)
+
+
+def unseen(scorer: Scorer, *, domain: str, without: str) -> Scorer:
+    """The scorer as it has to be to judge a domain: if it was fitted on it, by models that left something out.
+
+    Args:
+        scorer: The scorer.
+        domain: The name of the set.
+        without: `conditions`, `domain` or `nothing`.
+    """
+    kept = json.loads(LEFT_OUT.read_text(encoding="utf-8")).get(scorer.name, {}) if without != "nothing" else {}
+    if not isinstance(scorer, SimilarityScorer) or domain not in kept.get("conditions", {}):
+        return scorer
+    if without == "domain":
+        return SimilarityScorer(scorer.name, scorer.space, calibration=from_json(kept["domains"][domain]))
+    models = [from_json(model) for model in kept["models"]]
+    chosen = {condition: models[number] for condition, number in kept["conditions"][domain].items()}
+    return UnseenScorer(scorer, models=chosen, otherwise=from_json(kept["domains"][domain]))
+
+
+def run_requests(domain: TreeSet, scorer: Scorer, *, cut: Cut) -> list[Outcome]:
+    """Run the first gold path of each request: on the tree, or on all versions where versions are asked for."""
+    semantics = ScorerSemantics(scorer)
+    forests = {
+        "tree": Forest(domain.tree),
+        "version": version_forest(domain.versions, tree=domain.trees.__getitem__),
+    }
+    outcomes = []
+    for request in domain.requests:
+        forest = forests["version" if request.part == "version" else "tree"]
+        began = time.perf_counter()
+        found = select(request.paths[0], forest=forest, semantics=semantics, cut=cut)
+        outcomes.append(Outcome(request, frozenset(found.ids), (time.perf_counter() - began) * 1000))
+    return outcomes
+
+
+def measure(domain: TreeSet, scorer: Scorer, *, cut: Cut, flat: bool = True) -> dict[str, Any]:
+    """All figures of a domain."""
+    outcomes = run_requests(domain, scorer, cut=cut)
+    by_part = {part: [each for each in outcomes if each.request.part == part] for part in PARTS}
+    edits = [request for request in domain.requests if request.edit]
+    figures: dict[str, Any] = {"set": domain.name, "scorer": scorer.name, "requests": len(outcomes)}
+    for part, found in by_part.items():
+        figures[part] = _part(found)
+    figures["edits"] = {
+        "requests": len(edits),
+        "exact_share": _mean([float(edits_are_exact(request, domain.tree)) for request in edits]),
+    }
+    if flat:
+        asked = [each.request for part in ("semantic", "mixed") for each in by_part[part]]
+        figures["flat"], figures["flat_fixed"] = flat_figures(domain.tree, asked)
+    figures["milliseconds_p50"] = round(median(each.milliseconds for each in outcomes), 3) if outcomes else None
+    return figures
+
+
+def _part(found: Sequence[Outcome]) -> dict[str, Any]:
+    means: dict[str, Callable[[Outcome], float]] = {
+        "precision": lambda each: each.precision,
+        "recall": lambda each: each.recall,
+        "f1": lambda each: each.f1,
+        "exact_share": lambda each: float(each.exact),
+    }
+    return {"requests": len(found)} | {name: _mean([of(each) for each in found]) for name, of in means.items()}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="Folder of a domain.")
+@click.option(
+    "--scorer", "scorer_name", type=click.Choice(SCORERS), default="static", show_default=True, help="Who scores."
+)
+@click.option("--model", "model_name", help="What sentence-transformers, nli or model is to use: a path or a name.")
+@click.option("--threshold", type=click.FloatRange(0, 1), help="From which score on a condition holds.")
+@click.option(
+    "--without",
+    type=click.Choice(WITHOUT),
+    default="conditions",
+    show_default=True,
+    help="What of this set the weights may not have seen, if they were fitted on it.",
+)
+@click.option("--misses", is_flag=True, help="Tell the requests that are not exact.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    data: Path,
+    scorer_name: str,
+    model_name: str | None,
+    threshold: float | None,
+    without: str,
+    misses: bool,
+    as_json: bool,
+) -> None:
+    """Measure path queries on trees with gold nodes.
+
+    \b
+    Example:
+      stitch bench trees --data trees/itinerary
+    """
+    domain = load_tree_set(data)
+    if not domain.requests:
+        raise SettingsError(f"no requests in {str(data)!r}", hint="--data names the folder of one domain")
+    scorer = unseen(scorer_named(scorer_name, model=model_name), domain=domain.name, without=without)
+    cut = Cut(threshold=threshold)
+    figures = measure(domain, scorer, cut=cut)
+    if misses:
+        figures["misses"] = [
+            {
+                "id": each.request.id,
+                "path": each.request.paths[0],
+                "f1": round(each.f1, 3),
+                "missing": sorted(each.request.must - each.found),
+                "wrong": sorted(each.found - each.request.must - each.request.may),
+            }
+            for each in run_requests(domain, scorer, cut=cut)
+            if not each.exact
+        ]
+    if as_json:
+        print_json(figures)
+        return
+    title = f"{figures['set']}: {figures['requests']} requests, scorer {figures['scorer']}"
+    print_table({part: figures[part] for part in (*PARTS, "edits")}, title=title)
+    rows = {"best cut in hindsight": figures["flat"], "one threshold for all": figures["flat_fixed"]}
+    print_table(rows, title="flat retrieval, semantic and mixed requests, F1")
+    for miss in figures.get("misses", ()):
+        click.echo(f"{miss['id']} {miss['path']}  F1 {miss['f1']}  missing {miss['missing']}  wrong {miss['wrong']}")

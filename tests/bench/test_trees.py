@@ -1,0 +1,214 @@
+"""`stitch bench trees`: path queries, edits and flat retrieval on a domain of our own making."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from stitch.bench.trees.edits import meets, planned
+from stitch.bench.trees.fit import alike, examples_of, fit, left_out, reliability
+from stitch.bench.trees.sets import load_tree_set
+from stitch.bench.trees.suite import command, measure, unseen
+from stitch.errors import InputError
+from stitch.retrieve.path import Cut
+from stitch.retrieve.path.scorers import ExactScorer, static_scorer
+from stitch.trees.edits import apply
+
+BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 AM" cost="Free"/></Day>
+<Day id="d2"><Stop id="b" name="Fish market" time="8:00 AM" cost="CAD 12"/></Day></Plan>"""
+TREE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 AM" cost="Free"/>
+<Stop id="c" name="Client meeting" time="2:00 PM" cost="CAD 5-8"/></Day>
+<Day id="d2"><Stop id="b" name="Fish market" time="8:00 AM" cost="CAD 12"/></Day></Plan>"""
+HISTORY = [
+    {
+        "version": "v1",
+        "parent": None,
+        "time": "2026-01-01T08:00:00",
+        "author": "Ann",
+        "message": "First",
+        "operations": [],
+    },
+    {
+        "version": "v2",
+        "parent": "v1",
+        "time": "2026-01-02T08:00:00",
+        "author": "Ann",
+        "message": "The client wants a meeting",
+        "operations": [
+            {
+                "op": "add",
+                "parent": "d1",
+                "position": 2,
+                "node": {
+                    "id": "c",
+                    "type": "Stop",
+                    "fields": {"name": "Client meeting", "time": "2:00 PM", "cost": "CAD 5-8"},
+                },
+            }
+        ],
+    },
+]
+REQUESTS = [
+    {
+        "id": "1",
+        "kind": "read",
+        "words": "the first stops",
+        "paths": ["//Stop[1]"],
+        "needs": ["structure"],
+        "must": ["a", "b"],
+    },
+    {
+        "id": "2",
+        "kind": "read",
+        "words": "a meeting",
+        "paths": ['//Stop[node ~= "meeting"]'],
+        "needs": ["semantic"],
+        "must": ["c"],
+    },
+    {
+        "id": "3",
+        "kind": "delete",
+        "words": "no markets on cheap days",
+        "paths": ['//Stop[@cost > 9][node ~= "market"]'],
+        "needs": ["semantic", "typed"],
+        "must": ["b"],
+        "edit": [{"op": "delete", "id": "b"}],
+    },
+    {
+        "id": "4",
+        "kind": "version",
+        "words": "before the meeting",
+        "paths": ['/Version[message ~= "meeting"]/preceding-sibling::Version[1]//Stop'],
+        "needs": ["version"],
+        "must": ["a", "b"],
+    },
+    {
+        "id": "5",
+        "kind": "update",
+        "words": "change it all",
+        "paths": ["//Stop"],
+        "needs": ["structure"],
+        "must": ["a", "b"],
+        "may": ["c"],
+        "edit": [
+            {"op": "set", "id": "b", "field": "cost", "value": {"amount": 10}},
+            {"op": "set", "id": "a", "field": "name", "value": {"contains": "cheap"}},
+            {"op": "set", "id": "a", "field": "time", "value": {"time": "10:00 AM"}},
+            {"op": "move", "id": "c", "parent": "d2", "position": {"after": "b"}},
+            {
+                "op": "add",
+                "parent": "d1",
+                "type": {"any_of": ["Stop", "Meal"]},
+                "fields": {
+                    "name": {"contains_any": ["tea", "coffee"]},
+                    "cost": {"at_most": 5},
+                    "time": {"ends_by": "9:00 AM"},
+                },
+                "position": {"before": "a"},
+            },
+        ],
+    },
+]
+JUDGEMENTS = [
+    {"condition": "meeting", "field": "node", "type": "Stop", "yes": ["c"], "borderline": []},
+    {"condition": "fish", "field": "name", "type": "Stop", "yes": ["b"], "borderline": []},
+    {"condition": "a walk by the sea", "field": "node", "type": "*", "yes": ["a"], "borderline": ["b"]},
+]
+
+
+def run(*arguments):
+    done = CliRunner().invoke(command, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "tree.xml").write_text(TREE)
+    (tmp_path / "base.xml").write_text(BASE)
+    for name, lines in (("history", HISTORY), ("requests", REQUESTS), ("judgements", JUDGEMENTS)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path
+
+
+def test_a_domain_is_measured_part_by_part(folder):
+    figures = measure(load_tree_set(folder), static_scorer(), cut=Cut())
+    assert figures["requests"] == 5
+    assert figures["exact"] == {"requests": 2, "precision": 1, "recall": 1, "f1": 1, "exact_share": 1}
+    assert figures["semantic"]["f1"] == figures["mixed"]["f1"] == figures["version"]["f1"] == 1
+    assert figures["edits"] == {"requests": 2, "exact_share": 1}
+    assert set(figures["flat"]) == {"bm25", "dense", "hybrid"}
+    assert all(0 < figures["flat"][name] <= 1 for name in figures["flat"])
+    assert all(figures["flat_fixed"][name] <= figures["flat"][name] for name in figures["flat"])
+    assert figures["milliseconds_p50"] > 0
+
+
+def test_a_threshold_that_nothing_reaches_finds_nothing(folder):
+    figures = measure(load_tree_set(folder), static_scorer(), cut=Cut(threshold=1), flat=False)
+    assert figures["semantic"]["recall"] == 0
+    assert figures["exact"]["f1"] == 1
+
+
+def test_an_edit_is_wrong_if_it_does_less_or_more_than_is_expected(folder):
+    domain = load_tree_set(folder)
+    expected = domain.requests[4].edit
+    operations = planned(expected, domain.tree)
+    assert meets(expected, before=domain.tree, after=apply(domain.tree, operations))
+    for without in range(len(operations)):
+        some = operations[:without] + operations[without + 1 :]
+        assert not meets(expected, before=domain.tree, after=apply(domain.tree, some))
+    more = [*operations, {"op": "set", "id": "b", "field": "name", "value": "Else"}]
+    assert not meets(expected, before=domain.tree, after=apply(domain.tree, more))
+    elsewhere = [*operations[:3], {"op": "move", "id": "c", "parent": "d2", "position": 1}, operations[4]]
+    assert not meets(expected, before=domain.tree, after=apply(domain.tree, elsewhere))
+    assert not meets((), before=domain.tree, after=apply(domain.tree, [{"op": "delete", "id": "b"}]))
+    assert not meets(domain.requests[2].edit, before=domain.tree, after=domain.tree)
+
+
+def test_a_fit_learns_what_is_right_and_is_judged_on_what_it_did_not_see(folder):
+    domain = load_tree_set(folder)
+    examples = examples_of(domain, static_scorer())
+    model = fit(examples, strength=1)
+    for example in examples:
+        assert model.probabilities(example.columns)[example.counts].argmax() == example.right[example.counts].argmax()
+    judged = left_out(examples, alike(examples), folds=8)
+    assert {each.example.gold.condition for each in judged} == {line["condition"] for line in JUDGEMENTS}
+    assert all(0 <= each.f1 <= 1 for each in judged)
+    assert sum(count for _, count, _ in reliability(judged)) == 8
+
+
+def test_a_set_of_the_fit_is_judged_by_models_that_did_not_see_its_conditions():
+    scorer = static_scorer()
+    assert unseen(scorer, domain="itinerary", without="nothing") is scorer
+    assert unseen(scorer, domain="another", without="conditions") is scorer
+    exact = ExactScorer()
+    assert unseen(exact, domain="itinerary", without="conditions") is exact
+    by_condition = unseen(scorer, domain="itinerary", without="conditions")
+    by_domain = unseen(scorer, domain="itinerary", without="domain")
+    assert by_condition.name != scorer.name
+    assert by_domain is not scorer
+
+
+def test_a_folder_that_is_no_domain_is_refused_with_its_file(folder):
+    (folder / "tree.xml").unlink()
+    with pytest.raises(InputError, match=r"cannot read .*tree\.xml"):
+        load_tree_set(folder)
+
+
+def test_versions_that_do_not_lead_to_the_tree_are_refused(folder):
+    (folder / "history.jsonl").write_text(json.dumps(HISTORY[0]))
+    with pytest.raises(InputError, match="do not lead to its tree"):
+        load_tree_set(folder)
+
+
+def test_a_line_that_is_no_json_is_named(folder):
+    (folder / "requests.jsonl").write_text('{"id": 1}\nnonsense\n'.replace('{"id": 1}\n', "\n"))
+    with pytest.raises(InputError, match="line 2 of"):
+        load_tree_set(folder)
+
+
+def test_the_command_prints_figures_and_what_was_missed(folder):
+    told = json.loads(run("--data", folder, "--json", "--misses", "--threshold", "1"))
+    assert [miss["id"] for miss in told["misses"]] == ["2", "3", "4"]
+    assert "F1 0.0  missing ['c']" in run("--data", folder, "--threshold", "1", "--misses")
+    assert "semantic" in run("--data", folder)
