@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from typing_extensions import Unpack
 
-from stitch.errors import SettingsError
 from stitch.trees.commits import Commit
 from stitch.trees.log import TreeLog
 from stitch.trees.nodes import Node, Tree
@@ -16,6 +14,7 @@ from stitch.trees.nodes import Node, Tree
 if TYPE_CHECKING:
     from stitch.core import Embedder
     from stitch.retrieve.path import Forest, NodeSelection
+    from stitch.retrieve.path.semantics import ScorerSemantics
 
 VERSION_TYPE, VERSIONS_TYPE = "Version", "Versions"
 """Of a version among all, and of what holds them."""
@@ -30,27 +29,30 @@ class SelectOptions(TypedDict, total=False):
     scorer: str | None
 
 
-class NoSemantics:
-    """Refuses semantic conditions: nobody scores them yet."""
-
-    def scores(self, condition: object, places: Sequence[int], *, forest: object) -> dict[int, float]:
-        """Refuse."""
-        raise SettingsError("nobody scores semantic conditions yet", hint='ask by structure and types: @field = "x"')
-
-    def apart(self, places: Sequence[int], *, forest: object) -> Callable[[int, int], float]:
-        """Refuse."""
-        raise SettingsError("nobody compares nodes by their meaning yet", hint="leave out `| diverse`")
-
-
 class TreeAsker:
     """Answers path queries.
 
     Args:
-        embedder: Makes the vectors of semantic conditions.
+        embedder: What the scorer `sentence-transformers` compares texts by.
     """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self._asked: dict[str, ScorerSemantics] = {}
+
+    def semantics(self, scorer: str | None) -> ScorerSemantics:
+        """Who scores conditions in words: a scorer by its name, by default the one with the shipped table.
+
+        Raises:
+            SettingsError: There is none of this name, or what it needs is missing.
+        """
+        from stitch.retrieve.path.scorers import DEFAULT_SCORER, scorer_named
+        from stitch.retrieve.path.semantics import ScorerSemantics
+
+        name = scorer or DEFAULT_SCORER
+        if name not in self._asked:
+            self._asked[name] = ScorerSemantics(scorer_named(name, embedder=self._embedder))
+        return self._asked[name]
 
     def asks_versions(self, query: str, tree: Tree) -> bool:
         """Whether a query speaks of versions: of a type `Version` that the tree itself does not have.
@@ -97,11 +99,8 @@ class TreeAsker:
     def _select(self, query: str, forest: Forest, **options: Unpack[SelectOptions]) -> NodeSelection:
         from stitch.retrieve.path import Cut, select
 
-        threshold = options.get("threshold")
-        cut = Cut(margin=options.get("margin"), k=options.get("k"))
-        if threshold is not None:
-            cut = replace(cut, threshold=threshold)
-        return select(query, forest=forest, semantics=NoSemantics(), cut=cut)
+        cut = Cut(options.get("threshold"), options.get("margin"), options.get("k"))
+        return select(query, forest=forest, semantics=self.semantics(options.get("scorer")), cut=cut)
 
 
 def _version(commit: Commit, *, tree: str, number: int, id: str) -> Node:  # noqa: A002 - the word of the domain

@@ -61,7 +61,7 @@ def test_fields_are_read_as_what_they_say():
     for text, kind, low, high, unit in READ:
         value = read_value(text)
         assert (text, value.kind, value.unit) == (text, kind, unit)
-        assert (value.low, value.high) == (pytest.approx(low), pytest.approx(high))
+        assert [value.low, value.high] == pytest.approx([low, high])
 
 
 def test_whatever_is_not_surely_a_value_is_words():

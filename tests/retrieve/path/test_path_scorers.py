@@ -1,11 +1,15 @@
 """Scorers: how likely it is that a node fulfils a condition in words."""
 
+from functools import partial
+
 import pytest
 
 from stitch.embed import HashingEmbedder
-from stitch.errors import SettingsError
+from stitch.errors import ReplyError, SettingsError
 from stitch.retrieve.path.scorers import (
     ExactScorer,
+    ModelScorer,
+    NliScorer,
     Passage,
     embedder_scorer,
     lexical_scorer,
@@ -96,3 +100,56 @@ def test_a_scorer_is_found_by_its_name_and_an_unknown_one_is_refused():
     assert [scorer_named(name).name for name in ("static", "lexical", "exact")] == ["static", "lexical", "exact"]
     with pytest.raises(SettingsError, match="no scorer 'dense'"):
         scorer_named("dense")
+
+
+def by_shared_words(condition, text):
+    said, asked = set(text.lower().replace(";", " ").replace(".", " ").split()), set(condition.lower().split())
+    return len(said & asked) / len(asked)
+
+
+class TestNliScorer(PathScorerContract):
+    @pytest.fixture
+    def path_scorer(self):
+        def classify(pairs):
+            return [
+                by_shared_words(hypothesis.removeprefix("This has to do with: ").rstrip("."), premise)
+                for premise, hypothesis in pairs
+            ]
+
+        return NliScorer(classify, model="words")
+
+
+class TestModelScorer(PathScorerContract):
+    @pytest.fixture
+    def path_scorer(self):
+        return ModelScorer(lambda condition, texts: [by_shared_words(condition, text) for text in texts], model="words")
+
+
+def test_a_model_is_asked_once_a_condition_with_each_text_once():
+    calls = []
+
+    def rate(condition, texts):
+        calls.append((condition, list(texts)))
+        return [0.9] * len(texts)
+
+    scorer = ModelScorer(rate, model="counting")
+    scorer.judge("meat", [*DISHES, DISHES[0], Passage(())])
+    scorer.judge("meat", [*DISHES, DISHES[0], Passage(())])
+    assert [(condition, len(texts)) for condition, texts in calls] == [("meat", len(DISHES))]
+
+
+def saying(reply, condition, texts):
+    return reply
+
+
+def test_a_reply_that_does_not_judge_each_text_is_refused():
+    for reply in ([0.5], [2.0] * len(DISHES)):
+        with pytest.raises(ReplyError, match="were to be judged"):
+            ModelScorer(partial(saying, reply), model="bad").judge("meat", DISHES)
+
+
+def test_a_scorer_that_needs_a_model_says_so():
+    for name in ("sentence-transformers", "nli"):
+        with pytest.raises(SettingsError, match="needs a"):
+            scorer_named(name)
+    assert scorer_named("sentence-transformers", embedder=HashingEmbedder()).name.startswith("sentence-transformers")

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from stitch.errors import SettingsError
+from collections.abc import Callable
+
+from stitch.core.protocols import Embedder
+from stitch.errors import SettingsError, require_extra
+from stitch.retrieve.path.scorers.entailment import NliScorer, nli_scorer
 from stitch.retrieve.path.scorers.exact import ExactScorer
+from stitch.retrieve.path.scorers.judging import ModelScorer
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Scorer
 from stitch.retrieve.path.scorers.similarity import SimilarityScorer, embedder_scorer, lexical_scorer, static_scorer
 
-SCORERS = ("static", "lexical", "exact", "sentence-transformers", "nli", "model")
+SCORERS = ("static", "lexical", "exact", "sentence-transformers", "nli")
+DEFAULT_SCORER = "static"
 
 __all__ = [
+    "DEFAULT_SCORER",
     "SCORERS",
     "ExactScorer",
+    "ModelScorer",
+    "NliScorer",
     "Judgement",
     "Passage",
     "Scorer",
@@ -23,20 +32,37 @@ __all__ = [
 ]
 
 
-def scorer_named(name: str, *, model: str | None = None) -> Scorer:
+def scorer_named(name: str, *, model: str | None = None, embedder: Embedder | None = None) -> Scorer:
     """A scorer by its name.
 
     Args:
         name: One of `SCORERS`.
-        model: Of `sentence-transformers` and `nli`, the path or name of the model.
+        model: Of `sentence-transformers` and `nli`, the folder or the name of the model.
+        embedder: Of `sentence-transformers`, what to compare texts by where no model is named.
 
     Raises:
         SettingsError: There is none of this name, or what it needs is missing.
     """
-    if name == "static":
-        return static_scorer()
-    if name == "lexical":
-        return lexical_scorer()
-    if name == "exact":
-        return ExactScorer()
-    raise SettingsError(f"no scorer {name!r}", hint=f"there are {', '.join(SCORERS)}")
+    if name == "sentence-transformers":
+        return embedder_scorer(_embedder(model, embedder))
+    if name == "nli":
+        return nli_scorer(model)
+    if name not in _PLAIN:
+        raise SettingsError(f"no scorer {name!r}", hint=f"there are {', '.join(SCORERS)}")
+    return _PLAIN[name]()
+
+
+_PLAIN: dict[str, Callable[[], Scorer]] = {"static": static_scorer, "lexical": lexical_scorer, "exact": ExactScorer}
+
+
+def _embedder(model: str | None, embedder: Embedder | None) -> Embedder:
+    if model is not None:
+        require_extra("sentence-transformers", package="sentence_transformers", needed_by="the scorer")
+        from stitch.embed.sentence_transformer import SentenceTransformerEmbedder
+
+        return SentenceTransformerEmbedder(model)
+    if embedder is None:
+        raise SettingsError(
+            "the scorer 'sentence-transformers' needs a model", hint="name one: a folder, or a model of the hub"
+        )
+    return embedder

@@ -1,0 +1,84 @@
+"""The scorer `nli`: a cross-encoder says whether a node's text entails that the condition holds.
+
+The probability is that of entailment among all three classes. A neutral pair is no half of an entailment: to leave
+neutral out would make "likely" of whatever is not contradicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stitch.core.text_cache import text_cache
+from stitch.errors import SettingsError, require_extra
+from stitch.retrieve.path.scorers.protocol import Judgement, Passage
+
+MAX_PREMISE_CHARS = 2_000
+Classify = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+"""The probability of entailment of each pair of a premise and a hypothesis."""
+
+
+class NliScorer:
+    """Scores each passage by itself.
+
+    Args:
+        classify: The cross-encoder.
+        model: Its name.
+    """
+
+    relative = False
+
+    def __init__(self, classify: Classify, *, model: str) -> None:
+        self._classify = classify
+        self._name = f"nli {model}"
+
+    @property
+    def name(self) -> str:
+        """The scorer with its model."""
+        return self._name
+
+    def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
+        """Score passages, each different text once, all in one batch."""
+        texts = [". ".join(passage.texts)[:MAX_PREMISE_CHARS] for passage in passages]
+        asked = tuple(dict.fromkeys(text for text in texts if text.strip()))
+        known = dict(zip(asked, _entailed(self, condition, asked), strict=True)) if asked else {}
+        return Judgement(tuple(known.get(text, 0.0) for text in texts))
+
+    def entailed(self, condition: str, texts: Sequence[str]) -> tuple[float, ...]:
+        """The probability that each text entails the condition; nothing is remembered."""
+        hypothesis = f"This has to do with: {condition}."
+        return tuple(
+            min(1.0, max(0.0, float(score))) for score in self._classify([(text, hypothesis) for text in texts])
+        )
+
+
+@text_cache(maxsize=256)
+def _entailed(scorer: NliScorer, condition: str, texts: tuple[str, ...]) -> tuple[float, ...]:
+    return scorer.entailed(condition, texts)
+
+
+def nli_scorer(model: str | None) -> NliScorer:
+    """The scorer with a cross-encoder of the entailment kind.
+
+    Args:
+        model: Its folder, or its name on a hub; it is looked up in the local cache, and nothing is fetched.
+
+    Raises:
+        SettingsError: None is named, it is of another kind, or the extra is not installed.
+    """
+    if model is None:
+        raise SettingsError(
+            "the scorer 'nli' needs a cross-encoder", hint="name one: a folder, or a model in the local cache"
+        )
+    require_extra("sentence-transformers", package="sentence_transformers", needed_by="the scorer 'nli'")
+    from sentence_transformers import CrossEncoder
+
+    encoder = CrossEncoder(model, local_files_only=True)
+    labels = {str(label).lower(): int(place) for place, label in encoder.config.id2label.items()}
+    if "entailment" not in labels:
+        raise SettingsError(f"{model!r} is no cross-encoder of the entailment kind: it knows {sorted(labels)}")
+
+    def classify(pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        found = encoder.predict(list(pairs), apply_softmax=True)
+        return [float(row[labels["entailment"]]) for row in found]
+
+    return NliScorer(classify, model=model)

@@ -1,0 +1,58 @@
+"""The scorer `model`: a language model judges all nodes of a condition in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stitch.core.text_cache import text_cache
+from stitch.errors import ReplyError
+from stitch.retrieve.path.scorers.protocol import Judgement, Passage
+
+MAX_PASSAGE_CHARS = 600
+Rate = Callable[[str, Sequence[str]], Sequence[float]]
+"""One call: how likely it is that each text fulfils the condition, in their order."""
+
+
+class ModelScorer:
+    """Scores by a language model, one call a condition; each different text stands in it once.
+
+    Args:
+        rate: The call.
+        model: Which model it asks.
+    """
+
+    relative = False
+
+    def __init__(self, rate: Rate, *, model: str) -> None:
+        self._rate = rate
+        self._name = f"model {model}"
+
+    @property
+    def name(self) -> str:
+        """The scorer with its model."""
+        return self._name
+
+    def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
+        """Score passages.
+
+        Raises:
+            ReplyError: The reply does not have one probability a text.
+        """
+        texts = ["; ".join(passage.texts)[:MAX_PASSAGE_CHARS] for passage in passages]
+        asked = tuple(dict.fromkeys(text for text in texts if text.strip()))
+        known = dict(zip(asked, _rated(self, condition, asked), strict=True)) if asked else {}
+        return Judgement(tuple(known.get(text, 0.0) for text in texts))
+
+    def rated(self, condition: str, texts: Sequence[str]) -> tuple[float, ...]:
+        """What the model says; nothing is remembered."""
+        scores = self._rate(condition, texts)
+        if len(scores) != len(texts) or not all(0 <= score <= 1 for score in scores):
+            raise ReplyError(
+                f"{len(texts)} nodes were to be judged for {condition!r}, the reply has {list(scores)[:5]!r}"
+            )
+        return tuple(map(float, scores))
+
+
+@text_cache(maxsize=256)
+def _rated(scorer: ModelScorer, condition: str, texts: tuple[str, ...]) -> tuple[float, ...]:
+    return scorer.rated(condition, texts)
