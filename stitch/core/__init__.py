@@ -78,6 +78,7 @@ from stitch.core.snippets import (
     ScopeSummary,
     StepKey,
     StepLabels,
+    annotate_rewrites,
     apply_rewrites,
     snippet_id,
 )
@@ -106,7 +107,8 @@ __all__ = [
     "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepCorrected", "StepKey",
     "StepLabels", "StepSource", "StepState", "StepsAccepted", "StepsErased", "StepsFailed", "StepsRetired",
     "StepsStored", "StoreAway", "StoreBack", "StoreHit",
-    "ToolCall", "Trajectory", "Trust", "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match",
+    "ToolCall", "Trajectory", "Trust", "annotate_rewrites",
+    "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match",
     "matched_by_kind", "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name",
     "with_calls",
 ]  # fmt: skip

@@ -54,6 +54,16 @@ def apply_rewrites(text: str, rewrites: tuple[ReferenceRewrite, ...]) -> str:
     return text
 
 
+def annotate_rewrites(text: str, rewrites: tuple[ReferenceRewrite, ...]) -> str:
+    """Return `text` with what each phrase stands for behind it, in brackets: "the first hotel [Kassaros]".
+
+    A reading may be wrong; the step's own words stay beside it, for whoever searches and for whoever reads.
+    """
+    for rewrite in sorted(rewrites, key=lambda r: r.start, reverse=True):
+        text = f"{text[: rewrite.end]} [{rewrite.replacement.strip()}]{text[rewrite.end :]}"
+    return text
+
+
 class EntityMention(BaseModel):
     """A value with its class: *price* with "$76.22"."""
 

@@ -21,7 +21,7 @@ from stitch.core import (
     StepLabels,
     StepState,
     Trust,
-    apply_rewrites,
+    annotate_rewrites,
     with_calls,
 )
 from stitch.errors import ReplyError, StepRejectedError
@@ -83,7 +83,7 @@ class Entry(NamedTuple):
         """
         step, labels = self.step, self.labels or _NO_LABELS
         origin = step.whence()
-        resolved = apply_rewrites(step.content, labels.references)
+        resolved = annotate_rewrites(step.content, labels.references)
         return MemorySnippet(
             tenant=self.tenant,
             trajectory=self.trajectory,

@@ -17,6 +17,7 @@ from stitch.core import (
     ScopeSummary,
     Step,
     ToolCall,
+    annotate_rewrites,
     apply_rewrites,
     clean_name,
     clean_text,
@@ -80,6 +81,8 @@ def test_rewrites_replace_and_insert_where_they_say():
     )
     assert apply_rewrites(text, rewrites) == "The museum costs 5. What about Sunday for the museum?"
     assert apply_rewrites(text, ()) == text
+    assert annotate_rewrites(text, rewrites) == "It [The museum] costs 5. What about Sunday [for the museum]?"
+    assert annotate_rewrites(text, ()) == text
 
 
 def test_an_inventory_counts_the_steps_of_a_label():

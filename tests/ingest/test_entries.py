@@ -63,7 +63,7 @@ def test_a_snippet_has_all_of_its_step_and_its_labels() -> None:
     bare = MemorySnippet(**about, resolved="Book it now", intent=ContextualIntent(), trust=Trust.HIGH)
     assert entry(step).snippet() == bare
     assert entry(step, labels=LABELS).snippet() == MemorySnippet(
-        **about, resolved="Book the inn now", summary="short", context="before", intent=INTENT, trust=Trust.MEDIUM,
+        **about, resolved="Book it [the inn] now", summary="short", context="before", intent=INTENT, trust=Trust.MEDIUM,
         references=LABELS.references, labeled_by="local",
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_tools_are_named_once_and_their_calls_stand_under_the_words() -> None:
     calls = (ToolCall(name="find", arguments={"q": "Zürich", "n": 2}), ToolCall(name="open"), ToolCall(name="find"))
     written = 'find(q="Zürich", n=2)\nopen()\nfind()'
     for content, labels, text, resolved in (
-        ("Look it up.", LABELS, f"Look it up.\n{written}", f"Look the inn up.\n{written}"),
+        ("Look it up.", LABELS, f"Look it up.\n{written}", f"Look it [the inn] up.\n{written}"),
         ("", None, written, written),
     ):
         step = Step(id="s", role="assistant", content=content, tool_calls=calls)

@@ -54,15 +54,15 @@ def test_a_step_is_labeled_resolved_embedded_and_found(world: Any) -> None:
     assert (receipt.step, receipt.position, receipt.state, receipt.repeated) == ("s1", 1, StepState.STORED, False)
     record = world.store.records[snippet_id("a", "t", "s1")]
     snippet = record.snippet
-    assert (snippet.text, snippet.resolved) == ("It is full", "Olympus is full")
+    assert (snippet.text, snippet.resolved) == ("It is full", "It [Olympus] is full")
     assert snippet.intent.event_types == ("it",)
     assert (snippet.summary, snippet.context, snippet.labeled_by) == ("step 1", "Olympus has 3 rooms", "scripted")
     assert snippet.recorded == 1000.0
-    text, context = world.ingestor.embedder.embed(["Olympus is full", "Olympus has 3 rooms"])
+    text, context = world.ingestor.embedder.embed(["It [Olympus] is full", "Olympus has 3 rooms"])
     assert record.vector @ text > record.vector @ context > text @ context  # a short step leans on its context
     assert float(record.vector @ record.vector) == pytest.approx(1.0)
     assert record.words == LexicalEncoder().document(
-        "Olympus is full", context=f"{snippet.role} Olympus has 3 rooms It"
+        "It [Olympus] is full", context=f"{snippet.role} Olympus has 3 rooms It"
     )
     (first,) = world.store.get("a", [snippet_id("a", "t", "s0")])
     assert (first.session, first.happened, first.resolved) == ("1", "9:00", first.text)
@@ -80,7 +80,7 @@ def test_calls_of_tools_can_be_found_and_read(world: Any) -> None:
     one, two, three = world.store.scroll("a")
     assert one.text == 'book(day=1, name="Olympus")\npay()\npay()'
     assert one.tools == ("book", "pay")
-    assert (two.text, two.resolved) == ("It is done\npay()", "call is done\npay()".replace("call", "that"))
+    assert (two.text, two.resolved) == ("It is done\npay()", "It [that] is done\npay()")
     assert (three.text, three.tools, dict(three.metadata)) == ("ok", ("book",), {"code": 0})
 
 
@@ -278,4 +278,4 @@ def test_rewrites_are_applied_where_they_stand(worlds: Make) -> None:
 
     world = worlds(labeler=ScriptedLabeler(script))
     world.add(Step(role="user", content="How much it costs", id="x"))
-    assert world.store.get("a", [snippet_id("a", "t", "x")])[0].resolved == "How much the hotel costs"
+    assert world.store.get("a", [snippet_id("a", "t", "x")])[0].resolved == "How much it [the hotel] costs"

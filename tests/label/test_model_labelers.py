@@ -18,6 +18,7 @@ from stitch.core import ContextualIntent, LabelKind, Step, StepLabels, apply_rew
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
+from stitch.label.model.matching import locate_references
 from stitch.lm import LanguageModel, Limits
 from stitch.testing.contracts.labeler import LabelerContract
 from stitch.testing.model import ScriptedCompletion, fields_of, label_by_rules
@@ -435,14 +436,18 @@ def test_references_are_resolved_by_steps_of_the_same_scope_or_act() -> None:
     steps = [
         Step(id="a", role="user", content="For day 1: is Zephyr Mill open?"),
         Step(id="b", role="user", content="Hello again, day 2."),
+        *(Step(id=f"b{n}", role="user", content=f"Well, day 2, part {n}.") for n in range(2)),
         Step(id="c", role="user", content="Take it for day 1?"),
     ]
     labels = stepwise(model).begin("t").label(steps)
-    assert apply_rewrites(steps[2].content, labels[2].references) == "Take Zephyr Mill for day 1?"
-    assert labels[2].references[0].antecedent == "a"
+    assert apply_rewrites(steps[-1].content, labels[-1].references) == "Take Zephyr Mill for day 1?"
+    assert labels[-1].references[0].antecedent == "a"
     aligned = [fields_of(user)["earlier_steps"] for _, user in completion.prompts if "earlier_steps" in fields_of(user)]
     assert len(aligned) == 1
     assert "Hello again" not in aligned[0]
+    assert [json.loads(line)["text"] for line in aligned[0].splitlines()] == [
+        "For day 1: is Zephyr Mill open?", "Well, day 2, part 0.", "Well, day 2, part 1.",
+    ]  # fmt: skip
     summarized = [fields_of(user)["step"] for _, user in completion.prompts if "known_entity_types" in fields_of(user)]
     assert "Take Zephyr Mill" in summarized[-1]
 
@@ -482,3 +487,30 @@ def test_rules_merge_rename_and_reconsider_nothing_that_a_model_or_a_person_name
     assert given_scopes <= {scope.name.lower() for scope in session.inventory().scopes}
     again = LocalLabeler().begin("t", session.save())
     assert again.save() == session.save()
+
+
+def test_a_phrase_stands_for_what_a_model_says_where_it_says_it() -> None:
+    earlier = [("a", "The Ribeira House and the Zephyr Mill are open.")]
+    text = "The first one is full; take the first one. It is close, is it?"
+    pairs = [("the first one", "Zephyr Mill"), ("the first one", "Ribeira House"), ("it", "Zephyr Mill")]
+    found = [(text[each.start : each.end], each.start, each.replacement)
+             for each in locate_references(text, pairs, earlier=earlier)]  # fmt: skip
+    assert found == [
+        ("The first one", 0, "Ribeira House"),
+        ("the first one", 28, "Zephyr Mill"),
+        ("it", 59, "Zephyr Mill"),
+    ]
+
+
+def test_a_name_that_a_gist_alone_remembers_may_be_put_in() -> None:
+    def script(system: str, user: str) -> Any:
+        steps = [json.loads(line) for line in fields_of(user)["steps"].split("\n")]
+        return {"readings": [{"n": step["n"], "scope": f"day {step['text'].split()[-1]}", "events": ["propose option"],
+                              "entities": [], "references": [{"phrase": "it", "means": "Zephyr Mill"}],
+                              "summary": step["text"]} for step in steps]}  # fmt: skip
+
+    session = WindowedLabeler(model_of(script)[0], fallback=LocalLabeler()).begin("t")
+    session.label([Step(id="a", role="user", content="The Zephyr Mill would do for 1")])
+    session.label([Step(id=f"b{n}", role="user", content="Something else about 2") for n in range(80)])
+    (made,) = session.label([Step(id="c", role="user", content="Is it still free for 1")])
+    assert [(each.replacement, each.antecedent) for each in made.references] == [("Zephyr Mill", None)]

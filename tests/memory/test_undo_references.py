@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.core import StepLabels, apply_rewrites
+from stitch.core import StepLabels, annotate_rewrites
 from stitch.errors import InputError
 
 TRIP = [
@@ -39,7 +39,7 @@ def resolved(memory: Memory, step: str) -> str:
 
 def test_one_call_undoes_all_references_of_a_step(memory: Memory, tmp_path: Path) -> None:
     before = labels_of(memory, "b")
-    assert resolved(memory, "b") == apply_rewrites(TRIP[1].content, before.references) != TRIP[1].content
+    assert resolved(memory, "b") == annotate_rewrites(TRIP[1].content, before.references) != TRIP[1].content
     similar = {hit.snippet.step: hit.similarity for hit in memory.search("Olympus Summit Dining Hall", k=9).hits}
     memory.lifecycle.correct("b", trajectory="trip", references=(), by="ann")
     assert resolved(memory, "b") == TRIP[1].content
@@ -63,7 +63,7 @@ def test_one_reference_is_undone_and_the_others_stay(memory: Memory) -> None:
     first, second = labels_of(memory, "b").references
     memory.lifecycle.correct("b", trajectory="trip", references=[second])
     assert labels_of(memory, "b").references == (second,)
-    assert resolved(memory, "b") == apply_rewrites(TRIP[1].content, (second,))
+    assert resolved(memory, "b") == annotate_rewrites(TRIP[1].content, (second,))
     assert first.replacement not in resolved(memory, "b")[: first.end]
 
 

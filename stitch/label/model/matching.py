@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from stitch.core import ReferenceRewrite, clean_label
@@ -104,10 +104,20 @@ def locate_references(
         said = next((step for step, words in reversed(earlier) if name.casefold() in words.casefold()), "")
         if said == "":
             continue
-        for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE):
-            if all(match.end() <= other.start or other.end <= match.start() for other in found):
-                found.append(
-                    ReferenceRewrite(start=match.start(), end=match.end(), replacement=name, antecedent=said or None)
-                )
-                break
+        for place in _places(phrase, text, used=[(other.start, other.end) for other in found]):
+            found.append(ReferenceRewrite(start=place[0], end=place[1], replacement=name, antecedent=said or None))
+            break
     return tuple(sorted(found, key=lambda rewrite: rewrite.start))
+
+
+def _places(phrase: str, text: str, *, used: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Where a phrase stands that no other reference has, as it is written first, then in other case; in order.
+
+    A phrase that a model gives twice stands for one thing at its first place, and for another at its second.
+    """
+    pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
+    exact = [match.span() for match in re.finditer(pattern, text)]
+    folded = [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
+    for start, end in dict.fromkeys([*exact, *folded]):
+        if all(end <= other_start or other_end <= start for other_start, other_end in used):
+            yield start, end

@@ -336,7 +336,9 @@ class ModelSession:
         return Past(step.id, step.role, text, scope, events, step.session, shown_time(step))
 
     def _earlier(self) -> list[tuple[str | None, str]]:
-        return [(past.step, past.text) for past in self._past]
+        """What was said before, as far as it is remembered: what the gists of scopes tell first, then the steps."""
+        told = [(None, self._shown_scope(name, limit=_GIST_CHARS)) for name in self._gists]
+        return [*told, *((past.step, past.text) for past in self._past)]
 
 
 def quote_past(past: Past, *, chars: int) -> str:

@@ -28,6 +28,8 @@ SUMMARIZE_EVERY_STEPS = 20
 _VERSION = "stepwise-2"
 _PAST_CHARS = 300
 _CALLS_A_STEP = 4
+_NEAREST_STEPS = 2
+"""So many steps before are shown whatever they are about: most references point there."""
 _SPOILED_CALLS = 3
 """Of so many replies of no use nothing is left worth keeping: without references, a step takes three calls."""
 _FIXED_TOKENS = 500
@@ -188,8 +190,10 @@ class _StepwiseSession(ModelSession):
             range(len(self._past)),
             key=lambda n: ((self._past[n].scope == scope) + bool(set(self._past[n].events) & set(events)), n),
         )
-        aligned = [self._past[n] for n in sorted(ranked[-ALIGNED_STEPS:])]
-        aligned = [past for past in aligned if past.scope == scope or set(past.events) & set(events)]
+        best = ranked[-ALIGNED_STEPS:]
+        chosen = {n for n in best if self._past[n].scope == scope or set(self._past[n].events) & set(events)}
+        chosen.update(range(max(0, len(self._past) - _NEAREST_STEPS), len(self._past)))
+        aligned = [self._past[n] for n in sorted(chosen)]
         if not aligned:
             return ()
         found = self._run(
@@ -200,7 +204,7 @@ class _StepwiseSession(ModelSession):
             step=quote_step(step),
         )
         pairs = [(reference.phrase, reference.means) for reference in found.references]
-        return locate_references(step.content, pairs, earlier=[(past.step, past.text) for past in aligned])
+        return locate_references(step.content, pairs, earlier=self._earlier())
 
     def _take(self, step: Step, labels: StepLabels) -> None:
         super()._take(step, labels)
