@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+    from stitch.config import ServeOptions
     from stitch.core import DensityCount, PromptModule, Ranking
     from stitch.core.retention import RetentionRule
     from stitch.store.options import QdrantOptions
@@ -31,6 +32,9 @@ class GivenSettings(TypedDict, total=False):
     density: DensityCount | Literal["values", "kinds"] | None
     density_weights: Literal["equal", "informative"] | None
     embedder: str | None
+    embedder_model: str | None
+    embedder_precision: Literal["float", "int8"] | None
+    embedder_threads: int | None
     embedder_url: str | None
     embedder_key: SecretStr | str | None
     embedder_dimension: int | None
@@ -62,3 +66,4 @@ class GivenSettings(TypedDict, total=False):
     model_retries: int | None
     model_concurrency: int | None
     offline: bool | None
+    serve: ServeOptions | Mapping[str, Any] | None
