@@ -46,6 +46,7 @@ from stitch.errors import ModelError
     help="Answer as the memory would have then: a time (2026-03-01T12:00), or a step of --trajectory. "
     "What was retired or corrected since is there as it was; what was erased is not.",
 )
+@click.option("--include-setup", is_flag=True, help="System prompts of agents' runs may be hits, too.")
 @click.option(
     "--context", "as_context", is_flag=True, help="Print the context for a prompt instead of the list of steps."
 )
@@ -53,7 +54,7 @@ from stitch.errors import ModelError
 @click.pass_context
 def command(
     context: click.Context, /, *, text: str, as_json: bool, as_context: bool, trajectory: str | None,
-    asked_at: str | None, min_trust: str | None, as_of: str | None, **settings: Any,
+    asked_at: str | None, min_trust: str | None, as_of: str | None, include_setup: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
@@ -65,7 +66,14 @@ def command(
     """
     with opened_memory(**settings) as memory:
         known_trajectory(memory, trajectory)
-        result = memory.search(text, trajectory=trajectory, asked_at=asked_at, min_trust=min_trust, as_of=as_of)
+        result = memory.search(
+            text,
+            trajectory=trajectory,
+            asked_at=asked_at,
+            min_trust=min_trust,
+            as_of=as_of,
+            include_setup=include_setup,
+        )
         if not settings.get("tenant") and not memory.trajectories():
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
     if as_json:

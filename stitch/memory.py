@@ -259,6 +259,7 @@ class Memory:
         retriever: str | None = None,
         min_trust: Trust | str | None = None,
         as_of: float | str | None = None,
+        include_setup: bool = False,
     ) -> RetrievalResult:
         """Find the steps that answer a question: by shared labels first, by similarity second (§2.3).
 
@@ -277,6 +278,7 @@ class Memory:
             as_of: Answer as the memory would have then, merges of labels included: Unix seconds, a time as ISO 8601
                 writes it, or the id of a step of `trajectory`. What was retired or corrected since is there as it was;
                 what was erased since is not.
+            include_setup: Whether system prompts and other instructions given before an agent's run may be hits.
 
         Raises:
             InputError: There is no such trajectory, or a time cannot be read.
@@ -293,6 +295,7 @@ class Memory:
             ranking=self._defaults.ranking if ranking is None else ranking,
             min_trust=min_trust,
             as_of=self._moment(as_of, trajectory),
+            include_setup=include_setup,
         )
         with self._ingestor.searches.first(), charged_to(self.tenant):
             result = self._retriever(retriever, request.as_of).search(request)

@@ -6,7 +6,16 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from stitch.core import IntentFilter, Origin, Ranking, RetrievalResult, SearchRequest, StepState, Trust
+from stitch.core import (
+    IntentFilter,
+    Origin,
+    Ranking,
+    RetrievalResult,
+    SearchRequest,
+    StepState,
+    Trust,
+    is_setup,
+)
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,6 +111,8 @@ def _of_absence(entry: Entry, request: SearchRequest) -> Iterator[str]:
         own = f"it comes from {'an agent' if origin is Origin.AGENT else f'a {origin.value}'}"
         why = own if snippet.trust is origin.trust else "it took in words of a less trusted step"
         yield f"Step {entry.id} has trust {snippet.trust.value!r}, below {request.min_trust.value!r}: {why}."
+    if is_setup(snippet.intent) and not request.include_setup:
+        yield f"Step {entry.id} holds instructions from before a run: hits leave these out, but with include_setup."
     if request.as_of is not None and not request.as_of.knows(snippet):
         yield f"Step {entry.id} was not there yet at the moment that was asked for."
 

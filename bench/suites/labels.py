@@ -2,13 +2,16 @@
 
 All measures are taken over the steps that carry gold of the kind; the gold values of a step together are one class.
 Names never count. Scope: B-cubed per trajectory, then the mean; switches pooled; Pk and WindowDiff per trajectory, then
-the mean. Event types: V-measure and adjusted Rand index over all steps of the set, by name. Entity types: see
-`metrics/entity_types.py`.
+the mean. Where gold scopes are "goal / phase", goals are measured apart: what stands before the mark, on both sides.
+Event types: V-measure and adjusted Rand index over all steps of the set, by name; V-measure of the first, too, for
+the name of a tool stands behind it. Outcomes: of what gold calls a result or an error, whether it is known as one.
+Entity types: see `metrics/entity_types.py`.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +32,7 @@ from stitch.bench.metrics.switches import switch_f1
 from stitch.bench.metrics.v_measure import v_measure
 from stitch.bench.metrics.window_diff import window_diff
 from stitch.bench.texttiling import texttiling
-from stitch.core import ContextualIntent, Labeler, LabelKind, Trajectory, with_calls
+from stitch.core import PHASE_MARK, ContextualIntent, Labeler, LabelKind, Trajectory, goal_of, with_calls
 
 Intents = Sequence[ContextualIntent]
 """The intent of each step of a trajectory, in order."""
@@ -47,12 +50,18 @@ def measure_labels(labeled: LabeledSet, labeler: Labeler) -> dict[str, Any]:
         "labels": labeler.name,
         "steps": labeled.steps,
         **score_intents(labeled, intents),
+        "names": [_names(trajectory, own) for trajectory, own in zip(labeled.trajectories, intents, strict=True)],
         "steps_per_s": round(labeled.steps / seconds, 1) if seconds else None,
         "baselines": {
             name: score_intents(labeled, [make(trajectory) for trajectory in labeled.trajectories])
             for name, make in BASELINES.items()
         },
     }
+
+
+def _names(trajectory: Trajectory, intents: Intents) -> dict[str, Any]:
+    """The names of the scopes of a trajectory in the order in which they are opened, with how many steps each has."""
+    return {"trajectory": trajectory.id, "scopes": dict(Counter(intent.scope or "" for intent in intents))}
 
 
 def label_trajectory(labeler: Labeler, trajectory: Trajectory) -> Intents:
@@ -77,8 +86,11 @@ def _canonical(intent: ContextualIntent, canonical: Callable[[LabelKind, str], s
 def score_intents(labeled: LabeledSet, intents: Sequence[Intents]) -> dict[str, Any]:
     """Measure intents against the gold of a set; a kind without gold is None."""
     each = list(zip(labeled.trajectories, intents, strict=True))
+    scoped = [_steps(labeled, own, "scope") for own in each]
     return {
-        "scope": _score_scopes([_steps(labeled, own, "scope") for own in each]),
+        "scope": _score_scopes(scoped),
+        "goal": _score_goals(scoped),
+        "outcome": _score_outcomes([step for own in each for step in _steps(labeled, own, "event_types")]),
         "event_type": _score_events([step for own in each for step in _steps(labeled, own, "event_types")]),
         "entity_type": _score_types([_steps(labeled, own, "entity_types") for own in each]),
     }
@@ -114,14 +126,52 @@ def _score_scopes(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
     )
 
 
+def _score_goals(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
+    """As scopes, but for goals alone; None where no gold scope has a phase."""
+    if not any(PHASE_MARK in scope for steps in trajectories for step in steps for scope in step.gold):
+        return None
+    return _score_scopes([[_goals_of(step) for step in steps] for steps in trajectories])
+
+
+def _goals_of(step: _Step) -> _Step:
+    scope = step.intent.scope
+    own = step.intent.model_copy(update={"scope": goal_of(scope) if scope else None})
+    return _Step(own, tuple(map(goal_of, step.gold)))
+
+
+_WENT = {"report result": True, "report error": False}
+_BAD = ("failure", "refusal", "timeout", "report error")
+_TELLING = ("success", "empty", "partial", "report result", *_BAD)
+
+
+def _score_outcomes(steps: Sequence[_Step]) -> Figures | None:
+    """Of what gold calls a result or an error, how much is known as one and as which; F1 is that of errors."""
+    known = [(step, _WENT[step.gold[0]]) for step in steps if len(step.gold) == 1 and step.gold[0] in _WENT]
+    if not known:
+        return None
+    told = [(not set(_BAD) & set(step.intent.event_types), good) for step, good in known
+            if set(_TELLING) & set(step.intent.event_types)]  # fmt: skip
+    missed = sum(not good for _, good in known)
+    hits = sum(not own and not good for own, good in told)
+    named = sum(not own for own, _ in told)
+    return Figures(
+        told=len(told) / len(known),
+        accuracy=sum(own == good for own, good in told) / len(known),
+        error_f1=2 * hits / (named + missed) if named + missed else _NO_LABELS,
+    )
+
+
 def _score_events(steps: Sequence[_Step]) -> Figures | None:
     if not steps:
         return None
     own = [tuple(sorted(step.intent.event_types)) for step in steps]
     gold = [tuple(sorted(step.gold)) for step in steps]
     if not any(own):
-        return Figures(v_measure=_NO_LABELS, ari=_NO_LABELS)
-    return Figures(v_measure=v_measure(own, gold), ari=adjusted_rand_index(own, gold))
+        return Figures(v_measure=_NO_LABELS, ari=_NO_LABELS, v_measure_first=_NO_LABELS)
+    first = [step.intent.event_types[:1] for step in steps]
+    return Figures(
+        v_measure=v_measure(own, gold), ari=adjusted_rand_index(own, gold), v_measure_first=v_measure(first, gold)
+    )
 
 
 def _score_types(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
@@ -162,8 +212,9 @@ BASELINES: Mapping[str, Callable[[Trajectory], Intents]] = {
 @click.option("--data", required=True, type=click.Path(path_type=Path), help="A file of labeled trajectories.")
 @click.option("--labels", type=click.Choice(LABELERS), default="local", show_default=True, help="Who labels.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first trajectories.")
+@click.option("--names", is_flag=True, help="List the names of scopes, too, with how many steps each has.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(data: Path, labels: str, limit: int | None, as_json: bool) -> None:
+def command(data: Path, labels: str, limit: int | None, names: bool, as_json: bool) -> None:
     """Measure labels against gold.
 
     \b
@@ -174,11 +225,15 @@ def command(data: Path, labels: str, limit: int | None, as_json: bool) -> None:
     if limit is not None:
         labeled = replace(labeled, trajectories=labeled.trajectories[:limit])
     figures = measure_labels(labeled, labeler_named(labels))
+    if not names:
+        del figures["names"]
     if as_json:
         print_json(figures)
         return
     rows = {figures["labels"]: figures, **figures["baselines"]}
     click.echo(f"{figures['set']}: {figures['steps']} steps, {figures['steps_per_s']} steps/s")
-    for kind in ("scope", "event_type", "entity_type"):
+    for kind in ("scope", "goal", "event_type", "outcome", "entity_type"):
         if figures[kind] is not None:
             print_table({name: row[kind] for name, row in rows.items()}, title=kind)
+    for own in figures.get("names", ()):
+        click.echo(f"{own['trajectory']}: " + "; ".join(f"{name} ({count})" for name, count in own["scopes"].items()))

@@ -143,6 +143,8 @@ class QueryRequest(Request):
     """Only steps of this trust or more."""
     as_of: float | str | None = None
     """Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step."""
+    include_setup: bool = False
+    """Whether system prompts and other instructions given before an agent's run may be hits."""
     whole: bool = False
     """Whether each hit holds its whole snippet too."""
 

@@ -5,6 +5,10 @@ Knows pydantic and nothing else.
 
 from stitch.core.changes import Change, ChangeKind, Projection
 from stitch.core.intent import (
+    GOAL_OPENED,
+    INSTRUCTS,
+    PHASE_MARK,
+    SETUP_SCOPE,
     ContextualIntent,
     IntentFilter,
     Label,
@@ -12,6 +16,8 @@ from stitch.core.intent import (
     LabelMerge,
     LabelVocabulary,
     clean_label,
+    goal_of,
+    is_setup,
 )
 from stitch.core.moment import Moment
 from stitch.core.protocols import (
@@ -110,5 +116,5 @@ __all__ = [
     "ToolCall", "Trajectory", "Trust", "annotate_rewrites",
     "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match",
     "matched_by_kind", "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name",
-    "with_calls",
+    "GOAL_OPENED", "INSTRUCTS", "PHASE_MARK", "SETUP_SCOPE", "goal_of", "is_setup", "with_calls",
 ]  # fmt: skip

@@ -22,6 +22,9 @@ and hits leave it out unless it is asked for."""
 PHASE_MARK = " / "
 """Stands in a scope between a goal and its phase: "fix the login timeout / verify"."""
 
+INSTRUCTS = "instruct"
+"""The event type of instructions that an agent is given beforehand."""
+
 GOAL_OPENED = "state task"
 """The event type of a step that opens a goal of an agent's run."""
 
@@ -77,6 +80,11 @@ def clean_label(value: str) -> str:
 def goal_of(scope: str) -> str:
     """The goal that a scope is or is a phase of: what stands before `PHASE_MARK`."""
     return scope.split(PHASE_MARK, 1)[0]
+
+
+def is_setup(intent: ContextualIntent) -> bool:
+    """Whether a step is a system prompt or other instructions given before a run, and no scope that is called so."""
+    return intent.scope == SETUP_SCOPE and INSTRUCTS in intent.event_types
 
 
 def _distinct(values: Iterable[str]) -> tuple[str, ...]:
@@ -170,10 +178,15 @@ class LabelVocabulary:
     "consolidate semantically overlapping labels").
     """
 
-    def __init__(self, merges: Iterable[LabelMerge] = ()) -> None:
+    def __init__(self, merges: Iterable[LabelMerge] = (), *, scopes: Iterable[str] = ()) -> None:
+        """Start with merges, and with scopes that are known: those that are phases belong to their goals."""
         self._merges: list[LabelMerge] = []
         self._into: dict[Label, str] = {}
         self._aliases: dict[Label, frozenset[str]] | None = None
+        self._phases: dict[str, list[str]] = {}
+        for scope in scopes:
+            if PHASE_MARK in scope:
+                self._phases.setdefault(goal_of(scope), []).append(scope)
         for merge in merges:
             self.merge(merge)
 
@@ -216,7 +229,22 @@ class LabelVocabulary:
         return Label(label.kind, self.canonical(label.kind, label.value)) if self._into else label
 
     def aliases(self, label: Label) -> frozenset[str]:
-        """All stored values that read as `label`, itself included."""
+        """All stored values that read as `label`, itself included; those of a goal's phases read as the goal, too."""
+        phases = self._phases.get(label.value, ()) if label.kind is LabelKind.SCOPE else ()
+        own = self._own_aliases(label)
+        return own.union(*(self._own_aliases(Label(label.kind, phase)) for phase in phases)) if phases else own
+
+    def readings(self, labels: Iterable[Label]) -> dict[Label, frozenset[str]]:
+        """The aliases of each of several labels. A goal and a phase of it count once: the phase has its steps alone."""
+        found = {label: self.aliases(label) for label in sorted(labels)}
+        for label in found:
+            if label.kind is LabelKind.SCOPE and PHASE_MARK in label.value:
+                goal = Label(label.kind, goal_of(label.value))
+                if goal in found:
+                    found[goal] -= found[label]
+        return found
+
+    def _own_aliases(self, label: Label) -> frozenset[str]:
         if not self._into:
             return frozenset((label.value,))
         if self._aliases is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from stitch.core.intent import ContextualIntent, IntentFilter, Label, LabelKind, LabelVocabulary
+from stitch.core.intent import PHASE_MARK, ContextualIntent, IntentFilter, Label, LabelKind, LabelVocabulary, goal_of
 from stitch.core.snippets import MemorySnippet
 
 _NO_MERGES = LabelVocabulary()
@@ -108,7 +108,11 @@ def match(
     """The labels of the filter that `intent` carries, after merges."""
     if not labels:
         return frozenset()
-    return frozenset(map(vocabulary.canonical_label, intent.labels())) & labels
+    own = set(map(vocabulary.canonical_label, intent.labels()))
+    scope = next((label for label in own if label.kind is LabelKind.SCOPE), None)
+    if scope is not None and scope not in labels:  # a phase is matched by its goal, where it is not named itself
+        own.add(Label(scope.kind, goal_of(scope.value)))
+    return frozenset(own & labels)
 
 
 def matcher(
@@ -116,17 +120,28 @@ def matcher(
 ) -> Callable[[ContextualIntent], frozenset[Label]]:
     """`match` for many intents and the same labels, which must be canonical: merges are looked up once."""
     read_as: dict[LabelKind, dict[str, Label]] = {}
-    for label in labels:
-        for value in vocabulary.aliases(label):
+    for label, values in vocabulary.readings(labels).items():
+        for value in values:
             read_as.setdefault(label.kind, {})[value] = label
     nothing = frozenset[Label]()
     kinds = tuple(read_as.items())
 
     def matched(intent: ContextualIntent) -> frozenset[Label]:
         found = [known[value] for kind, known in kinds for value in intent.of(kind) if value in known]
+        goal = _goal_in(intent, read_as)
+        if goal is not None:
+            found.append(goal)
         return frozenset(found) if found else nothing
 
     return matched
+
+
+def _goal_in(intent: ContextualIntent, read_as: Mapping[LabelKind, Mapping[str, Label]]) -> Label | None:
+    """The goal that a phase is matched by, where the phase itself is not known."""
+    known = read_as.get(LabelKind.SCOPE)
+    if not known or intent.scope is None or intent.scope in known or PHASE_MARK not in intent.scope:
+        return None
+    return known.get(goal_of(intent.scope))
 
 
 def density(

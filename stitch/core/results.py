@@ -73,6 +73,8 @@ class SearchRequest(BaseModel):
     """Return only snippets of this trust or more."""
     as_of: Moment | None = None
     """Answer as the memory would have at this moment."""
+    include_setup: bool = False
+    """Whether system prompts and other instructions given before a run may be hits; see `SETUP_SCOPE`."""
 
 
 class Selection(NamedTuple):

@@ -171,6 +171,7 @@ class RemoteMemory(Memory):
         retriever: str | None = None,
         min_trust: Trust | str | None = None,
         as_of: float | str | None = None,
+        include_setup: bool = False,
     ) -> RetrievalResult:
         response = self._ask(
             "search",
@@ -185,6 +186,7 @@ class RemoteMemory(Memory):
             retriever=retriever,
             min_trust=min_trust,
             as_of=as_of,
+            include_setup=include_setup,
             whole=True,
         )
         result = rebuilding.result_of(response)

@@ -16,6 +16,7 @@ from stitch.core import (
     DENSITY,
     LABEL_DENSITY,
     LABELS,
+    SETUP_SCOPE,
     DensityCount,
     DensityQuery,
     Embedder,
@@ -24,7 +25,6 @@ from stitch.core import (
     Label,
     LabelInventory,
     LabelKind,
-    LabelMerge,
     LabelVocabulary,
     RankingRule,
     RetrievalResult,
@@ -33,6 +33,7 @@ from stitch.core import (
     Selection,
     SnippetStore,
     density,
+    is_setup,
     snippet_id,
 )
 from stitch.core.ranking import matcher
@@ -123,13 +124,13 @@ class IntentRetriever:
         self._lexical = lexical
         self._counter, self._density, self._informative = counter, count, informative
         self._scorers, self._constants = scorers, constants
-        self._read_through: tuple[tuple[LabelMerge, ...], LabelVocabulary] = ((), LabelVocabulary())
-        """The merges of the last inventory, and what applies them."""
+        self._read_through = LabelInventory(), LabelVocabulary()
+        """The last inventory, and what applies its merges."""
         tell_of_erasures(self)
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget the names of labels."""
-        self._read_through = ((), LabelVocabulary())
+        self._read_through = LabelInventory(), LabelVocabulary()
 
     def over(self, store: SnippetStore, *, inventories: Inventories) -> IntentRetriever:
         """The same retriever over another store and label space."""
@@ -219,10 +220,10 @@ class IntentRetriever:
 
     def _vocabulary(self, inventory: LabelInventory) -> LabelVocabulary:
         """The merges, ready to be applied; as long as they are the same object, so is this: a tenant may have many."""
-        merges, vocabulary = self._read_through
-        if merges is not inventory.merges:
+        read, vocabulary = self._read_through
+        if read.merges is not inventory.merges or read.scopes is not inventory.scopes:
             vocabulary = inventory.vocabulary()
-            self._read_through = (inventory.merges, vocabulary)
+            self._read_through = inventory, vocabulary
         return vocabulary
 
     def _rank(self, asked: _Asked, *, k: int) -> tuple[_Asked, list[ScoredSnippet]]:
@@ -266,8 +267,8 @@ class IntentRetriever:
         self, asked: _Asked, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]
     ) -> None:
         """Add to what was found the steps that carry a label, before others."""
-        wanted = sorted(map(asked.vocabulary.canonical_label, labels))
-        query = replace(query, labels={label: asked.vocabulary.aliases(label) for label in wanted})
+        wanted = map(asked.vocabulary.canonical_label, labels)
+        query = replace(query, labels=asked.vocabulary.readings(wanted))
         for one in self._candidates(asked, query):
             found.setdefault(one.snippet.id, one)
 
@@ -304,7 +305,7 @@ class IntentRetriever:
             asked.request,
             text=remainder,
             asked=asked.question.asked_beside_context if weighed or scoped else "",
-            labels={label: asked.vocabulary.aliases(label) for label in sorted(asked.labels) if used},
+            labels=asked.vocabulary.readings(asked.labels) if used else {},
             count=asked.count,
             weights=asked.weights,
         )
@@ -324,10 +325,13 @@ class IntentRetriever:
         return constants.pool_of_facts if unplaced else 0
 
     def _candidates(self, asked: _Asked, query: DensityQuery) -> list[Candidate]:
-        matched = matcher(asked.labels, asked.vocabulary)
+        matched, request = matcher(asked.labels, asked.vocabulary), asked.request
+        setup = Label(LabelKind.SCOPE, SETUP_SCOPE)
+        hidden = 0 if request.include_setup or setup in asked.labels else min(asked.inventory.count(setup), _MOST_SETUP)
+        found = self._store.rank(replace(query, k=query.k + hidden) if hidden else query)
+        shown = [hit for hit in found if not (hidden and is_setup(hit.snippet.intent))][: query.k] if hidden else found
         return [
-            Candidate(snippet, matched(snippet.intent), counted, similarity)
-            for snippet, counted, similarity in self._store.rank(query)
+            Candidate(snippet, matched(snippet.intent), counted, similarity) for snippet, counted, similarity in shown
         ]
 
     def _repeating(self, asked: _Asked, query: DensityQuery, *, known: Sequence[Candidate]) -> list[Candidate]:
@@ -346,6 +350,8 @@ class IntentRetriever:
         return {label: informativeness(label, inventory) for label in labels} if self._informative else None
 
 
+_MOST_SETUP = 1_000
+"""So many more candidates are asked for at most, so that instructions that are left out take no place."""
 _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"
 
 

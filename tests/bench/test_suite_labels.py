@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from stitch.bench.commands import COMMANDS, group
 from stitch.bench.data.sets import load_labels
-from stitch.bench.data.types import RewritePair, RewriteSet
+from stitch.bench.data.types import GoldLabels, LabeledSet, RewritePair, RewriteSet
 from stitch.bench.figures import Figures, shown
 from stitch.bench.labelers import labeler_named
 from stitch.bench.metrics.scores import Unscored, mean
 from stitch.bench.suites.density_replay import replay
-from stitch.bench.suites.labels import measure_labels
+from stitch.bench.suites.labels import measure_labels, score_intents
 from stitch.bench.suites.rewrites import measure_rewrites
 from stitch.bench.texttiling import texttiling
 from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
@@ -68,7 +68,7 @@ def test_perfect_labels_score_perfectly_whatever_their_names(tmp_path: Path) -> 
         "bcubed_f1": 1.0, "bcubed_precision": 1.0, "bcubed_recall": 1.0, "switch_f1": 1.0, "switch_rate": 0.5,
         "gold_switch_rate": 0.5, "pk": 0.0, "window_diff": 0.0,
     }  # fmt: skip
-    assert figures["event_type"] == {"v_measure": 1.0, "ari": 1.0}
+    assert figures["event_type"] == {"v_measure": 1.0, "ari": 1.0, "v_measure_first": 1.0}
     assert figures["entity_type"] == {"f1": 1.0}
     assert figures["steps_per_s"] > 0
 
@@ -80,7 +80,7 @@ def test_baselines_are_measured_in_the_same_run(tmp_path: Path) -> None:
     assert baselines["one-scope"]["scope"]["bcubed_recall"] == 1.0
     assert baselines["every-step"]["scope"]["bcubed_precision"] == 1.0
     assert baselines["every-step"]["scope"]["switch_rate"] == 1.0
-    assert baselines["one-scope"]["event_type"] == {"v_measure": None, "ari": None}
+    assert baselines["one-scope"]["event_type"] == {"v_measure": None, "ari": None, "v_measure_first": None}
     assert baselines["speaker"]["event_type"]["v_measure"] < 1.0
     assert baselines["one-scope"]["entity_type"] == {"f1": None}
 
@@ -261,3 +261,26 @@ def test_the_group_lists_its_commands_without_loading_them() -> None:
     assert result.exit_code == 0
     assert all(name in result.output for name in COMMANDS)
     assert CliRunner().invoke(group, ["nonsense"]).exit_code == 2
+
+
+def test_goals_and_phases_are_measured_apart_and_outcomes_against_results_and_errors() -> None:
+    steps = tuple(Step(id=str(n), role="tool", content="x") for n in range(4))
+    gold = {
+        "0": GoldLabels(scope=("fix / locate",), event_types=("report result",)),
+        "1": GoldLabels(scope=("fix / change",), event_types=("report error",)),
+        "2": GoldLabels(scope=("sell",), event_types=("report error",)),
+        "3": GoldLabels(scope=("sell",), event_types=("report result",)),
+    }
+    labeled = LabeledSet("s", (Trajectory(id="t", steps=steps),), {"t": gold}, "")
+    own = [
+        ContextualIntent(scope="a / one", event_types=("empty",)),
+        ContextualIntent(scope="a / one", event_types=("refusal", "report error")),
+        ContextualIntent(scope="b", event_types=("success",)),
+        ContextualIntent(scope="b", event_types=("look",)),
+    ]
+    figures = score_intents(labeled, [own])
+    assert figures["goal"]["bcubed_f1"] == 1.0 > figures["scope"]["bcubed_f1"]
+    assert figures["outcome"] == {"told": 0.75, "accuracy": 0.5, "error_f1": pytest.approx(2 / 3)}
+    plain = LabeledSet("s", labeled.trajectories, {"t": {"0": GoldLabels(scope=("fix",))}}, "")
+    assert score_intents(plain, [own])["goal"] is None
+    assert score_intents(plain, [own])["outcome"] is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stitch.core.intent import GOAL_OPENED
+from stitch.core.intent import GOAL_OPENED, INSTRUCTS
 from stitch.core.snippets import EntityMention
 from stitch.core.steps import Step
 from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
@@ -13,7 +13,6 @@ from stitch.text.structured import in_words, structured
 from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, FoundMention
 from stitch.text.words import word_set
 
-INSTRUCT = "instruct"
 MOST_ACTS = 2
 
 _KIND_OF = {
@@ -23,7 +22,7 @@ _KIND_OF = {
 """Key entity types of identifiers; bare numbers license nothing."""
 
 
-def acts_in_run(turn: Turn, *, content: str, after: str, opens: bool) -> list[str]:
+def acts_in_run(turn: Turn, *, content: str, after: str, opens: bool, setup: bool) -> list[str]:
     """The event types of a step of a run whose words need not be read; empty for words.
 
     Args:
@@ -31,9 +30,10 @@ def acts_in_run(turn: Turn, *, content: str, after: str, opens: bool) -> list[st
         content: All that it says.
         after: What the last call of its goal did.
         opens: Whether it opens its goal.
+        setup: Whether it belongs to what was said beforehand.
     """
-    if turn.kind == SETUP:
-        return [INSTRUCT]
+    if turn.kind == SETUP or setup:
+        return [INSTRUCTS]
     if turn.kind == RESULT:
         outcome = outcome_of(content, act=after)
         return [outcome, "report error" if outcome in BAD_OUTCOMES else "report result"]
