@@ -113,9 +113,9 @@ async def _next(request: Request, limits: Limits, closing: asyncio.Event) -> Any
     coming, ending = asyncio.ensure_future(request.receive()), asyncio.ensure_future(closing.wait())
     try:
         await asyncio.wait({coming, ending}, timeout=limits.line_s, return_when=asyncio.FIRST_COMPLETED)
-        if coming.done():
+        if coming.done() and not closing.is_set():  # or who sends without a pause would never hear of the end
             return coming.result()
-        if not ending.done():
+        if not closing.is_set():
             raise too_slow()
         raise RefusalError(
             HTTPStatus.SERVICE_UNAVAILABLE,

@@ -2,6 +2,8 @@
 
 import json
 import socket
+import threading
+from contextlib import suppress
 
 import pytest
 
@@ -136,6 +138,26 @@ def test_a_server_that_ends_says_what_was_read(streaming):
     client.end()
     end = read()
     assert (end["done"], end["error"], end["lines"]) == (False, "Closing", 1)
+
+
+def test_a_server_that_ends_is_heeded_by_a_client_that_sends_without_a_pause(streaming):
+    client, raw, read = streaming()
+    ended = threading.Event()
+
+    def send():
+        with suppress(OSError):
+            while not ended.is_set():
+                raw.sendall(chunk(json.dumps(step("on and on")).encode() + b"\n"))
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    assert read()["receipt"]["state"] == "stored"
+    client.end()
+    while "done" not in (line := read()):
+        pass
+    ended.set()
+    sending.join()
+    assert (line["done"], line["error"]) == (False, "Closing")
 
 
 def test_a_client_that_reads_nothing_while_it_sends_is_read_on(serving):

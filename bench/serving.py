@@ -1,0 +1,297 @@
+"""What a server costs: searches and adds over HTTP beside the same in process, alone and while steps come in."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from stitch.bench.figures import plain
+from stitch.bench.perf import TRAJECTORY_STEPS, _ms, _percentile, sample_question, sample_steps
+from stitch.console.options import json_option
+from stitch.console.printing import print_json
+
+CLIENTS = (1, 8, 32)
+SEARCHES = 320
+"""For each number of clients, on each side."""
+ADDS = 160
+K = 10
+WARMING = 20
+AHEAD = 1_024
+"""How many lines a stream of steps is ahead of its receipts at most."""
+STREAMS = 1_000
+
+Figures = dict[str, float]
+Ask = Callable[[], object]
+
+
+def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0) -> Figures:
+    """Measure a server whose memory holds so many steps, and beside it a copy of that memory in this process.
+
+    `overhead_*` is what a search over HTTP took more than the same question to the copy right before or after it, one
+    at a time: pairs, so that both have the same machine. `search_N_*` and `add_N_*` are asked by N clients at once, who
+    wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client while another one
+    streams steps without a pause, and `busy_steps_per_s` is how fast these are taken.
+
+    `streams_mb` is what the server needs more with so many streams of events open than before, and `streams_again_mb`
+    what it needs more when all were closed and as many opened again; `stream_event_ms` is the time until the last of
+    them has been told of an event.
+
+    Args:
+        steps: How many steps the memory holds.
+        streams: How many streams of events are opened.
+        seed: What steps and questions are drawn with.
+    """
+    from stitch.assemble import open_memory
+
+    with tempfile.TemporaryDirectory(prefix="stitch-serving-") as temporary:
+        served, copy = Path(temporary) / "served", Path(temporary) / "copy"
+        rng = random.Random(seed)
+        with open_memory(served) as memory:
+            for number, start in enumerate(range(0, steps, TRAJECTORY_STEPS)):
+                batch = list(sample_steps(rng, min(TRAJECTORY_STEPS, steps - start)))
+                memory.add_many(batch, trajectory=f"trip-{number}")
+        shutil.copytree(served, copy)
+        with _server(served) as server, open_memory(copy, share=False) as memory:
+
+            def ask(question: str) -> object:
+                return memory.search(question, k=K)
+
+            questions = [sample_question(rng) for _ in range(SEARCHES)]
+            for question in questions[:WARMING]:
+                ask(question)
+                server.search(question)
+            figures: Figures = {"steps": float(steps)}
+            figures |= _overhead(server, ask, questions)
+            for clients in CLIENTS:
+                figures |= _times(f"in_process_search_{clients}", clients, [partial(ask, each) for each in questions])
+                figures |= _times(f"search_{clients}", clients, [partial(server.search, each) for each in questions])
+            for clients in CLIENTS:
+                adds = list(enumerate(sample_steps(rng, ADDS)))
+                figures |= _times(
+                    f"in_process_add_{clients}",
+                    clients,
+                    [
+                        partial(memory.add, step, trajectory=f"add-{clients}-{number % clients}")
+                        for number, step in adds
+                    ],
+                )
+                figures |= _times(
+                    f"add_{clients}",
+                    clients,
+                    [
+                        partial(server.add, step.model_dump(exclude_defaults=True), f"add-{clients}-{number % clients}")
+                        for number, step in adds
+                    ],
+                )
+            figures |= _busy(server, questions)
+            return figures | _streams(server, streams)
+
+
+@click.command(name="serve")
+@click.option("--steps", default=5_000, show_default=True, type=click.IntRange(min=1), help="Steps in the memory.")
+@click.option("--streams", default=STREAMS, show_default=True, type=click.IntRange(min=1), help="Streams of events.")
+@json_option
+def command(steps: int, streams: int, *, as_json: bool) -> None:
+    """Measure searches and adds over HTTP beside the same in process, during ingest, and with many streams of events.
+
+    \b
+    Example:
+      stitch bench serve --steps 2000 --json
+    """
+    click.echo(f"stitch: serving a memory of {steps} steps, and asking it; takes a minute or two", err=True)
+    figures = plain(measure_serving(steps, streams=streams))
+    if as_json:
+        print_json(figures)
+    else:
+        for name, value in figures.items():
+            click.echo(f"{name:32} {value:12,.3f}")
+
+
+class _Server:
+    """A server in a process of its own; each thread has one connection to it."""
+
+    def __init__(self, url: str, pid: int) -> None:
+        self.pid = pid
+        self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port or 0
+        self._own = threading.local()
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self._host, self._port, timeout=120)
+
+    def search(self, question: str) -> object:
+        return self._post("/v1/search", {"query": question, "k": K})
+
+    def add(self, step: dict[str, Any], trajectory: str) -> object:
+        return self._post("/v1/steps", {"trajectory": trajectory, "steps": [step]})
+
+    def stream(self, lines: Iterator[bytes], *, stored: Callable[[], None]) -> None:
+        """Send lines, never more than `AHEAD` ahead of their receipts; tell of each receipt."""
+        connection, room = self.connect(), threading.Semaphore(AHEAD)
+        connection.putrequest("POST", "/v1/stream?trajectory=busy")
+        connection.putheader("Content-Type", "application/x-ndjson")
+        connection.putheader("Transfer-Encoding", "chunked")
+        connection.endheaders()
+
+        def send() -> None:
+            for line in lines:
+                room.acquire()
+                connection.send(b"%x\r\n%s\r\n" % (len(line), line))
+            connection.send(b"0\r\n\r\n")
+
+        sending = threading.Thread(target=send)
+        sending.start()
+        done = False
+        for line in connection.getresponse():
+            done = line.startswith(b'{"done":true')
+            room.release()
+            stored()
+        sending.join()
+        connection.close()
+        assert done, "the stream broke off"
+
+    def resident_mb(self) -> float:
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1e3
+        return float("nan")
+
+    def _post(self, path: str, body: object) -> object:
+        connection = getattr(self._own, "connection", None)
+        if connection is None:
+            connection = self._own.connection = self.connect()
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+        assert response.status == 200, answer
+        return answer
+
+
+@contextmanager
+def _server(memory: Path) -> Iterator[_Server]:
+    code = "from stitch.cli import main; main()"
+    command = [sys.executable, "-c", code, "serve", "--memory", str(memory), "--port", "0", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        ready = json.loads(process.stdout.readline())
+        yield _Server(ready["url"], ready["pid"])
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def _overhead(server: _Server, ask: Callable[[str], object], questions: Sequence[str]) -> Figures:
+    """What HTTP adds to a search: of each question, the difference to the same in process, in turn first or second."""
+    more, alone = [], []
+    for number, question in enumerate(questions):
+        first, second = (ask, server.search) if number % 2 else (server.search, ask)
+        times = [_ms(first, question), _ms(second, question)]
+        own, over = times if number % 2 else reversed(times)
+        more.append(over - own)
+        alone.append(own)
+    return {
+        "overhead_p50_ms": median(more),
+        "overhead_p95_ms": _percentile(more, 95),
+        "overhead_of_p50_ms": median(alone),
+    }
+
+
+def _times(name: str, clients: int, calls: Sequence[Ask]) -> Figures:
+    """How long calls take that so many clients make, each one after the other."""
+
+    def run(own: Sequence[Ask]) -> list[float]:
+        return [_ms(call) for call in own]
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        times = [each for own in pool.map(run, [calls[number::clients] for number in range(clients)]) for each in own]
+    per_s = len(calls) / (time.perf_counter() - began)
+    return {
+        f"{name}_p50_ms": _percentile(times, 50),
+        f"{name}_p95_ms": _percentile(times, 95),
+        f"{name}_per_s": per_s,
+    }
+
+
+def _busy(server: _Server, questions: Sequence[str]) -> Figures:
+    """Searches while steps are streamed in without a pause."""
+    rng, ending, stored = random.Random(1), threading.Event(), 0
+
+    def lines() -> Iterator[bytes]:
+        while not ending.is_set():
+            for step in sample_steps(rng, TRAJECTORY_STEPS):
+                yield step.model_dump_json(exclude_defaults=True).encode() + b"\n"
+
+    def count() -> None:
+        nonlocal stored
+        stored += 1
+
+    began = time.perf_counter()
+    streaming = threading.Thread(target=server.stream, args=(lines(),), kwargs={"stored": count})
+    streaming.start()
+    times = [_ms(server.search, question) for question in questions]
+    per_s = stored / (time.perf_counter() - began)
+    ending.set()
+    streaming.join()
+    return {
+        "busy_search_p50_ms": _percentile(times, 50),
+        "busy_search_p95_ms": _percentile(times, 95),
+        "busy_steps_per_s": per_s,
+    }
+
+
+def _streams(server: _Server, count: int) -> Figures:
+    """Many streams of events, twice."""
+    needed, told = [server.resident_mb()], []
+    for _ in range(2):
+        opened = []
+        for _ in range(count):
+            connection = server.connect()
+            connection.request("GET", "/v1/events")
+            response = connection.getresponse()
+            assert response.status == 200, response.read()
+            _read_event(response, "ready")
+            opened.append((connection, response))
+        needed.append(server.resident_mb())
+        began = time.perf_counter()
+        server.search("Which hotel?")
+        for _, response in opened:
+            _read_event(response, "searched")
+        told.append((time.perf_counter() - began) * 1e3)
+        for connection, response in opened:
+            response.close()
+            connection.close()
+    return {
+        "streams": float(count),
+        "streams_mb": needed[1] - needed[0],
+        "streams_again_mb": needed[2] - needed[1],
+        "stream_event_ms": told[0],
+    }
+
+
+def _read_event(response: http.client.HTTPResponse, name: str) -> None:
+    """Read up to the end of the next event of this name."""
+    found = False
+    while line := response.readline():
+        found = found or line == f"event: {name}\n".encode()
+        if found and line == b"\n":
+            return
+    raise AssertionError("the stream has ended")

@@ -1,0 +1,137 @@
+"""Retention and backups, each so and so often, by a clock that the test sets."""
+
+import logging
+import threading
+
+import pytest
+
+from stitch import Step, open_tenants
+from stitch.config import ServeOptions
+from stitch.core.retention import RetentionRule
+from stitch.errors import SettingsError
+from stitch.serve.chores import Chores
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+
+
+class Clock:
+    now = 1_800_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def tenants(tmp_path):
+    with open_tenants(tmp_path / "m") as opened:
+        for name in ("ann", "bea"):
+            opened.memory(name).add(Step(role="user", content="hello"), trajectory="t")
+        yield opened
+
+
+def names(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+def test_a_backup_is_made_when_the_newest_is_old_enough_and_only_so_many_are_kept(tenants, tmp_path):
+    clock, to = Clock(), tmp_path / "backups"
+    chores = Chores(tenants, ServeOptions(backup_every_h=2, backup_to=str(to), keep=2), clock=clock)
+    assert chores.do_due() == 2 * HOUR
+    [first] = names(to)
+    clock.now += HOUR
+    assert chores.do_due() == HOUR
+    assert names(to) == [first]
+    (to / "something else").mkdir()
+    (to / "stitch-20000101T000000Z").mkdir()  # no backup: nothing says that it is whole
+    for _ in range(2):
+        clock.now += 2 * HOUR
+        chores.do_due()
+    kept = names(to)
+    assert len(kept) == 4
+    assert first not in kept
+    assert {"something else", "stitch-20000101T000000Z"} < set(kept)
+
+
+def test_a_server_that_is_begun_anew_makes_no_backup_before_its_time(tenants, tmp_path):
+    clock, to = Clock(), tmp_path / "backups"
+    options = ServeOptions(backup_every_h=2, backup_to=str(to))
+    Chores(tenants, options, clock=clock).do_due()
+    clock.now += 1.5 * HOUR
+    assert Chores(tenants, options, clock=clock).do_due() == pytest.approx(0.5 * HOUR)
+    assert len(names(to)) == 1
+
+
+def test_a_backup_that_cannot_be_made_is_reported_and_tried_again_soon(tenants, tmp_path, caplog):
+    clock, to = Clock(), tmp_path / "backups"
+    to.write_text("no folder")
+    chores = Chores(tenants, ServeOptions(backup_every_h=2, backup_to=str(to)), clock=clock)
+    assert chores.do_due() == 600
+    assert "no backup was made" in caplog.text
+    to.unlink()
+    assert chores.do_due() == 600
+    clock.now += 600
+    assert chores.do_due() == 2 * HOUR
+    assert len(names(to)) == 1
+
+
+def test_where_backups_go_has_to_be_said(tenants):
+    with pytest.raises(SettingsError, match="not said where") as error:
+        Chores(tenants, ServeOptions(backup_every_h=1))
+    assert "--backup-to" in error.value.hint
+
+
+def test_retention_is_applied_to_all_tenants_at_the_start_and_after_each_interval(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "stitch.serve.chores")
+    rules = (RetentionRule(older_than_days=1e-9, action="erase"),)
+    clock = Clock()
+    with open_tenants(tmp_path / "m", retention=rules) as tenants:
+        for name in ("ann", "bea"):
+            tenants.memory(name).add(Step(role="user", content="hello"), trajectory="t")
+        chores = Chores(tenants, ServeOptions(retention_every_h=1), clock=clock)
+        assert chores.do_due() == HOUR
+        assert [tenants.memory(name).status().accepted for name in ("ann", "bea")] == [0, 0]
+        tenants.memory("ann").add(Step(role="user", content="hello again"), trajectory="t2")
+        clock.now += HOUR / 2
+        assert chores.do_due() == HOUR / 2
+        assert tenants.memory("ann").status().accepted == 1
+        clock.now += HOUR / 2
+        chores.do_due()
+        assert tenants.memory("ann").status().accepted == 0
+    assert "retention concerned 1 steps" in caplog.text
+
+
+def test_what_is_due_is_done_in_a_thread_that_ends_when_told(tenants, tmp_path):
+    idle = Chores(tenants, ServeOptions())
+    idle.start()
+    idle.stop()
+    done = threading.Event()
+    busy = Chores(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
+    do_due = busy.do_due
+
+    def do_and_tell():
+        try:
+            return do_due()
+        finally:
+            done.set()
+
+    busy.do_due = do_and_tell
+    busy.start()
+    assert done.wait(20)
+    busy.stop()
+    assert len(names(tmp_path / "backups")) == 1
+
+
+def test_a_chore_that_breaks_is_reported_and_the_thread_goes_on(tenants, tmp_path, caplog):
+    broken = threading.Event()
+    chores = Chores(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
+
+    def break_down():
+        broken.set()
+        raise RuntimeError("no disk")
+
+    chores.do_due = break_down
+    chores.start()
+    assert broken.wait(20)
+    chores.stop()
+    assert "a chore failed" in caplog.text

@@ -1,0 +1,85 @@
+"""Nobody holds a connection for nothing: headers that do not end, answers that are not read, too many at once."""
+
+import json
+import socket
+from contextlib import suppress
+
+import pytest
+
+from stitch.serve.connections import PatientProtocol
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    monkeypatch.setattr(PatientProtocol, "headers_s", 0.1)
+    monkeypatch.setattr(PatientProtocol, "stall_s", 0.2)
+
+
+def connect(client):
+    return socket.create_connection((client.host, client.port), timeout=20)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: local"])
+def test_headers_that_do_not_come_end_the_connection(hurried, serving, sent):
+    client = serving()
+    with connect(client) as raw:
+        raw.sendall(sent)
+        with suppress(ConnectionResetError):
+            assert raw.recv(100) == b""
+    assert client.get("/healthz").status == 200
+
+
+def test_so_do_headers_of_a_later_request(hurried, serving):
+    client = serving()
+    with connect(client) as raw:
+        raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = raw.makefile("rb")
+        while answer.readline() != b"\r\n":
+            pass
+        answer.read(len(b'{"status":"ok"}'))
+        raw.sendall(b"GET /healthz HTTP/1.1\r\n")
+        with suppress(ConnectionResetError):
+            assert raw.recv(100) == b""
+
+
+def test_an_answer_that_is_not_read_ends_the_connection(hurried, serving):
+    client = serving()
+    client.lines([{"role": "user", "content": "x" * 20_000} for _ in range(400)])
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    raw.settimeout(20)
+    with raw:
+        raw.connect((client.host, client.port))
+        raw.sendall(b"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while b'operation="export"' not in client.get("/metrics").body:  # counted when it has ended
+            pass
+
+
+def test_one_connection_too_many_is_503(monkeypatch, serving):
+    client = serving()
+    monkeypatch.setattr(PatientProtocol, "most", 2)
+    first, second = connect(client), connect(client)
+    with first, second:
+        for each in (first, second):
+            each.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in each.recv(4_000)
+        with connect(client) as third:
+            head, _, body = third.makefile("rb").read().partition(b"\r\n\r\n")
+    assert b" 503 " in head
+    assert json.loads(body)["error"] == "TooManyConnections"
+
+
+def test_a_half_closed_connection_gets_its_answer(serving):
+    client = serving()
+    with connect(client) as raw:
+        raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        raw.shutdown(socket.SHUT_WR)
+        assert raw.makefile("rb").read().endswith(b'{"status":"ok"}')
+
+
+def test_requests_may_come_before_the_answers_of_those_before_them(serving):
+    client = serving()
+    asked = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+    with connect(client) as raw:
+        raw.sendall((asked + b"\r\n") * 2 + asked + b"Connection: close\r\n\r\n")
+        assert raw.makefile("rb").read().count(b'{"status":"ok"}') == 3

@@ -1,0 +1,80 @@
+"""Numbers of a server as a scraper reads them: whole, and without a word of any tenant."""
+
+import re
+
+from stitch.core import StepsErased, StepsFailed, StepsRetired, StoreAway, StoreBack
+from stitch.serve.keys import ACTIONS
+from stitch.serve.metrics import Gauge, Metrics
+
+SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)+)\})? (-?[0-9.e+-]+)')
+
+
+def read(text):
+    """Samples by name and labels, checked as the format wants them: declared before, counters end in `_total`."""
+    lines = text.decode().splitlines()
+    assert lines[-1] == "# EOF"
+    kinds, found = {}, {}
+    for line in lines[:-1]:
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name not in kinds
+            kinds[name] = kind
+        elif not line.startswith("# "):
+            sample = SAMPLE.fullmatch(line)
+            assert sample, line
+            name = sample[1]
+            base = re.sub(r"_(?:total|bucket|count|sum)$", "", name)
+            assert (kinds.get(base) in ("counter", "histogram")) != (kinds.get(name) == "gauge"), line
+            found[name, sample[2] or ""] = float(sample[3])
+    return found
+
+
+def test_requests_are_counted_by_what_was_asked_and_how_it_ended(serving):
+    client = serving()
+    client.add("hello")
+    client.post("/v1/search", {"query": "hello"})
+    client.get("/v1/trajectories/secret-plan")
+    client.post("/v1/search", {})
+    answer = client.get("/metrics")
+    assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    found = read(answer.body)
+    assert found["stitch_requests_total", 'operation="add",status="200"'] == 1
+    assert found["stitch_requests_total", 'operation="search",status="422"'] == 1
+    assert found["stitch_requests_total", 'operation="other",status="404"'] == 1
+    assert found["stitch_request_seconds_count", 'operation="search"'] == 2
+    assert found["stitch_request_seconds_bucket", 'operation="search",le="+Inf"'] == 2
+    assert found["stitch_steps_total", 'state="stored"'] == 1
+    assert found["stitch_searches_total", ""] == 1
+    assert found["stitch_store_away", ""] == 0
+    assert b"secret-plan" not in answer.body
+
+
+def test_no_name_of_a_tenant_is_in_them(keyed):
+    ann, bea = keyed(**{"ann-smith": ACTIONS, "bea": ACTIONS})
+    ann.add("swordfish", trajectory="secret plan")
+    text = bea.get("/metrics").body
+    for name in (b"ann-smith", b"secret", b"swordfish"):
+        assert name not in text
+
+
+def test_what_happens_in_the_memory_is_counted():
+    metrics = Metrics(clock=lambda: 5.0)
+    for event in (
+        StepsFailed(tenant="a", trajectory="t", steps=("1", "2"), reason="no model"),
+        StepsRetired(tenant="a", trajectory="t", steps=("1",), reason=""),
+        StepsErased(tenant="a", steps=3, trajectories=1),
+        StoreAway(reason="nobody answers"),
+    ):
+        metrics.notice(event)
+    found = read(metrics.show())
+    assert [found["stitch_steps_total", f'state="{state}"'] for state in ("failed", "retired", "erased")] == [2, 1, 3]
+    assert found["stitch_store_away", ""] == 1
+    assert found["process_start_time_seconds", ""] == 5
+    metrics.notice(StoreBack(away_s=1.0, waiting=0))
+    assert read(metrics.show())["stitch_store_away", ""] == 0
+
+
+def test_a_number_that_is_known_elsewhere_is_asked_for_and_its_labels_are_quoted():
+    metrics = Metrics()
+    metrics.ask(Gauge("stitch_more", "More.", lambda: {(("key", 'a"b\\c\nd'),): 1.5}))
+    assert read(metrics.show())["stitch_more", r'key="a\"b\\c\nd"'] == 1.5

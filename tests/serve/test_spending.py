@@ -1,0 +1,94 @@
+"""What calls of a model cost is counted by key, over restarts too, and a ceiling ends it."""
+
+import pytest
+
+from stitch.core import Step
+from stitch.embed.hashing import HashingEmbedder
+from stitch.errors import BudgetSpentError
+from stitch.ingest import Ingestor
+from stitch.journal import SqliteJournal
+from stitch.lm import Charge, Ledger, charged_key, led_by
+from stitch.serve.access import Caller
+from stitch.serve.keys import ACTIONS
+from stitch.serve.spending import Spending
+from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
+from stitch.testing.storing import ListStore
+
+
+def charge(key, usd):
+    return Charge(model="m", stage="window", tenant="ann", prompt_tokens=10, reply_tokens=1, cost_usd=usd, key=key)
+
+
+def caller(key="k", spend_usd=None):
+    return Caller("ann", ACTIONS, key, spend_usd)
+
+
+def test_calls_are_led_by_the_key_whose_request_leads_to_them():
+    spending = Spending(Ledger())
+    with spending.of(caller("k1")):
+        assert charged_key.get() == "k1"
+    assert charged_key.get() == ""
+
+
+def test_sums_go_on_over_a_restart():
+    ledger = Ledger()
+    spending = Spending(ledger, earlier=[charge("k1", 1.0), charge("", 9.0), charge("k2", None)])
+    ledger.charge(charge("k1", 0.5))
+    ledger.charge(charge("k3", 0.25))
+    assert spending.by_key() == {"k1": 1.5, "k2": None, "k3": 0.25}
+
+
+def test_a_ceiling_is_a_ceiling_of_its_key_alone():
+    ledger = Ledger()
+    spending = Spending(ledger)
+    ledger.charge(charge("k1", 0.9))
+    spending.check(caller("k1", 1.0))
+    ledger.charge(charge("k1", 0.1))
+    with pytest.raises(BudgetSpentError, match=r"key k1 has spent \$1.0000 of \$1 ") as error:
+        spending.check(caller("k1", 1.0))
+    assert "--spend-usd" in error.value.hint
+    spending.check(caller("k1"))
+    spending.check(caller("k2", 1.0))
+
+
+def test_where_a_price_is_not_known_a_ceiling_cannot_be_kept_and_says_so():
+    ledger = Ledger()
+    ledger.charge(charge("k1", None))
+    with pytest.raises(BudgetSpentError, match="not known") as error:
+        Spending(ledger).check(caller("k1", 1.0))
+    assert "price_prompt" in error.value.hint
+
+
+def test_over_http_a_spent_ceiling_is_402_for_what_may_call_a_model_and_for_nothing_else(keyed):
+    [ann] = keyed(ann=ACTIONS)
+    ann.add("hello")
+    [key] = ann.file.read()
+    ann.file.revoke(key.id)
+    ann.file.add(key.model_copy(update={"spend_usd": 1.0}))
+    ann.served.tenants.ledger.charge(charge(key.id, 1.0))
+    for answer in (ann.post("/v1/search", {"query": "x"}), ann.post("/v1/steps", {"trajectory": "t", "steps": []})):
+        assert (answer.status, answer.json["error"]) == (402, "BudgetSpentError")
+        assert answer.json["hint"]
+    assert ann.get("/v1/status").status == 200
+    assert f'stitch_key_spent_usd{{key="{key.id}"}} 1.0' in ann.get("/metrics").body.decode()
+
+
+def test_a_key_by_which_steps_were_added_leads_to_the_calls_that_label_them_later():
+    led = []
+
+    def script(step, past):
+        led.append(charged_key.get())
+        return label_from_the_past(step, past)
+
+    ingestor = Ingestor(
+        journal=SqliteJournal(":memory:"),
+        store=ListStore(),
+        labeler=ScriptedLabeler(script),
+        embedder=HashingEmbedder(16),
+    )
+    for key in ("k1", "", "k2"):
+        with led_by(key):
+            ingestor.add(Step(role="user", content="hello"), tenant="ann", trajectory="t", wait=False)
+        ingestor.flush()
+    ingestor.close()
+    assert led == ["k1", "k1", "k2"]
