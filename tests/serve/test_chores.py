@@ -106,16 +106,15 @@ def test_what_is_due_is_done_in_a_thread_that_ends_when_told(tenants, tmp_path):
     idle.start()
     idle.stop()
     done = threading.Event()
-    busy = Chores(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
-    do_due = busy.do_due
 
-    def do_and_tell():
-        try:
-            return do_due()
-        finally:
-            done.set()
+    class Telling(Chores):
+        def do_due(self):
+            try:
+                return super().do_due()
+            finally:
+                done.set()
 
-    busy.do_due = do_and_tell
+    busy = Telling(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
     busy.start()
     assert done.wait(20)
     busy.stop()
@@ -124,13 +123,13 @@ def test_what_is_due_is_done_in_a_thread_that_ends_when_told(tenants, tmp_path):
 
 def test_a_chore_that_breaks_is_reported_and_the_thread_goes_on(tenants, tmp_path, caplog):
     broken = threading.Event()
-    chores = Chores(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
 
-    def break_down():
-        broken.set()
-        raise RuntimeError("no disk")
+    class Broken(Chores):
+        def do_due(self):
+            broken.set()
+            raise RuntimeError("no disk")
 
-    chores.do_due = break_down
+    chores = Broken(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
     chores.start()
     assert broken.wait(20)
     chores.stop()
