@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 JSON, LINES = "application/json", "application/x-ndjson"
+
+_PASSED_OVER_S = 5.0
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -106,6 +109,17 @@ async def read_lines(request: Request, limits: Limits, *, closing: asyncio.Event
             yield whole
         if not message.get("more_body"):
             return
+
+
+async def pass_over(request: Request) -> None:
+    """Read what is left of a body, for a while: to close on a client that still sends takes the answer away from it."""
+
+    async def read() -> None:
+        while (await request.receive()).get("more_body"):
+            pass
+
+    with suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(read(), _PASSED_OVER_S)
 
 
 async def _next(request: Request, limits: Limits, closing: asyncio.Event) -> Any:

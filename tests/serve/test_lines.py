@@ -1,13 +1,14 @@
 """Steps that come as lines of JSON, for as long as they come."""
 
+import asyncio
 import json
 import socket
-import threading
-from contextlib import suppress
+from typing import Any, cast
 
 import pytest
 
-from stitch.serve.bodies import Limits
+from stitch.serve.bodies import Limits, read_lines
+from stitch.serve.refusals import RefusalError
 
 
 def step(text, **more):
@@ -140,24 +141,24 @@ def test_a_server_that_ends_says_what_was_read(streaming):
     assert (end["done"], end["error"], end["lines"]) == (False, "Closing", 1)
 
 
-def test_a_server_that_ends_is_heeded_by_a_client_that_sends_without_a_pause(streaming):
-    client, raw, read = streaming()
-    ended = threading.Event()
+class Endless:
+    """A request whose body has no end and no pause."""
 
-    def send():
-        with suppress(OSError):
-            while not ended.is_set():
-                raw.sendall(chunk(json.dumps(step("on and on")).encode() + b"\n"))
+    async def receive(self):
+        return {"type": "http.request", "body": b"{}\n", "more_body": True}
 
-    sending = threading.Thread(target=send)
-    sending.start()
-    assert read()["receipt"]["state"] == "stored"
-    client.end()
-    while "done" not in (line := read()):
-        pass
-    ended.set()
-    sending.join()
-    assert (line["done"], line["error"]) == (False, "Closing")
+
+def test_who_sends_without_a_pause_hears_of_the_end_too():
+    async def scenario():
+        closing = asyncio.Event()
+        lines = read_lines(cast(Any, Endless()), Limits(), closing=closing)
+        assert await anext(lines) == [b"{}"]
+        closing.set()
+        with pytest.raises(RefusalError) as refused:
+            await anext(lines)
+        return refused.value.failure.error
+
+    assert asyncio.run(scenario()) == "Closing"
 
 
 def test_a_client_that_reads_nothing_while_it_sends_is_read_on(serving):
