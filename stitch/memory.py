@@ -11,7 +11,7 @@ from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from stitch.asynchronous import for_asyncio
 from stitch.core import (
@@ -44,12 +44,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from stitch.artifacts import Trees
+    from stitch.artifacts.asking import SelectOptions
     from stitch.chats import Chats, Edited
     from stitch.core import Retriever
     from stitch.ingest import Ingestor
     from stitch.journal import Entry
     from stitch.observe.recalls import Recall
     from stitch.retrieve import ExplainsRanks, WhyNot
+    from stitch.retrieve.path import NodeSelection
     from stitch.why import Why
 
 
@@ -112,6 +114,12 @@ class Memory:
                 self._parts.ingestor, tenant=self.tenant, folder=self.folder, process=self._parts.process
             )
         return self._trees
+
+    def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:
+        """Ask the steps by a path query, as `//Scope[name ~= "login"]/Step[@event_type = "report error"][-1]`."""
+        from stitch.artifacts.steps import select_steps
+
+        return select_steps(self, query, trajectory=self._known(trajectory), asker=self.trees.asker, **options)
 
     @property
     def _ingestor(self) -> Ingestor:

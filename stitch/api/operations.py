@@ -392,6 +392,16 @@ OPERATIONS: Mapping[str, Operation] = _table(
         run=trees.select,
     ),
     Operation(
+        name="select",
+        summary="Find steps, scopes or trajectories by a path query.",
+        action="read",
+        method="POST",
+        path="/v1/select",
+        request=tree_models.StepSelectRequest,
+        response=tree_models.TreeSelectResponse,
+        run=trees.select_steps,
+    ),
+    Operation(
         name="tree_edit",
         summary="Commit operations to a tree, all or none.",
         action="write",

@@ -83,6 +83,18 @@ class TreeSelectRequest(Request):
     scorer: str | None = None
 
 
+class StepSelectRequest(Request):
+    """A path query to the memory of steps: Memory > Trajectory > Scope > Step."""
+
+    query: str
+    trajectory: Name | None = None
+    """All trajectories are asked if none is named."""
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    margin: Annotated[float, Field(ge=0, le=1)] | None = None
+    k: Annotated[int, Field(ge=1)] | None = None
+    scorer: str | None = None
+
+
 class TreeSelectResponse(Response):
     """The nodes that a path query found, by rank, and how."""
 

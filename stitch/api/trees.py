@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stitch.api import tree_models as models
 from stitch.api.forgetting import proof_of
 from stitch.api.models import PageRequest
+from stitch.api.naming import known_trajectory
 from stitch.errors import ConflictError, InputError
 
 if TYPE_CHECKING:
@@ -73,6 +74,17 @@ def select(memory: Memory, request: models.TreeSelectRequest) -> models.TreeSele
         asked_all = request.version is None and own.asks_versions(request.query)
         version = None if asked_all else own.version if request.version is None else own.at(request.version).id
     return models.TreeSelectResponse(version=version, explanation=found.explain(), **found.as_json())
+
+
+def select_steps(memory: Memory, request: models.StepSelectRequest) -> models.TreeSelectResponse:
+    """Find steps, scopes or trajectories by a path query."""
+    if request.trajectory is not None:
+        known_trajectory(memory, request.trajectory)
+    found = memory.select(
+        request.query, trajectory=request.trajectory,
+        threshold=request.threshold, margin=request.margin, k=request.k, scorer=request.scorer,
+    )  # fmt: skip
+    return models.TreeSelectResponse(version=None, explanation=found.explain(), **found.as_json())
 
 
 def edit(memory: Memory, request: models.TreeEditRequest) -> models.TreeEditResponse:

@@ -93,6 +93,7 @@ class TreeAsker:
         forest = Forest(
             Tree(Node("versions", VERSIONS_TYPE, children=versions)),
             below=lambda node: logs[node.id][0].tree(logs[node.id][1]) if node.id in logs else None,
+            before=lambda node: _before(*logs[node.id]) if node.id in logs else None,
         )
         return self._select(query, forest, **options)
 
@@ -101,6 +102,11 @@ class TreeAsker:
 
         cut = Cut(options.get("threshold"), options.get("margin"), options.get("k"))
         return select(query, forest=forest, semantics=self.semantics(options.get("scorer")), cut=cut)
+
+
+def _before(log: TreeLog, version: str) -> Tree | None:
+    parent = log.commit(version).parent
+    return None if parent is None else log.tree(parent)
 
 
 def _version(commit: Commit, *, tree: str, number: int, id: str) -> Node:  # noqa: A002 - the word of the domain

@@ -60,7 +60,7 @@ class Trees:
 
     def __init__(self, ingestor: Ingestor, *, tenant: str, folder: Path, process: OwnProcess) -> None:
         self._opened, self._tenant, self._folder, self._process = ingestor, tenant, folder, process
-        self._asker = TreeAsker(ingestor.embedder)
+        self.asker = TreeAsker(ingestor.embedder)
         self._logs: OrderedDict[str, TreeLog] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -172,7 +172,7 @@ class Trees:
             log = self._log(own.name)
             last = own.version if as_of is None else log.version_at(as_of, branch=MAIN)
             lines[own.name] = (log, log.line(last))
-        return self._asker.select_versions(query, lines, **options)
+        return self.asker.select_versions(query, lines, **options)
 
     def delete(self, name: str) -> ErasedTrees:
         """Erase a tree with all its versions, and search every file for what they said.
@@ -197,7 +197,7 @@ class Trees:
 
     def _versioned(self, log: TreeLog, branch: str) -> VersionedTree:
         return VersionedTree(
-            log, ingestor=self._opened, tenant=self._tenant, process=self._process, asker=self._asker, branch=branch
+            log, ingestor=self._opened, tenant=self._tenant, process=self._process, asker=self.asker, branch=branch
         )
 
     def _log(self, name: str) -> TreeLog:

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "recalls": ("stitch.cli.recalls:command", "List what was asked last and what came back, if that is kept."),
     "show": ("stitch.cli.show:command", "Draw the scopes of a trajectory as lanes over its steps."),
     "labels": ("stitch.cli.labels:command", "List the labels of a memory."),
+    "select": ("stitch.cli.select:command", "Ask the steps by a path query."),
     "tree": ("stitch.cli.tree:group", "Keep artifacts as trees: ask, edit, compare them, go back."),
     "status": ("stitch.cli.status:command", "Say what a memory holds and what waits or failed."),
     "receipts": ("stitch.cli.receipts:command", "Say of each step what has become of it."),

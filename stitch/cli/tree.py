@@ -15,6 +15,7 @@ import click
 from stitch.api import tree_models as models
 from stitch.api.models import MOST_PAGE_ITEMS, PageRequest
 from stitch.api.operations import ask, made
+from stitch.console.nodes import print_nodes
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import one_line, print_json
 from stitch.errors import InputError, StoreError
@@ -204,16 +205,7 @@ def select(query: str, *, as_json: bool, explain: bool, tree: str | None, versio
     if as_json:
         print_json(told.model_dump(exclude={"explanation"}))
         return
-    for node in told.nodes:
-        fields = node["fields"]
-        assert isinstance(fields, dict)
-        said = "  ".join(f"{field}: {one_line(str(value), limit=60)}" for field, value in fields.items())
-        there = node.get("versions")
-        versions = f"  in {', '.join(map(str, there))}" if isinstance(there, list) else ""
-        click.echo(f"{node['rank']:>3}. {node['path']}  ({node['id']})  {node['score']:.2f}{versions}")
-        click.echo(f"     {one_line(said)}")
-    if explain or not told.nodes:
-        click.echo(told.explanation, err=not explain)
+    print_nodes(told, explain=explain)
 
 
 @group.command()

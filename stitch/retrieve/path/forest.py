@@ -25,10 +25,18 @@ class Forest:
     Args:
         tree: The tree in which absolute paths start.
         below: The tree that stands below a node of it, beside its children; None where none does.
+        before: The tree as it was before the version that a node stands for, so that what a version took away can be
+            found by asking for that version.
     """
 
-    def __init__(self, tree: Tree, *, below: Callable[[Node], Tree | None] | None = None) -> None:
-        self.base = tree
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        below: Callable[[Node], Tree | None] | None = None,
+        before: Callable[[Node], Tree | None] | None = None,
+    ) -> None:
+        self.base, self._before = tree, before
         self._below = below
         self._trees: dict[int, Tree | None] = {0: tree}
 
@@ -123,6 +131,18 @@ class Forest:
         beside = tree.children(parent)
         at = beside.index(position)
         return [offset + child for child in (beside[at + 1 :] if by > 0 else beside[:at][::-1])]
+
+    def earlier(self) -> Forest | None:
+        """The same with each tree as it was one version before; None if there are no versions."""
+        return None if self._before is None else Forest(self.base, below=self._before)
+
+    def still_there(self, place: int, *, forest: Forest) -> bool:
+        """Whether a node of another forest over the same first tree also stands in this one, below the same node."""
+        holder = forest.holder(place)
+        if holder is None:
+            return True
+        root = self.entered(self.base.positions[holder.id])
+        return root is not None and forest.node(place).id in self.tree_of(root)
 
     def types(self) -> set[str]:
         """The types of all nodes, of those in trees below others included."""

@@ -122,12 +122,31 @@ def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()
         forest, judge=Judge(forest, semantics=semantics, threshold=cut.threshold, trace=trace), cut=cut, trace=trace
     )
     found = run.nodes(read)
+    if not found and (earlier := forest.earlier()) is not None:
+        found = _taken_away(read, forest, earlier, semantics=semantics, cut=cut, trace=trace)
+        forest = earlier if found else forest
     if not found:
         _check_types(read, forest)
     nodes = _by_id(found, forest)
     return NodeSelection(
         query, written(read), nodes, run.considered, (time.perf_counter() - began) * 1000, tuple(trace.stages)
     )
+
+
+def _taken_away(
+    query: Query, forest: Forest, earlier: Forest, *, semantics: Semantics, cut: Cut, trace: Trace
+) -> list[tuple[int, float]]:
+    """What the versions that a query asks for took away: `//Version[message ~= "poster"]//POI[node ~= "poster"]`.
+
+    Only asked where the versions themselves have nothing that fits.
+    """
+    quiet = Trace()
+    judge = Judge(earlier, semantics=semantics, threshold=cut.threshold, trace=quiet)
+    before = Run(earlier, judge=judge, cut=cut, trace=quiet).nodes(query)
+    found = [pair for pair in before if not forest.still_there(pair[0], forest=earlier)]
+    trace.note("not in these versions: what they took away is looked through")
+    trace.stage("taken away", given=len(before), left=len(found))
+    return found
 
 
 def _by_id(found: list[tuple[int, float]], forest: Forest) -> tuple[SelectedNode, ...]:

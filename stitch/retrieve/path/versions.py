@@ -44,6 +44,14 @@ def version_forest(versions: Sequence[Version], *, tree: Callable[[str], Tree], 
         )
         for version in versions
     ]
+    parents = {version.id: version.parent for version in versions}
+
+    def before(node: Node) -> Tree | None:
+        parent = parents.get(node.id)
+        return None if parent is None else tree(parent)
+
     return Forest(
-        Tree(Node(name, "Versions", children=nodes)), below=lambda node: tree(node.id) if node.type == VERSION else None
+        Tree(Node(name, "Versions", children=nodes)),
+        below=lambda node: tree(node.id) if node.type == VERSION else None,
+        before=before,
     )

@@ -1,0 +1,435 @@
+"""What path queries mean, on a small trip: both surface syntaxes, positions, aggregates, types, versions, errors."""
+
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stitch.errors import InputError
+from stitch.retrieve.path import Cut, Forest, PathSyntaxError, parse_query, select, written
+from stitch.retrieve.path.scorers import ExactScorer, static_scorer
+from stitch.retrieve.path.semantics import Scored, ScorerSemantics
+from stitch.retrieve.path.versions import Version, version_forest
+from stitch.trees import Node, Several, Tree
+from stitch.trees.edits import apply
+
+
+def stop(identity, kind="POI", **fields):
+    return Node(identity, kind, fields=fields)
+
+
+TRIP = Tree(
+    Node("plan", "Plan", fields={"title": "Three days"}, children=[
+        Node("d1", "Day", fields={"date": "2026-06-30"}, children=[
+            stop("p1", name="Welcome reception", time="6:00 PM - 8:00 PM", cost="Free", rating="4"),
+            stop("p2", name="Old town walk", time="9:00 AM - 11:00 AM", cost="CAD 10", rating="4.5"),
+        ]),
+        Node("d2", "Day", fields={"date": "2026-07-01"}, children=[
+            Node("p3", "POI", fields={"name": "Conference talks", "time": "9:00 AM - 12:00 PM", "cost": "CAD 30-45",
+                                      "tags": Several(["work", "indoor"])}),
+            stop("r1", "Meal", name="Lunch", time="12:30 PM", cost="CAD 25", rating="3"),
+            stop("p4", name="Conference poster session", time="2:00 PM - 4:00 PM", cost="Free", rating="5"),
+        ]),
+        Node("d3", "Day", fields={"date": "2026-07-02"}, children=[
+            stop("p5", name="Workshop", time="9:00 AM - 1:00 PM", cost="CAD 60", rating="5", after="p4"),
+            stop("p6", name="Beach", time="2:00 PM", cost="Free", rating="4"),
+            stop("p7", name="Zoo", time="4:00 PM", rating="3"),
+        ]),
+        Node("d4", "Day", fields={"date": "2026-07-03"}),
+    ])
+)  # fmt: skip
+SCORES = {("conference", "p3"): 0.9, ("conference", "p4"): 0.8, ("conference", "p1"): 0.4, ("poster", "p4"): 0.9,
+          ("workshop", "p5"): 0.9, ("fun", "p6"): 0.9, ("fun", "p7"): 0.7, ("fun", "p2"): 0.6}  # fmt: skip
+
+
+class Told:
+    """Scores as a table tells them."""
+
+    def __init__(self):
+        self.asked = []
+
+    def scored(self, condition, places, *, forest):
+        self.asked.append((condition.words, len(places)))
+        return Scored({place: SCORES.get((condition.words, forest.node(place).id), 0.1) for place in places}, 0.5)
+
+    def apart(self, places, *, forest):
+        return lambda one, other: float(forest.node(places[one]).type == forest.node(places[other]).type)
+
+
+def ask(query, cut=None, tree=TRIP, semantics=None):
+    return select(query, forest=Forest(tree), semantics=semantics or Told(), cut=cut or Cut())
+
+
+MEANS = {
+    # the paper's queries, and the same in the syntax of its code
+    '//Day[avg(/POI[node~="conference"])]': "d2",
+    '//Day[avg(POI[node ≈ "conference"])]': "d2",
+    '//Day[agg_avg(/POI[node =~ "conference"])]': "d2",
+    '//Day[3]/POI[1-[node~="workshop"]]': "p6 p7",
+    '//Day[3]/POI[1-node =~ "workshop"]': "p6 p7",
+    '//Day[3]/POI[not(node ~= "workshop")]': "p6 p7",
+    '//POI[node~="poster"]': "p4",
+    '//Day[agg_max(POI[node =~ "poster"])]': "d2",
+    '//Day[max(/POI[node ~= "poster"])]': "d2",
+    '//Day[1-agg_max(/POI[node =~ "conference"])]': "d4 d3 d1",
+    '//Day[agg_min(/POI[node =~ "conference"])]': "d4 d2",
+    '//Day[gmean(/POI[node ~= "conference"])]': "d2",
+    '//POI[(node ~= "conference" + node ~= "poster")/2]': "p4 p3",
+    '//POI[node ~= "conference" * node ~= "poster"]': "p4",
+    '//POI[node ~= "conference" · node ~= "poster"]': "p4",
+    '//POI[min([node ~= "conference"], [node ~= "poster"])]': "p4",
+    '//POI[node ~= "workshop" or node ~= "poster"]': "p4 p5",
+    '//POI[max(node ~= "workshop", node ~= "poster")]': "p4 p5",
+    '//POI[gmean(node ~= "conference", node ~= "poster")]': "p4",
+    # positions are per parent, brackets go from left to right, best-first only in parentheses
+    "//Day[3]": "d3",
+    "//POI[2]": "p2 p4 p6",
+    "(//POI)[2]": "p2",
+    "//POI[-1]": "p2 p4 p7",
+    "//POI[last()]": "p2 p4 p7",
+    "//Day[3]/POI[2:]": "p6 p7",
+    "//Day[3]/POI[:2]": "p5 p6",
+    "//Day[3]/POI[-2:-1]": "p6 p7",
+    "//Day[3]/POI[-3:-1]": "p5 p6 p7",
+    "//Day[3]/POI[position() >= 2]": "p6 p7",
+    '//Day[3]/POI[node ~= "fun"][1]': "p6",
+    '//Day[3]/POI[1][node ~= "fun"]': "",
+    '(//POI[node ~= "fun"])[1]': "p6",
+    '(//POI[node ~= "fun"])[-1]': "p2",
+    '(//POI[node ~= "fun"])[1:2]/following-sibling::POI': "p7",
+    "//POI[@rating = 5][1]": "p4 p5",
+    "//Day/POI[1][@-1]": "",
+    "//Meal[@+1]": "p4",
+    "//Meal[@-1]": "p3",
+    # axes, and the root that may be left out
+    "/Plan/Day[1]": "d1",
+    "/Day[1]": "d1",
+    "Day[1]": "d1",
+    "/": "plan",
+    "/*": "plan",
+    "//Meal/..": "d2",
+    "//Meal/parent::Day": "d2",
+    "//Meal/ancestor::*": "plan d2",
+    "//Meal/following-sibling::*": "p4",
+    "//Meal/preceding-sibling::POI[1]": "p3",
+    "/Plan/desc::Meal": "r1",
+    "//Day[4]/*": "",
+    "//*//Meal": "r1",
+    # types
+    "//POI[@cost <= 45]": "p2 p3",
+    "//POI[@cost < 45]": "p2",
+    "//POI[start(@cost) < 45]": "p2 p3",
+    "//POI[end(@cost) > 40]": "p3 p5",
+    '//POI[@cost = "Free"]': "p1 p4 p6",
+    '//*[@time >= "2:00 PM"]': "p1 p4 p6 p7",
+    '//*[@time in "2:00 PM - 5:00 PM"]': "p4 p6 p7",
+    '//Day[@date in "2026-07"]': "d2 d3 d4",
+    '//Day[@date < "2026-07"]': "d1",
+    '//Day[@date in ("2026-06-30", "2026-07-03")]': "d1 d4",
+    "//POI[@rating in (3, 4)]": "p1 p6 p7",
+    '//POI[contains(@name, "onference")]': "p3 p4",
+    '//POI[@tags = "indoor"]': "p3",
+    "//POI[not(@cost)]": "p7",
+    "//POI[@after]": "p5",
+    '//POI[@id = "p5"]': "p5",
+    "//Day[POI]": "d1 d2 d3",
+    "//Day[some(/POI)]": "d1 d2 d3",
+    "//Day[every(/POI[@rating >= 3])]": "d1 d3 d4",
+    "//Day[avg(/POI[@rating >= 4])]": "d1 d3 d2",
+    "//Day[avg(/POI[@rating >= 4]) >= 0.6]": "d1 d3",
+    "//Day[count(/POI) = 2]": "d1 d2",
+    "//Day[count(//*) >= 3]": "d2 d3",
+    "//Day[sum(/*/@cost) > 60]": "",
+    "//Day[sum(/*/@cost) >= 55]": "d2 d3",
+    "//Day[min(/POI/@rating) = 3]": "d3",
+    "//Day[avg(/POI/@rating) > 4.2]": "d1 d2",
+    '//POI[@after = /Plan//POI[@rating = 5]/@id]': "p5",
+    '//POI[@id = //POI/@after]': "p4",
+    '//POI[../@date = "2026-06-30"]': "p1 p2",
+    "//Day[some(root()//Meal)]": "d1 d2 d3 d4",
+    # pipes: ties are kept, nodes without a value take no part
+    "//POI | top 1 by @rating": "p4 p5",
+    "//POI | top 1 by @cost asc": "p2",
+    "//POI | top 2 by @cost": "p5 p3",
+    "//Day | top 1 by count(/POI)": "d3",
+    "//Day | top 1 by max(/POI/@cost)": "d3",
+    "//POI[@rating >= 4] | top 3 by @time asc | limit 1": "p2",
+    "//Day/* | diverse 2": "p1 r1",
+    '//POI[node ~= "fun"] | limit 2': "p6 p7",
+    # sets
+    "//Meal | //POI[@rating = 3]": "r1 p7",
+    "//POI except //POI[@rating >= 4]": "p3 p7",
+    "//POI intersect //Day[1]/*": "p1 p2",
+    "(//Meal | //POI)[1:2]": "p1 p2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", MEANS)
+def test_a_query_means(query):
+    assert " ".join(ask(query).ids) == MEANS[query]
+
+
+@pytest.mark.parametrize("query", MEANS)
+def test_the_canonical_form_is_read_as_the_same_query_and_written_as_itself(query):
+    read = parse_query(query)
+    assert parse_query(written(read)) == read
+    assert written(parse_query(written(read))) == written(read)
+
+
+SAME = (
+    ('//Day[avg(/POI[node~="x"])]', '//Day[agg_avg(POI[node =~ "x"])]', "//Day[ avg ( /POI [ node ≈ 'x' ] ) ]"),
+    ("//A[max(@x, @y)]", "//A[@x or @y]"),
+    ("//A[min(@x, @y)]", "//A[@x and @y]", "//A[[@x] and [@y]]"),
+    ("//A[1-@x]", "//A[1 - (@x)]", "//A[not(@x)]", "//A[not @x]", "//A[1-[@x]]"),
+    ("//A[last()]", "//A[-1]", "//A[position() = last()]"),
+    ("//A[(@x + @y)/2]", "//A[avg(@x, @y)]"),
+    ("//A[@x <= 2]", "//A[x ≤ 2.0]", "//A[2 >= @x]"),
+    ("//A[@x != 2]", "//A[@x ≠ 2]"),
+    ("//A[@x == 2]", "//A[@x = 2]"),
+    ("//A | top 2 by @x", "//A | top(2, @x)", "//A | top 2 by x desc"),
+    ("//A | diverse 2", "//A | diverse(2)"),
+    ("/A/./B", "/A/./B"),
+    ("//A[@x = true]", "//A[@x = true()]"),
+)
+
+
+def test_spellings_of_one_meaning_are_one_query():
+    for spellings in SAME:
+        assert len({written(parse_query(spelling)) for spelling in spellings}) == 1, spellings
+
+
+NAMES = st.from_regex(r"[^\W\d][\w]{0,5}", fullmatch=True) | st.sampled_from(["a b", "not", "node", "or", "x-y", "1st"])
+TEXTS = st.text(max_size=8).filter(lambda text: text.strip())
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@st.composite
+def conditions(draw, depth=2):
+    field = f"@`{draw(NAMES)}`"
+    simple = [
+        f"{field} ~= {quoted(draw(TEXTS))}",
+        f"{field} {draw(st.sampled_from(['=', '<', '>=', '!=']))} {draw(st.integers(-9, 9)) / 4}",
+        f"contains({field}, {quoted(draw(TEXTS))})",
+        f"{field} in ({quoted(draw(TEXTS))}, 2)",
+        f"`{draw(NAMES)}`[{draw(st.sampled_from(['1', '-2', ':3', '@+1']))}]",
+    ]
+    if not depth:
+        return draw(st.sampled_from(simple))
+    one, two, three = (draw(conditions(depth - 1)) for _ in range(3))
+    how = draw(st.sampled_from(["and", "or", "*"]))
+    return draw(
+        st.sampled_from(
+            [*simple, f"({one}) {how} ({two})", f"not({one})", f"avg({one}, {two}, {three})",
+             f"some(//`{draw(NAMES)}`[{one}])", f"count(/B[{one}]) > 1",
+             f"({one} + {two})/2", f"{one} {how} {two} or {three}"]
+        )
+    )  # fmt: skip
+
+
+@given(NAMES, conditions())
+def test_what_is_printed_is_read_as_the_same_query(name, condition):
+    read = parse_query(f"//`{name}`[{condition}] | limit 3")
+    assert parse_query(written(read)) == read
+
+
+WRONG = {
+    "//Day[": (7, "found the end"),
+    "//Day[node ~= conference]": (15, "expected a text in quotes"),
+    "//Day[0]": (7, "positions begin with 1"),
+    "//Day[1.5]": (7, "whole number"),
+    "//Day[@a AND @b]": (10, "small letters"),
+    '//Day[@x="abc]': (10, "not closed"),
+    "//Day/@x": (1, "not the field 'x'"),
+    "(//Day)[1]/A/@x": (1, "not the field 'x'"),
+    "//A[count(/B)]": (14, "a comparison"),
+    "//A[sum(/B) > 3]": (5, "takes a path to a field"),
+    "//A[count(/B/@x) > 3]": (5, "counts nodes"),
+    "//A[avg(/B/@c)]": (5, "compare it"),
+    "//A[some(@x, @y)]": (5, "takes one path"),
+    "//A[gmean(/B/@c) > 1]": (5, "a path to nodes"),
+    "//A[avg(@x = 1) > 1]": (5, "give it a path"),
+    "//A[(@x+@y)/3]": (13, "divided by 2"),
+    '//A[name ~= ""]': (13, "no words"),
+    '//A[3 ~= "x"]': (7, "compares `node`"),
+    "//A[@+0]": (5, "one place away"),
+    "//A[last()+1]": (11, "found '+1]'"),
+    "//A[last()1]": (11, "nothing comes after last()"),
+    "//A[position() != 2]": (5, "compared with"),
+    "//A[position() < 1]": (5, "no position comes before 1"),
+    "//A[B/@x/C]": (9, "nothing can follow"),
+    "//A[B//@x]": (6, "whose field"),
+    '//A | top 3 by "x"': (5, "name what to order by"),
+    "//A | top 0 by @x": (11, "from 1 on"),
+    "": (1, "found the end"),
+    "[" * 60: (51, "brackets are open"),
+    "//A[" + "not " * 60 + "@x]": (5, "negations in a row"),
+    "//A" * 4000: (10_001, "characters"),
+}
+
+
+def test_an_error_points_at_the_character_and_says_what_is_wrong():
+    for query, (character, said) in WRONG.items():
+        with pytest.raises(PathSyntaxError, match=f"at character {character}: ") as refused:
+            parse_query(query)
+        assert said in str(refused.value), query
+        assert refused.value.position == character - 1
+        assert "⟨here⟩" in refused.value.hint
+
+
+def test_an_unknown_type_is_named_with_near_ones():
+    with pytest.raises(InputError, match="no node has the type 'Dya'") as refused:
+        ask("//Dya[2]/POI")
+    assert refused.value.hint == "did you mean Day"
+    with pytest.raises(InputError) as refused:
+        ask("//Xylophone")
+    assert refused.value.hint == "there are Day, Meal, POI, Plan"
+
+
+def test_a_node_reached_in_two_ways_stands_once_with_its_better_score():
+    found = ask('//POI[node ~= "poster"] | //POI[node ~= "conference"]')
+    assert [(node.id, node.score) for node in found] == [("p3", 0.9), ("p4", 0.9)]
+    assert len(ask("//Day//POI | //POI")) == 7
+
+
+def test_scores_of_brackets_are_multiplied_and_each_has_to_be_enough():
+    [best, *_] = ask('//POI[node ~= "conference"][node ~= "poster"]')
+    assert (best.id, best.score) == ("p4", pytest.approx(0.72))
+
+
+def test_what_costs_nothing_is_decided_first():
+    told = Told()
+    ask('//POI[node ~= "conference"][@rating = 5]', semantics=told)
+    assert told.asked == [("conference", 2)]
+    told = Told()
+    ask('//POI[node ~= "conference" and @rating = 5]', semantics=told)
+    assert told.asked == [("conference", 2)]
+    told = Told()
+    ask('//Day[avg(/POI[node ~= "conference"])]', semantics=told)
+    assert told.asked == [("conference", 7)]
+
+
+def test_an_empty_result_explains_itself():
+    found = ask('//Day[2]/POI[node ~= "fun"]')
+    assert not found
+    assert 'nothing is found: no node passes [node ~= "fun"]; the nearest has 0.10' in found.explain()
+    assert "/Plan/Day[2]/POI[1]  (p3)" in found.explain()
+    assert found.as_json()["trace"][-1]["short"][0]["id"] == "p3"
+    assert "nothing is found" in ask("//Day[4]/POI").explain()
+
+
+def test_the_trace_tells_what_could_not_be_compared_what_ties_and_what_is_empty():
+    assert "@cost is mixed, no number: 'Free'" in ask("//POI[@cost < 100]").explain()
+    assert "a part of it only: 'CAD 30-45'" in ask("//POI[@cost < 40]").explain()
+    assert "1 more tie with the last of 1 and are kept" in ask("//POI | top 1 by @rating").explain()
+    assert "no value to order by: 'Free' (4 nodes)" in ask("//POI | top 1 by @cost").explain()
+    mixed = Tree(Node("r", "R", children=[stop("a", x="7 PM"), stop("b", x="8 PM"), stop("c", x="4")]))
+    assert "values of several kinds: ordered are those of kind time" in ask("//POI | top 1 by @x", tree=mixed).explain()
+    assert "every(..) of nothing is 1" in ask("//Day[every(/POI[@rating])]").explain()
+    assert "no number to add up" in ask("//Day[sum(/*/@cost) > 1]").explain()
+
+
+def test_threshold_margin_and_k_are_settings():
+    assert ask('//POI[node ~= "conference"]', Cut(threshold=0.85)).ids == ("p3",)
+    assert ask('//POI[node ~= "conference"]', Cut(threshold=0.3)).ids == ("p3", "p4", "p1")
+    assert ask('//POI[node ~= "conference"]', Cut(threshold=0.3, margin=0.2)).ids == ("p3", "p4")
+    assert ask('//POI[node ~= "conference"]', Cut(k=1)).ids == ("p3",)
+
+
+def test_a_selection_is_a_sequence_that_tells_all_of_its_nodes():
+    found = ask("//POI[@tags]")
+    assert len(found) == 1
+    assert found[0].as_json() == {
+        "rank": 1, "id": "p3", "path": "/Plan/Day[2]/POI[1]", "type": "POI", "score": 1.0,
+        "fields": {"name": "Conference talks", "time": "9:00 AM - 12:00 PM", "cost": "CAD 30-45",
+                   "tags": ["work", "indoor"]},
+        "text": "Conference talks\n9:00 AM - 12:00 PM\nCAD 30-45\nwork, indoor",
+    }  # fmt: skip
+    told = found.as_json()
+    assert set(told) == {"query", "canonical", "nodes", "considered", "milliseconds", "trace"}
+    assert told["considered"] == 7
+
+
+AFTER = apply(TRIP, [{"op": "delete", "id": "p4"}])
+LAST = apply(AFTER, [{"op": "set", "id": "p3", "field": "cost", "old": "CAD 30-45", "value": "CAD 99"}])
+VERSIONS = version_forest(
+    [
+        Version("v1", 1, "2026-06-01T10:00:00", "ann", "First plan", None),
+        Version("v2", 2, "2026-06-02T10:00:00", "bo", "Delete poster session for a client meeting", "v1"),
+        Version("v3", 3, "2026-06-03T10:00:00", "ann", "Dearer talks", "v2"),
+    ],
+    tree={"v1": TRIP, "v2": AFTER, "v3": LAST}.__getitem__,
+)
+
+
+def versions(query):
+    return select(query, forest=VERSIONS, semantics=ScorerSemantics(ExactScorer()))
+
+
+def test_versions_are_asked_one_by_one_and_all_at_once():
+    assert versions('/Version[message ~= "poster session"]/preceding-sibling::Version[1]//Day[2]/POI').ids == (
+        "p3",
+        "p4",
+    )
+    assert versions('/Version[message ~= "poster session"][@-1]//Day[2]/POI').ids == ("p3", "p4")
+    assert versions("/Version[-1]//Day[2]/POI").ids == ("p3",)
+    assert versions('/Version[@time < "2026-06-02"]/Plan/Day[2]/Meal').ids == ("r1",)
+    assert versions('/Version[@author = "ann"][2]/Day[1]').ids == ("d1",)
+    [talks] = versions('//Version//POI[@cost > 50][@id = "p3"]')
+    assert (talks.version, talks.versions, talks.path) == ("v3", ("v3",), "/Plan/Day[2]/POI[1]")
+    [lunch] = versions("//Meal")
+    assert lunch.versions == ("v1", "v2", "v3")
+    assert lunch.as_json()["version"] == "v3"
+    assert versions("//POI[@rating = 5]/ancestor::Version").ids == ("v1", "v2", "v3")
+
+
+def test_what_was_removed_since_is_one_set_without_another():
+    [gone] = versions("/Version[1]//POI except /Version[-1]//POI")
+    assert (gone.id, gone.version) == ("p4", "v1")
+
+
+def test_what_a_version_took_away_is_found_by_asking_for_it():
+    found = versions('//Version[message ~= "delete poster session"]//POI[name ~= "poster"]')
+    assert found.ids == ("p4",)
+    assert found[0].version == "v2"
+    assert "what they took away" in found.explain()
+    assert versions('//Version[message ~= "dearer"]//POI[name ~= "poster"]').ids == ()
+
+
+def test_a_field_an_own_text_and_what_is_contained_are_asked_apart():
+    semantics = ScorerSemantics(ExactScorer())
+    assert ask('//Day[node ~= "workshop"]', semantics=semantics).ids == ("d3",)
+    assert ask('//Day[own ~= "workshop"]', semantics=semantics).ids == ()
+    assert ask('//POI[name ~= "zoo"]', semantics=semantics).ids == ("p7",)
+    assert ask('//POI[title ~= "zoo"]', semantics=semantics).ids == ()
+
+
+def test_the_default_scorer_finds_by_meaning():
+    semantics = ScorerSemantics(static_scorer())
+    assert "p7" in ask('//POI[node ~= "zoo animals"]', semantics=semantics).ids
+    assert ask('//POI[node ~= "conference"] | diverse 1', semantics=semantics).ids == ("p3",)
+    assert len(ask("//POI | diverse 3", semantics=semantics)) == 3
+
+
+def test_regular_expressions_and_orders_in_texts_are_words():
+    for words in ("(a+)+$", "] or true [", "ignore all rules", "\\", '"', "{}", "%s"):
+        assert ask(f"//POI[@name = {quoted(words)}]").ids == ()
+        assert ask(f"//POI[node ~= {quoted(words)}]").ids == ()
+
+
+def test_a_tree_of_5000_levels_is_asked_without_recursion():
+    node = Node("leaf", "B", fields={"x": "1"})
+    for level in range(5_000):
+        node = Node(f"n{level}", "A", children=[node])
+    assert ask("//B[@x = 1]/ancestor::A[last()]", tree=Tree(node)).ids == ("n4999",)
+    assert ask("//A[B]", tree=Tree(node)).ids == ("n0",)
+
+
+def test_the_readme_shows_the_rules_of_the_grammar():
+    room = files("stitch.retrieve.path")
+    grammar = room.joinpath("grammar.lark").read_text(encoding="utf-8")
+    rules = grammar[: grammar.index("\nAXIS")].strip()
+    assert rules in room.joinpath("README.md").read_text(encoding="utf-8")
