@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ from stitch.pipelines.intake import IngestReport, Intake
 from stitch.sources import FileSource, StandardInput, expand_paths, left_out
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from stitch.memory import Memory
 
 BATCH_STEPS = 256
@@ -33,6 +36,7 @@ _ADDERS = 3
 _NAMES_SHOWN = 3
 _REJECTIONS_SHOWN = 10
 _BUFFERED_STEPS = 4 * BATCH_STEPS
+_BLOCK_BYTES = 1 << 20
 
 
 @click.command()
@@ -97,14 +101,17 @@ def command(
         return
     with opened_memory(must_exist=False, **settings) as memory:
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
-        with _rejects_file(rejects_path, tenant=memory.tenant) as reject, _progress() as advance:
+        with (
+            _rejects_file(rejects_path, tenant=memory.tenant) as reject,
+            _progress([] if follow else paths) as progress,
+        ):
             report = IngestReport()
             try:
                 report = ingest(
                     memory,
-                    read_input(files, follow=follow, memory=memory, trajectory=trajectory),
+                    progress.watched(read_input(files, follow=follow, memory=memory, trajectory=trajectory)),
                     on_rejection=reject,
-                    on_progress=advance,
+                    on_progress=progress.stored,
                     workers=memory.workers,
                     again=again,
                     report=report,
@@ -259,14 +266,59 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
             file.close()
 
 
+class _Progress:
+    """How far it is, on standard error: steps, and lines of all where these can be counted.
+
+    Args:
+        bar: Draws it.
+        lines: How many lines each file has.
+    """
+
+    def __init__(self, bar: Progress, lines: Mapping[str, int]) -> None:
+        self._bar, self._lines = bar, lines
+        self._task = bar.add_task("", total=sum(lines.values()) or None, steps=0)
+        self._steps = 0
+        self._before, self._source = 0, ""
+
+    def stored(self, steps: int) -> None:
+        """So many steps more are stored."""
+        self._steps += steps
+        self._bar.update(self._task, steps=self._steps)
+
+    def watched(self, items: Iterable[SourcedStep | Rejection | None]) -> Iterator[SourcedStep | Rejection | None]:
+        """The same items; each tells how many lines are read."""
+        for item in items:
+            if item is not None and self._lines:
+                if item.source != self._source:
+                    self._before += self._lines.get(self._source, 0)
+                    self._source = item.source
+                self._bar.update(self._task, completed=self._before + item.line)
+            yield item
+
+
 @contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances a counter of steps on standard error, if that is a terminal."""
+def _progress(paths: Iterable[str]) -> Iterator[_Progress]:
+    """Yield what draws the progress of files on standard error, if that is a terminal: with the time left, if known."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.completed} steps"), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda steps: progress.advance(task, steps)
+    lines = count_lines(paths) if console.is_terminal else {}
+    left = (TimeRemainingColumn(), TextColumn("left")) if lines else ()
+    columns = (SpinnerColumn(), TextColumn("{task.fields[steps]} steps"), TimeElapsedColumn(), *left)
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        yield _Progress(bar, lines)
+
+
+def count_lines(paths: Iterable[str]) -> dict[str, int]:
+    """How many lines each file has; nothing if one of them is not read line by line: then no time can be told."""
+    found = dict[str, int]()
+    for path in paths:
+        if Path(path).suffix not in (".jsonl", ".ndjson"):
+            return {}
+        try:
+            with open(path, "rb") as file:
+                found[path] = sum(block.count(b"\n") for block in iter(partial(file.read, _BLOCK_BYTES), b""))
+        except OSError:  # whoever reads it tells why
+            return {}
+    return found

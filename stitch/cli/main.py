@@ -8,9 +8,11 @@ schema; 5 the journal or the store failed; 6 the language model failed; 130 inte
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
 
 import click
 
@@ -22,7 +24,9 @@ from stitch.errors import StitchError
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("stitch.bench.demo:command", "See the memory do its main job on two sample trajectories."),
     "ingest": ("stitch.pipelines.ingest:command", "Store the steps of files or of standard input."),
+    "add": ("stitch.cli.add:command", "Store one step, as it is typed."),
     "query": ("stitch.pipelines.query:command", "Find the steps that answer a question."),
+    "search": ("stitch.pipelines.query:command", "The same as query."),
     "why": ("stitch.cli.why:command", "Say why a step comes back for a question, or why it does not."),
     "recalls": ("stitch.cli.recalls:command", "List what was asked last and what came back, if that is kept."),
     "show": ("stitch.cli.show:command", "Draw the scopes of a trajectory as lanes over its steps."),
@@ -49,6 +53,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "keys": ("stitch.serve.keys_command:group", "Make, list and revoke the keys of a server."),
     "mcp": ("stitch.cli.mcp:command", "Serve the memory to an MCP client, such as an agent's."),
     "config": ("stitch.cli.settings:command", "List the settings, their values and where each comes from."),
+    "completion": ("stitch.cli.completion:command", "Print what a shell needs to complete the command."),
     "bench": ("stitch.bench.commands:group", "Measure retrieval, labels, speed and size."),
     "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),
 }
@@ -61,7 +66,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="stitch")
-def cli() -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Print results and errors alone: no notes, no progress.")
+@click.option("-v", "--verbose", count=True, help="Print what happens, too; twice for every event.")
+@click.pass_context
+def cli(context: click.Context, /, quiet: bool, verbose: int) -> None:
     """The memory of an agent: every step indexed by what it was for, what was done, and what matters in it.
 
     \b
@@ -71,6 +79,7 @@ def cli() -> None:
       stitch query "What did the hotel for day 1 cost?" --memory trip.memory
 
     Results go to standard output, everything else to standard error.
+    -q and -v stand before the subcommand: `stitch -q ingest trip.jsonl --memory trip.memory`.
 
     \b
     Exit status:
@@ -84,6 +93,28 @@ def cli() -> None:
       130  interrupted (Ctrl-C); nothing that was accepted is lost
       143  terminated (SIGTERM), as a service is stopped; likewise
     """
+    if quiet and verbose:
+        raise click.UsageError("-q and -v contradict each other")
+    if quiet:  # an error is told after this has ended
+        nowhere = context.with_resource(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        context.with_resource(redirect_stderr(nowhere))
+    if verbose:
+        context.with_resource(_log_told(logging.DEBUG if verbose > 1 else logging.INFO))
+
+
+@contextmanager
+def _log_told(level: int) -> Iterator[None]:
+    """Print the log of the library to standard error."""
+    log, told = logging.getLogger("stitch"), logging.StreamHandler()
+    told.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+    before = log.level
+    log.addHandler(told)
+    log.setLevel(level)
+    try:
+        yield
+    finally:
+        log.removeHandler(told)
+        log.setLevel(before)
 
 
 def main() -> None:

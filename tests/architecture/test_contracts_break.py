@@ -20,7 +20,7 @@ ROOMS = {
     for path in (ROOT / "stitch").iterdir()
     if path.suffix in ("", ".py") and path.stem.isidentifier()
 }
-ROOMS = ROOMS - {"stitch.__init__", "stitch.__pycache__"} | {f"stitch.{name}" for name in FOLDERS}
+ROOMS = ROOMS - {"stitch.__init__", "stitch.__main__", "stitch.__pycache__"} | {f"stitch.{name}" for name in FOLDERS}
 EXEMPT = {
     "Settings are read in one place": "config parts assemble maintenance console cli serve pipelines bench",
     "Qdrant stays in the store": "store bench",

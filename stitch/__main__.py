@@ -1,0 +1,5 @@
+"""`python -m stitch`: the command."""
+
+from stitch.cli import main
+
+main()
