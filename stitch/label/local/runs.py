@@ -51,6 +51,9 @@ MAX_GOAL_CHARS = 96
 """So that its phases fit in a label, too."""
 
 _MAX_PARENTS = 512
+_TELLING = re.compile(r"[\d/@]")
+"""In what tells one thing from another; words joined by underscores may be those of a kind."""
+_MOST_GIVEN = 64
 _NO_TITLE = "task"
 _SAID_CHARS = 200
 _SHORT_CHARS = 400
@@ -124,6 +127,8 @@ class RunTracker:
         """How goals and setups begin, with how often."""
         self._setups: dict[str, int] = {}
         """How instructions begin."""
+        self._given: list[str] = []
+        """What the last instructions name: a customer, a folder."""
         self._after_setup = False
         self._texts_act = False
         """Whether actions stand in the words of the agent, and results are told by others."""
@@ -287,10 +292,11 @@ class RunTracker:
             return current.number  # a voice of the surroundings tells of what is going on
         shares = self._shares(turn)
         known_here = shares[current.number][0]
+        worth = 4.0 if any(map(_TELLING.search, turn.handles)) else 3.0
         best, best_score = current.number, float("-inf")
         for number, (ids, of_words) in shares.items():
             goal = self.goals[number]
-            score = 4.0 * ids + 2.0 * of_words + self._fit(goal, turn, role)
+            score = worth * ids + 2.0 * of_words + self._fit(goal, turn, role)
             if number == current.number:
                 score += (
                     1.6 + (0.8 if goal.last == ASKS and turn.kind != ASKS else 0.0) + (1.5 if goal.steps <= 2 else 0.0)
@@ -330,6 +336,7 @@ class RunTracker:
             self._session = step.session
         if place.setup:
             self._after_setup = True
+            self._given = list(turn.handles[:_MOST_GIVEN])
             if turn.kind == SETUP and (opening := opening_of(turn.text)):
                 self._setups[opening] = self._setups.get(opening, 0) + 1
             return None
@@ -340,6 +347,9 @@ class RunTracker:
             if opening and len(turn.text) >= MIN_OPENING_CHARS and turn.kind in (ASKS, SAYS):
                 goal.opening = opening
                 self._openings[opening] = self._openings.get(opening, 0) + 1
+            for handle in self._given if self._after_setup else ():
+                goal.terms[handle] = 1
+                self._df[handle] = self._df.get(handle, 0) + 1
             self.goals.append(goal)
         else:
             goal = self.goals[place.goal]
@@ -442,6 +452,7 @@ class RunTracker:
         self._df = {term: count for term, count in self._df.items() if not erased.said_in(term)}
         self._parents = {step: number for step, number in self._parents.items() if not erased.said_in(step)}
         self._openings = {text: count for text, count in self._openings.items() if not erased.said_in(text)}
+        self._given = [term for term in self._given if not erased.said_in(term)]
         self._callers = [role for role in self._callers if not erased.said_in(role)]
         self._setups = {text: count for text, count in self._setups.items() if not erased.said_in(text)}
 
@@ -455,6 +466,7 @@ class RunTracker:
             "parents": self._parents,
             "openings": self._openings,
             "setups": self._setups,
+            "given": self._given,
             "after_setup": self._after_setup,
             "texts_act": self._texts_act,
             "callers": self._callers,
@@ -475,6 +487,7 @@ class RunTracker:
         tracker._parents = dict(data["parents"])
         tracker._openings = dict(data["openings"])
         tracker._setups = dict(data["setups"])
+        tracker._given = list(data["given"])
         tracker._after_setup = data["after_setup"]
         tracker._texts_act = data["texts_act"]
         tracker._callers = list(data["callers"])
