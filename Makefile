@@ -55,6 +55,8 @@ test-long: $(STAMP)
 	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50 --labels model --steps 120
 	STITCH_TEST_TENANTS=100 STITCH_TEST_TENANT_ROUNDS=20 $(BIN)/pytest -s -k everything_at_once tests/memory/test_tenants.py
 	$(BIN)/python tests/security/measure.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check schemathesis==4.32.5
+	$(BIN)/python tests/serve/described.py --cases 10000
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
 	for target in lines export settings program text; do $(BIN)/python tests/security/fuzz.py $$target 60 || exit 1; done
 	STITCH_TEST_PLACES=100 $(BIN)/pytest tests/store/test_damage.py
