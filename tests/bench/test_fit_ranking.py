@@ -18,7 +18,7 @@ from stitch.errors import InputError
 def gossip(name: str, *, who: str) -> DataSet:
     """Many speak of somebody and the matter, one of the matter in other words: who it is tells that this is meant."""
     steps = [Step(id=f"{n}", role="Bob", content=f"{who} was at the picnic by lake {n}.") for n in range(14)]
-    steps.insert(7, Step(id="own", role=who, content="At the lake there was a wet lawn, cold tea and little else."))
+    steps.insert(7, Step(id="own", role=who, content="At the lake there were sandwiches, cold tea and little else."))
     question = Question(
         id="q", trajectory="t", type="", text=f"What did {who} say of the picnic by the lake?", answer=None,
         evidence=("own",),
@@ -29,7 +29,7 @@ def gossip(name: str, *, who: str) -> DataSet:
 @pytest.fixture
 def folders(tmp_path: Path) -> list[Path]:
     made = []
-    for name, who in (("one", "Ann"), ("two", "Caroline")):
+    for name, who in (("one", "Gina"), ("two", "Caroline")):
         data, folder = gossip(name, who=who), tmp_path / name
         folder.mkdir()
         steps = [step.model_dump(mode="json", exclude_defaults=True) for step in data.trajectories[0].steps]
@@ -67,7 +67,7 @@ def test_a_weight_is_tried_at_nothing_and_a_number_of_steps_never() -> None:
 
 def test_what_a_constant_gives_is_found_by_searching_with_each_of_its_values() -> None:
     with ExitStack() as stack:
-        sets = [gossip("one", who="Ann"), gossip("two", who="Caroline")]
+        sets = [gossip("one", who="Gina"), gossip("two", who="Caroline")]
         found = recalls([stack.enter_context(taken_in(data)) for data in sets], "speaker")
     assert found == {name: {0.06: 0.0, 0.0: 0.0, 0.03: 0.0, 0.12: 1.0} for name in ("one", "two")}
 

@@ -69,7 +69,7 @@ def test_the_command_prints_a_table_with_a_row_an_embedder(tmp_path, capsys, mon
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "| embedder | one | two | mean | texts/s |"
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-    assert [row[0] for row in rows] == ["minilm-static-256-v1", "hashing-256-v1", "again", "model", "*questions*"]
+    assert [row[0] for row in rows] == ["minilm-static-256-v2", "hashing-256-v1", "again", "model", "*questions*"]
     assert rows[0][1:4] == rows[2][1:4]
     assert all(0 <= float(row[3]) <= 1 for row in rows[:-1])
     assert rows[-1][1:3] == ["6", "6"]

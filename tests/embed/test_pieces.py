@@ -3,11 +3,20 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from model2vec import StaticModel
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
 
 from stitch.embed.pieces import WordPieces
-from stitch.embed.static import TABLE, _load
+from stitch.embed.static import TABLE
 
-MODEL, PIECES = _load(TABLE, dimension=256)
+MODEL = StaticModel(
+    load_file(TABLE / "model.safetensors")["embeddings"],
+    Tokenizer.from_file(str(TABLE / "tokenizer.json")),
+    normalize=True,
+    max_length=None,
+)
+PIECES = WordPieces(MODEL)
 
 
 def distinct(texts):

@@ -26,7 +26,7 @@ class TestStaticEmbedder(EmbedderContract):
 
 
 def test_the_name_says_model_dimension_and_version():
-    assert SHIPPED.name == "minilm-static-256-v1"
+    assert SHIPPED.name == "minilm-static-256-v2"
     assert SHIPPED.dimension == 256
 
 
@@ -114,6 +114,14 @@ def test_model2vec_itself_reads_the_table():
     [theirs] = model.encode(["four different plain words"])
     [ours] = SHIPPED.embed(["four different plain words"])
     assert theirs @ ours == pytest.approx(1, abs=1e-4)
+
+
+def test_a_table_may_use_the_tokenizer_of_another(tmp_path):
+    for name in ("model.safetensors", "config.json"):
+        shutil.copy(TABLE / name, tmp_path)
+    texts = ["a room by the harbor", "Zug um 9:15"]
+    alike = StaticEmbedder(tmp_path, vocabulary_of=SHIPPED)
+    assert np.array_equal(alike.embed(texts), SHIPPED.embed(texts))
 
 
 def test_a_missing_table_is_named_with_the_command_that_makes_one(tmp_path):

@@ -159,7 +159,7 @@ def test_a_collection_is_adopted_after_a_dry_run_and_then_refused_to_whom_it_was
         memory.add(Step(role="user", content="Nobody else knows this", id="0"), trajectory="t")
     assert adoption(server.url, **other) == (journal_id(Path(settings["journal"])), 6)
     assert adoption(server.url, collection="old", **settings) is None
-    assert reindex_memory(server.url, adopt=True, **other) == (1, 1, "minilm-static-256-v1")
+    assert reindex_memory(server.url, adopt=True, **other) == (1, 1, "minilm-static-256-v2")
     with open_memory(server.url, tenant="ann", **other) as memory:
         assert [hit.snippet.text for hit in memory.search("Who knows?").hits] == ["Nobody else knows this"]
     with pytest.raises(StoreMismatchError, match="belongs to the journal"):

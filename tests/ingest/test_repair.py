@@ -14,6 +14,7 @@ import pytest
 
 from stitch import Step, open_memory
 from stitch.core import LabelInventory, StepState, snippet_id
+from stitch.embed import StaticEmbedder
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import (
     EmbedderError,
@@ -44,6 +45,14 @@ SENTENCES = [
     "It is priced at around $76.22.",
 ]
 TRIP = [Step(role="user", content=text) for text in SENTENCES]
+
+
+class Renamed(StaticEmbedder):
+    """The table of before, as a memory knows it."""
+
+    @property
+    def name(self) -> str:
+        return "minilm-static-256-v1"
 
 
 def said(world: Any) -> list[tuple[str, str, str]]:
@@ -171,6 +180,24 @@ def test_another_embedder_takes_over_and_back_and_the_mismatch_says_how(memory: 
     assert reindex_memory(memory).written == 6
     assert hits(memory) == before
     assert not (memory / NEXT_FOLDER).exists()
+
+
+def test_a_memory_of_the_table_before_says_reindex_and_keeps_its_labels(tmp_path: Path) -> None:
+    before = Renamed()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("stitch.parts.embedder_for", lambda _: before)
+        with open_memory(tmp_path / "m") as opened:
+            opened.add_many(TRIP, trajectory="t")
+            labels = opened.inventory("t")
+    with pytest.raises(
+        StoreMismatchError, match="embedder 'minilm-static-256-v1', not 'minilm-static-256-v2'"
+    ) as refused:
+        open_memory(tmp_path / "m")
+    assert refused.value.hint == f"stitch reindex --memory {tmp_path / 'm'}"
+    assert reindex_memory(tmp_path / "m").written == len(TRIP)
+    with open_memory(tmp_path / "m") as opened:
+        assert opened.inventory("t") == labels
+        assert opened.search("What did breakfast cost?", k=3).hits
 
 
 def test_an_interrupted_run_leaves_the_old_store_and_is_taken_up(memory: Path) -> None:

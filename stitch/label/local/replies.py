@@ -3,8 +3,9 @@
 "When do you want to leave?" is answered by "Next Tuesday.", whatever is booked, and no shared word says so. Small
 matrices turn the vectors of what was said and the vector of what may follow into a few numbers each, whose product is
 high where the one follows the other. They are trained to find the next step of a scope among other steps
-(`python -m stitch.pipelines.fit_local`); the vectors are those of the table that comes with the package, whatever
-embedder a memory uses, so that labels do not depend on it.
+(`python -m stitch.pipelines.fit_local`). The vectors are those of a table of their own, so that labels depend on no
+embedder. It is averaged (`stitch.pipelines.distill`) and not fitted: what a text answers is also told by forms and
+numbers, which say little of what it is about.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from operator import mul
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -24,6 +26,9 @@ from stitch.embed import StaticEmbedder
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+TABLE = Path(__file__).parent / "table"
+"""The token vectors; the tokens are those of the table that comes with the embedder."""
 
 MAX_CHARS = 1_000
 """How much of a step is read: its beginning says what it answers."""
@@ -88,7 +93,7 @@ def blend(mean: Sequence[float], numbers: Sequence[float], *, steps: int) -> lis
 
 @text_cache(maxsize=8)
 def vector(text: str) -> NDArray[np.float32]:
-    """The vector of the beginning of a text, from the table that comes with the package."""
+    """The vector of the beginning of a text, from the table in this folder."""
     row: NDArray[np.float32] = vectors([text])[0]
     return row
 
@@ -101,7 +106,7 @@ def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
 
 @lru_cache(maxsize=1)
 def _embedder() -> StaticEmbedder:
-    return StaticEmbedder()
+    return StaticEmbedder(TABLE, vocabulary_of=StaticEmbedder())
 
 
 @lru_cache(maxsize=1)
