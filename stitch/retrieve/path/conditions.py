@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from math import prod
 from typing import NamedTuple, Protocol
 
 from stitch.retrieve.path.axes import Row
 from stitch.retrieve.path.forest import DOCUMENT, Forest
-from stitch.retrieve.path.operands import Operands, said_value
+from stitch.retrieve.path.operands import Operands, read_all, said_value
 from stitch.retrieve.path.semantics import Scored
 from stitch.retrieve.path.syntax import (
     Alike,
@@ -31,7 +32,6 @@ from stitch.retrieve.path.syntax import (
     written_condition,
 )  # fmt: skip
 from stitch.retrieve.path.trace import Trace
-from stitch.trees.nodes import Several
 from stitch.trees.values import Order, Value, holds, read_value, straddles, within
 
 Walk = Callable[..., list[Row]]
@@ -97,6 +97,19 @@ def _free_path(path: Path) -> bool:
         for bracket in step.brackets
         if isinstance(bracket, Only)
     )
+
+
+class _VerdictsOfTexts(dict[str | None, float]):
+    """1 of texts of which something holds, 0 of others and of no text; each is decided once."""
+
+    def __init__(self, holds_of: Callable[[str], bool]) -> None:
+        super().__init__({None: 0.0})
+        self._holds_of = holds_of
+
+    def __missing__(self, said: str | None) -> float:
+        assert said is not None
+        self[said] = verdict = float(self._holds_of(said))
+        return verdict
 
 
 class Judge:
@@ -221,28 +234,18 @@ class Judge:
     def _by_column(self, condition: Compare | In, constants: list[Value], places: list[int]) -> Row:
         """Compare a field with what the query says: once for each text that the field has."""
         assert isinstance(condition.left, Field)
-        verdicts: dict[str, float] = {}
+        decided = partial(self._decided, condition, asked=constants)
+        verdicts = _VerdictsOfTexts(lambda said: any(decided(value) for value in read_all(said)))
         row: Row = {}
         for tree, offset, positions in self._forest.by_tree(places):
-            column = self._operands.column(tree, condition.left.name)
-            for position in positions:
-                said = column.get(position)
-                if said is None:
-                    row[position + offset] = 0.0
-                    continue
-                verdict = verdicts.get(said)
-                if verdict is None:
-                    values = said.values if isinstance(said, Several) else (said,)
-                    verdict = verdicts[said] = float(
-                        any(self._decided(condition, read_value(each), constants) for each in values)
-                    )
-                row[position + offset] = verdict
+            said = self._operands.column(tree, condition.left.name).get
+            row |= {position + offset: verdicts[said(position)] for position in positions}
         if isinstance(condition, Compare) and condition.order not in ("=", "!="):
             self._tell_of_values(condition.left.name, verdicts, condition.order, constants[0])
         return row
 
-    def _tell_of_values(self, field: str, verdicts: dict[str, float], order: Order, asked: Value) -> None:
-        odd = [said for said, verdict in verdicts.items() if not verdict]
+    def _tell_of_values(self, field: str, verdicts: dict[str | None, float], order: Order, asked: Value) -> None:
+        odd = [said for said, verdict in verdicts.items() if not verdict and said is not None]
         values = [(said, read_value(said)) for said in odd]
         if partly := [said for said, value in values if straddles(value, order, asked)]:
             self._trace.note(f"@{field}: a part of it only: {_some(partly)}", nodes=1)

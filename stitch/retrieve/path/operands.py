@@ -72,7 +72,7 @@ class Operands:
             column = self.column(tree, field)
             for position in positions:
                 said = column.get(position)
-                found[position + offset] = () if said is None else _read(said)
+                found[position + offset] = () if said is None else read_all(said)
         return [found.get(place, ()) for place in places]
 
     def _field_of(self, operand: FieldOf, places: Sequence[int], *, each: bool = False) -> list[Values]:
@@ -110,7 +110,8 @@ class Operands:
         return [Value(kind, low, high, unit, "")]
 
 
-def _read(said: str) -> Values:
+def read_all(said: str) -> Values:
+    """What a field says; of several values, each."""
     return [read_value(each) for each in said.values] if isinstance(said, Several) else [read_value(said)]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 from stitch.errors import InputError
@@ -66,17 +67,26 @@ class NodeSelection:
 
     query: str
     canonical: str
-    nodes: tuple[SelectedNode, ...]
+    found: tuple[tuple[str, tuple[int, ...], float], ...]
+    """By rank: the id, the places (of several versions), and the score."""
+    forest: Forest = field(repr=False)
     considered: int
     """How many nodes the last step of the query reached before its conditions."""
     milliseconds: float
     trace: tuple[Stage, ...]
 
+    @cached_property
+    def nodes(self) -> tuple[SelectedNode, ...]:
+        """The nodes by rank, made when they are first looked at."""
+        return tuple(
+            _selected(rank, places, score, self.forest) for rank, (_, places, score) in enumerate(self.found, start=1)
+        )
+
     def __iter__(self) -> Iterator[SelectedNode]:
         return iter(self.nodes)
 
     def __len__(self) -> int:
-        return len(self.nodes)
+        return len(self.found)
 
     def __getitem__(self, place: int) -> SelectedNode:
         return self.nodes[place]
@@ -84,11 +94,11 @@ class NodeSelection:
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the nodes, by rank."""
-        return tuple(node.id for node in self.nodes)
+        return tuple(id_ for id_, _, _ in self.found)
 
     def explain(self) -> str:
         """The trace as a person reads it: each step with how many nodes it had and left, and what fell short."""
-        return explained(self.trace, found=len(self.nodes))
+        return explained(self.trace, found=len(self.found))
 
     def as_json(self) -> dict[str, Any]:
         """As printed by `--json`."""
@@ -127,10 +137,9 @@ def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()
         forest = earlier if found else forest
     if not found:
         _check_types(read, forest)
-    nodes = _by_id(found, forest)
-    return NodeSelection(
-        query, written(read), nodes, run.considered, (time.perf_counter() - began) * 1000, tuple(trace.stages)
-    )
+    by_id = _by_id(found, forest)
+    milliseconds = (time.perf_counter() - began) * 1000
+    return NodeSelection(query, written(read), by_id, forest, run.considered, milliseconds, tuple(trace.stages))
 
 
 def _taken_away(
@@ -149,29 +158,32 @@ def _taken_away(
     return found
 
 
-def _by_id(found: list[tuple[int, float]], forest: Forest) -> tuple[SelectedNode, ...]:
-    """Nodes by rank. One that is found in several versions is told once, as it stands in the last of them."""
-    places: dict[str, list[tuple[int, float]]] = {}
+def _by_id(found: list[tuple[int, float]], forest: Forest) -> tuple[tuple[str, tuple[int, ...], float], ...]:
+    """Nodes by rank, each once: of one that is found in several versions, all places."""
+    nodes: dict[str, tuple[str, tuple[int, ...], float]] = {}
     for place, score in found:
-        places.setdefault(forest.node(place).id, []).append((place, score))
-    nodes = []
-    for rank, same in enumerate(places.values(), start=1):
-        place, node = max(same)[0], forest.node(max(same)[0])
-        held = [holder.id for there, _ in sorted(same) if (holder := forest.holder(there)) is not None]
-        nodes.append(
-            SelectedNode(
-                rank,
-                node.id,
-                forest.tree_of(place).path(node.id),
-                node.type,
-                max(score for _, score in same),
-                node.fields,
-                own_text(node),
-                held[-1] if held else None,
-                tuple(held),
-            )
-        )
-    return tuple(nodes)
+        id_ = forest.node(place).id
+        before = nodes.get(id_)
+        nodes[id_] = (id_, (place,), score) if before is None else (id_, (*before[1], place), max(before[2], score))
+    return tuple(nodes.values())
+
+
+def _selected(rank: int, places: tuple[int, ...], score: float, forest: Forest) -> SelectedNode:
+    """A node as it stands in the last of the versions in which it was found."""
+    place = max(places)
+    node = forest.node(place)
+    held = tuple(holder.id for there in sorted(places) if (holder := forest.holder(there)) is not None)
+    return SelectedNode(
+        rank,
+        node.id,
+        forest.tree_of(place).path(node.id),
+        node.type,
+        score,
+        node.fields,
+        own_text(node),
+        held[-1] if held else None,
+        held,
+    )
 
 
 def _check_types(query: Query, forest: Forest) -> None:

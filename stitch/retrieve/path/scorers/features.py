@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stitch.retrieve.path.scorers.protocol import Passage
 from stitch.retrieve.path.scorers.reading import TextReading, alternatives, asked_words, read_text
-from stitch.text.kinds import singular_stem
+from stitch.text.kinds import kinds_of, singular_stem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,8 +52,11 @@ class Population(NamedTuple):
     own: Texts
     parts: Texts
     part_starts: NDArray[np.intp]
+    names: tuple[tuple[str, ...], ...]
+    """All different words and pairs of words, the terms."""
     terms: Texts
-    """All different words and pairs of words."""
+    initials: dict[str, set[int]]
+    """Which passages have a name with these initials."""
     term_places: NDArray[np.intp]
     """Of each word or pair of a passage, which of the terms it is."""
     term_starts: NDArray[np.intp]
@@ -75,12 +78,23 @@ def population_of(passages: Sequence[Passage], *, space: Space) -> Population:
         space.texts([tuple(chain.from_iterable(_own_parts(passage))) for passage in passages]),
         space.texts(list(chain.from_iterable(parts))),
         _starts(parts),
+        tuple(numbers),
         space.texts(list(numbers)),
+        _initials(readings),
         _flat(terms),
         _starts(terms),
         _flat(words),
         _starts(words),
     )
+
+
+def _initials(readings: Sequence[tuple[TextReading, ...]]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for place, reading in enumerate(readings):
+        for text in reading:
+            for initials in text.initials:
+                found.setdefault(initials, set()).add(place)
+    return found
 
 
 def _own_parts(passage: Passage) -> Iterator[tuple[str, ...]]:
@@ -165,15 +179,19 @@ def _in_common(asked: Sequence[str], population: Population) -> Column:
     """Of each passage and each word asked for: 1 if it says the word, less if it names a thing of this kind."""
     import numpy as np
 
-    stems = [singular_stem(word) for word in asked]
     common = np.zeros((len(population.readings), len(asked)))
-    for row, reading in enumerate(population.readings):
-        for place, (word, stem) in enumerate(zip(asked, stems, strict=True)):
-            if any(stem in text.stems or word in text.initials for text in reading):
-                common[row, place] = 1.0
-            else:
-                common[row, place] = max((text.kinds.get(stem, 0.0) for text in reading), default=0.0)
+    for place, word in enumerate(asked):
+        stem = singular_stem(word)
+        said = np.array([_named(term, stem) for term in population.names])
+        common[:, place] = np.maximum.reduceat(said[population.term_places], population.term_starts)
+        common[list(population.initials.get(word, ())), place] = 1.0
     return common
+
+
+def _named(term: tuple[str, ...], stem: str) -> float:
+    if len(term) == 1 and singular_stem(term[0]) == stem:
+        return 1.0
+    return kinds_of(" ".join(term)).get(stem, 0.0) if term else 0.0
 
 
 def _weights(common: Column) -> Column:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
-from stitch.text.kinds import kinds_of, singular_stem
 from stitch.text.words import FUNCTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+")
@@ -46,11 +45,8 @@ class TextReading(NamedTuple):
     words: frozenset[str]
     """Words that carry meaning, numbers left out."""
     pairs: frozenset[tuple[str, str]]
-    stems: frozenset[str]
     initials: frozenset[str]
     """Of runs of capitalized words: "Royal Ontario Museum" is "rom"."""
-    kinds: dict[str, float]
-    """Stems of the kinds of things that the words name, with how sure that is."""
 
 
 def words_of(text: str) -> list[str]:
@@ -64,12 +60,7 @@ def read_text(text: str) -> TextReading:
     parts = tuple(tuple(found) for part in _PART_END.split(text) if (found := words_of(part)))
     words = frozenset(word for part in parts for word in part if _tells(word))
     pairs = frozenset(pair for part in parts for pair in pairwise(part))
-    kinds: dict[str, float] = {}
-    for term in (*words, *map(" ".join, pairs)):
-        for kind, weight in kinds_of(term).items():
-            if kinds.get(kind, 0.0) < weight:
-                kinds[kind] = weight
-    return TextReading(parts, words, pairs, frozenset(map(singular_stem, words)), frozenset(_initials(text)), kinds)
+    return TextReading(parts, words, pairs, frozenset(_initials(text)))
 
 
 def _tells(word: str) -> bool:

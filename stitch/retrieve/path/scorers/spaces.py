@@ -51,23 +51,22 @@ class SummedTexts:
         nothing = len(numbers)
         self._places = np.array([place for text in texts for place in (text or [nothing])], np.intp)
         self._starts = np.cumsum([0, *(max(len(text), 1) for text in texts[:-1])]).astype(np.intp)
-        self._lengths = self._lengths_of(len(texts))
+        self._lengths = self._lengths_of(np.array([max(len(text), 1) for text in texts], np.intp))
 
-    def _lengths_of(self, count: int) -> Column:
+    def _lengths_of(self, counts: NDArray[np.intp]) -> Column:
+        """The lengths of the sums; texts with one number of words are added up together."""
         import numpy as np
 
-        lengths = np.zeros(count)
-        if not count:
-            return lengths
-        ends = np.append(self._starts[1:], len(self._places))
-        first = 0
-        while first < count:
-            last = max(int(np.searchsorted(ends, self._starts[first] + _ROWS)), first + 1)
-            begin, end = self._starts[first], ends[min(last, count) - 1]
-            rows = self._words[self._places[begin:end]]
-            sums = np.add.reduceat(rows, self._starts[first:last] - begin, axis=0)
-            lengths[first:last] = np.sqrt(np.einsum("ij,ij->i", sums, sums, dtype=np.float64))
-            first = last
+        lengths = np.zeros(len(counts))
+        for count in np.unique(counts):
+            texts = np.flatnonzero(counts == count)
+            for first in range(0, len(texts), max(1, _ROWS // int(count))):
+                some = texts[first : first + max(1, _ROWS // int(count))]
+                places = self._places[self._starts[some][:, None] + np.arange(count)]
+                sums = self._words[places[:, 0]].copy()
+                for column in range(1, int(count)):
+                    sums += self._words[places[:, column]]
+                lengths[some] = np.sqrt(np.einsum("ij,ij->i", sums, sums, dtype=np.float64))
         return lengths
 
     def nearness(self, condition: str) -> Column:
