@@ -1,4 +1,4 @@
-"""`stitch bench locomo` and `stitch bench longmemeval`: the official files, measured as any other set."""
+"""`stitch bench locomo`, `longmemeval`, `ama` and others: the official files, measured as any other set."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from stitch.bench.data.agents import load_ama, load_longmemeval_v2, load_who_and_when
 from stitch.bench.data.official import load_locomo, load_longmemeval
 from stitch.bench.suites.retrieval import run_retrieval
 from stitch.bench.suites.running import Options, suite_options
@@ -36,3 +37,45 @@ def longmemeval(data: Path, **given: Any) -> None:
       stitch bench longmemeval --data longmemeval_s.json --methods stitch,bm25
     """
     run_retrieval(load_longmemeval(data), Options(**given))
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="The episodes as JSON lines.")
+@suite_options
+def ama(data: Path, **given: Any) -> None:
+    """Answer AMA-Bench's questions; its files name no evidence, so that only answers are measured.
+
+    \b
+    Example:
+      stitch bench ama --data ama-bench.jsonl --methods stitch,bm25 --answers
+    """
+    run_retrieval(load_ama(data), Options(**given))
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="The folder of the release.")
+@click.option(
+    "--tier", type=click.Choice(("small", "medium")), default="small", show_default=True, help="Which haystack."
+)
+@suite_options
+def longmemeval_v2(data: Path, tier: str, **given: Any) -> None:
+    """Answer LongMemEval-V2's questions; its files name no evidence, so that only answers are measured.
+
+    \b
+    Example:
+      stitch bench longmemeval-v2 --data longmemeval-v2 --tier small --answers
+    """
+    run_retrieval(load_longmemeval_v2(data, tier=tier), Options(**given))
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="A folder of runs, one JSON file each.")
+@suite_options
+def who_and_when(data: Path, **given: Any) -> None:
+    """Find the step that made a run of several agents fail, as Who&When names it.
+
+    \b
+    Example:
+      stitch bench who-and-when --data who_and_when --methods stitch,bm25
+    """
+    run_retrieval(load_who_and_when(data), Options(**given))
