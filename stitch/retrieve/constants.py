@@ -107,7 +107,7 @@ class Constants:
 
     runs_goals: int = _chosen(8, _RUNS)
     """Of so many goals that a question may be about, all steps are looked at."""
-    runs_exchange: float = _chosen(0.35, _RUNS)
+    runs_exchange: float = _chosen(0.7, _RUNS)
     """Of what another step of its exchange is more alike, a step of a run takes on this share."""
     runs_goal_leads: float = _chosen(0.25, _RUNS)
     """What it adds to be of the goal whose words lead those of all others."""
@@ -119,6 +119,10 @@ class Constants:
     """What it adds to be of the goal whose best steps are most alike."""
     runs_inside: float = _chosen(0.2, _RUNS)
     """What it adds to say what no other step of its goal says of the question."""
+    runs_each: float = _chosen(0.2, _RUNS)
+    """What the best step of each goal gains where a question asks the same of several."""
+    runs_each_goal: float = _chosen(0.5, _RUNS)
+    """There the goal counts by this share."""
     runs_newest: float = _chosen(0.6, _RUNS)
     """What it adds to be of the last goal with an identifier, where a question asks how that stands."""
     runs_call: float = _chosen(0.12, _RUNS)
@@ -131,7 +135,7 @@ class Constants:
     """What words of a user gain where it asks why."""
     runs_not_user: float = _chosen(0.12, _RUNS)
     """What they lose where it asks what was done or came of it."""
-    runs_result: float = _chosen(0.1, _RUNS)
+    runs_result: float = _chosen(0.2, _RUNS)
     """What a result gains where it asks what came of it."""
     runs_failure: float = _chosen(0.35, _RUNS)
     """What a step gains that failed where it asks what went wrong."""

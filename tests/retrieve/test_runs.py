@@ -165,10 +165,11 @@ QUERIES = {
     "newest": "How does c_17 stand now?",
     "opening": "I want my lamp mended.",
     "deed": "Which error did the search give?",
+    "each": "What was ordered in each case?",
 }
 
 
-@pytest.mark.parametrize("name", ["exchange", "goal", "inside", "deed", "opening", "place", "newest"])
+@pytest.mark.parametrize("name", ["exchange", "goal", "inside", "deed", "each", "opening", "place", "newest"])
 class TestScorersOfRuns(ScorerContract):
     @pytest.fixture
     def scorer(self, name: str) -> Scorer:
@@ -176,7 +177,8 @@ class TestScorersOfRuns(ScorerContract):
 
     @pytest.fixture
     def pool(self, name: str) -> Pool:
-        return pool_of(QUERIES.get(name, "What was ordered for the lamp?"), candidates(2, 9))
+        shelf = (user(20, "The shelf leans.", "mend the shelf"), call(21, "find_part(x)", "mend the shelf"))
+        return pool_of(QUERIES.get(name, "What was ordered for the lamp?"), candidates(2, 9, of=(*RUN, *shelf)))
 
 
 def test_a_result_takes_on_what_its_call_is_more_alike_and_the_call_nothing() -> None:
@@ -206,6 +208,18 @@ def test_a_question_for_errors_lifts_what_failed_and_one_for_calls_what_changed_
     settled = parts("deed", "By which calls was that settled?")
     assert min(settled[5], settled[10]) > max(settled.get(2, 0.0), settled.get(8, 0.0))
     assert settled[6] > settled.get(9, 0.0)
+
+
+def test_asked_of_each_goal_the_best_step_of_each_gains_and_the_goal_counts_less() -> None:
+    of = (*RUN, user(13, "The shelf leans.", "mend the shelf"), call(14, "x", "mend the shelf"))
+    asked = pool_of("Which error came up in each case?", candidates(2, 8, 14, of=of))
+    numbers = SCORERS["each"](asked) or []
+    assert {place for place, number in enumerate(numbers) if number} == {3, 8, 14}
+    assert SCORERS["each"](pool_of("Which error came up?", asked.candidates)) is None
+    both, one = (SCORERS["goal"](pool_of(f"error {asking}", asked.candidates)) for asking in ("in each case", "case"))
+    assert both is not None
+    assert one is not None
+    assert max(both) == pytest.approx(CONSTANTS.runs_each_goal * max(one))
 
 
 def test_a_question_why_lifts_words() -> None:

@@ -57,8 +57,7 @@ _CALLS = whole_words(
     |steps? (?:did|were)|made good|put (?:\w+ )?right|carried|done|did that"""
 )
 _OF_SOMEBODY = whole_words(
-    r"""(?:this|the|that|our|each|a)[ ]
-    (?:customer|user|client|person|patient|caller|guest|member|requester|reporter)s?(?:'s)?"""
+    r"(?:this|that|our|each) (?:customer|user|client|patient|caller|guest|member|requester|reporter)s?(?:'s)?"
 )
 _ASKED_FOR = whole_words(
     r"""ask(?:s|ed)?|want(?:s|ed)?|request(?:s|ed)?|wish(?:es|ed)?|need(?:s|ed)?|order(?:s|ed)?|complain(?:s|ed)?|earlier

@@ -7,11 +7,15 @@ task that is given nothing counts but what others like it began with.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from stitch.retrieve.kinds import Kind, changes, failed
 from stitch.retrieve.rank.pool import Pool
 from stitch.retrieve.rank.runs import Runs, runs
+
+_SEVERAL = 3
+"""Of so many goals the same may be asked."""
 
 
 def exchange(pool: Pool) -> Sequence[float] | None:
@@ -45,6 +49,22 @@ def deed(pool: Pool) -> Sequence[float] | None:
     if asked.calls or asked.state:
         for number in range(len(gains)):
             gains[number] += _changed(pool, found, number)
+    return gains
+
+
+def each(pool: Pool) -> Sequence[float] | None:
+    """Whether it is the step of its goal that answers best, where the same is asked of several goals."""
+    found = pool.once(runs)
+    if found is None or not found.asked.each or len(found.members) < _SEVERAL:
+        return None
+    alike, done = exchange(pool) or (), deed(pool) or ()
+    worth = [
+        math.fsum((one.similarity, more, did)) for one, more, did in zip(pool.candidates, alike, done, strict=True)
+    ]
+    gains = [0.0] * len(worth)
+    for own in found.members:
+        # Of equals the earliest, whatever the order of the candidates.
+        gains[max(own, key=lambda number: worth[number])] = pool.constants.runs_each
     return gains
 
 

@@ -22,7 +22,8 @@ def goal(pool: Pool) -> Sequence[float] | None:
     if found is None or len(found.named) < 2 or found.asked.task:
         return None
     strength = pool.once(goal_strength)
-    return [strength[own] if own >= 0 else 0.0 for own in found.goals]
+    share = pool.constants.runs_each_goal if found.asked.each else 1.0
+    return [share * strength[own] if own >= 0 else 0.0 for own in found.goals]
 
 
 def inside(pool: Pool) -> Sequence[float] | None:

@@ -16,7 +16,7 @@ from stitch.core import (
     Selection,
 )
 from stitch.retrieve.rank.decisions import decides, decision
-from stitch.retrieve.rank.deeds import deed, exchange, opening, place
+from stitch.retrieve.rank.deeds import deed, each, exchange, opening, place
 from stitch.retrieve.rank.exchanges import exchange_labels, exchange_similarity, named
 from stitch.retrieve.rank.goals import goal, inside, newest
 from stitch.retrieve.rank.hinted import order, speaker, time
@@ -66,6 +66,7 @@ SCORERS: Mapping[str, Scorer] = {
     "goal": goal,
     "inside": inside,
     "deed": deed,
+    "each": each,
     "opening": opening,
     "place": place,
     "newest": newest,
@@ -83,7 +84,7 @@ WEIGHED = RankingRule((("verbatim",),), (SIMILARITY, LABELS, "nearness", "speake
 
 RUNS = RankingRule(
     (("verbatim",),),
-    (SIMILARITY, "exchange", "goal", "inside", "deed", "opening", "place", "newest", LABELS, "speaker", "time"),
+    (SIMILARITY, "exchange", "goal", "inside", "deed", "each", "opening", "place", "newest", LABELS, "speaker", "time"),
 )
 """What is searched are an agent's runs: whose goal it is and what was done count beside what is said."""
 

@@ -22,6 +22,7 @@ _PHRASES = {
     "goal": "the goal that is asked about",
     "inside": "what else is asked, inside its goal",
     "deed": "what was done, as asked for",
+    "each": "answers best of its goal, where several are asked about",
     "opening": "opens a goal, as asked for",
     "place": "late or early in its goal, as asked for",
     "newest": "the last goal with what is named",
