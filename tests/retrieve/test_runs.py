@@ -21,6 +21,7 @@ from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSele
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.kinds import Kind, changes, failed, goal_of, kind_of
 from stitch.retrieve.question.run_question import read_run_question
+from stitch.retrieve.rank.pool import rank
 from stitch.retrieve.rank.runs import Runs, runs, without_things
 from stitch.retrieve.rank.scorers import RUNS
 from stitch.retrieve.rank.wording import phrase
@@ -235,7 +236,8 @@ def test_a_task_finds_what_opens_goals() -> None:
 
 
 def test_of_a_task_nothing_counts_but_what_opened_goals() -> None:
-    asked = pool_of("I want my lamp mended, which error is it?", candidates(2))
+    shelf = (user(20, "The shelf leans.", "mend the shelf"), call(21, "x", "mend the shelf"))
+    asked = pool_of("I want each of my lamps mended, which error is it?", candidates(2, of=(*RUN, *shelf)))
     assert {name for name in RUNS.parts if SCORERS[name](asked) is not None} == {"similarity", "opening"}
 
 
@@ -355,3 +357,16 @@ def test_identifiers_are_known_by_their_form() -> None:
 def test_any_question_can_be_read(text: str) -> None:
     found = read_run_question(text)
     assert len(set(found.terms)) == len(found.terms)
+
+
+ASKING = st.sampled_from(
+    ["I", "my", "each", "both", "why", "which error", "last", "first", "now", "c_17", "which calls", "lamp", "this customer",
+     "wanted", "how many", "the door", "was ordered", "in each case"]
+)  # fmt: skip
+
+
+@given(st.lists(ASKING, min_size=1, max_size=6).map(" ".join))
+def test_whatever_a_question_asks_at_once_its_hits_are_in_the_order_of_their_parts(query: str) -> None:
+    of = (*RUN, user(20, "The shelf leans.", "mend the shelf"), call(21, "find_part(x)", "mend the shelf"))
+    found = rank(pool_of(query, candidates(2, 9, of=of)), SCORERS, RUNS, k=len(of))
+    assert [hit.snippet.step for hit in sorted(found, key=RUNS.key)] == [hit.snippet.step for hit in found]

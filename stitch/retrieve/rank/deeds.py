@@ -55,7 +55,7 @@ def deed(pool: Pool) -> Sequence[float] | None:
 def each(pool: Pool) -> Sequence[float] | None:
     """Whether it is the step of its goal that answers best, where the same is asked of several goals."""
     found = pool.once(runs)
-    if found is None or not found.asked.each or len(found.members) < _SEVERAL:
+    if found is None or found.asked.task or not found.asked.each or len(found.members) < _SEVERAL:
         return None
     alike, done = exchange(pool) or (), deed(pool) or ()
     worth = [
