@@ -360,8 +360,8 @@ def test_any_question_can_be_read(text: str) -> None:
 
 
 ASKING = st.sampled_from(
-    ["I", "my", "each", "both", "why", "which error", "last", "first", "now", "c_17", "which calls", "lamp", "this customer",
-     "wanted", "how many", "the door", "was ordered", "in each case"]
+    ["I", "my", "each", "both", "why", "which error", "last", "first", "now", "c_17", "which calls", "lamp",
+     "this customer", "wanted", "how many", "the door", "was ordered", "in each case"]
 )  # fmt: skip
 
 
