@@ -6,7 +6,7 @@ gives from it (`--answers`). Who&When names the step that made a run fail: that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,31 +71,15 @@ def load_longmemeval_v2(folder: Path, *, tier: str = "small") -> DataSet:
         raise InputError(f"{str(files[2])!r} is no haystack file: an object of questions is expected")
     asked = [(where, record) for where, record in read_records(files[0]) if str(record.get("id")) in haystacks]
     shown = [(where, record) for where, record in asked if not record.get("image")]
-    wanted = {run for _, record in shown for run in haystacks[str(record["id"])]}
-    runs = {str(record["id"]): (where, record) for where, record in read_records(files[1])
-            if str(required(record, "id", where)) in wanted}  # fmt: skip
+    runs = _runs_in(files[1], {str(run) for _, record in shown for run in haystacks[str(record["id"])]})
     memories: dict[tuple[str, ...], Trajectory] = {}
     questions = []
     for where, record in shown:
         names = tuple(map(str, haystacks[str(record["id"])]))
-        if missing := [name for name in names if name not in runs]:
-            raise InputError(f"{where}: its haystack names a run {missing[0]!r} that {str(files[1])!r} lacks")
         if names not in memories:
-            name = f"{record.get('domain') or 'runs'}-{len(memories)}"
-            rows = [row for run in names for row in _web_rows(runs[run][1], runs[run][0])]
-            memories[names] = trajectory_from(name, rows, where=where).trajectory
-        answer = required(record, "answer", where)
-        questions.append(
-            Question(
-                id=str(record["id"]),
-                trajectory=memories[names].id,
-                type=str(record.get("question_type") or ""),
-                text=str(required(record, "question", where)),
-                answer=answer if isinstance(answer, str) else str(answer),
-                evidence=(),
-                domain=str(record.get("domain") or ""),
-            )
-        )
+            memory = f"{record.get('domain') or 'runs'}-{len(memories)}"
+            memories[names] = _memory_of(memory, names, runs, where=f"{where}, in {str(files[1])!r}")
+        questions.append(_web_question(record, memories[names].id, where))
     left_out = len(asked) - len(shown)
     notes = (f"{left_out} questions that show an image were left out",) if left_out else ()
     return _checked(folder, list(memories.values()), questions, files=files, notes=notes)
@@ -163,6 +147,31 @@ def _ama_rows(episode: Mapping[str, Any], turns: Any, where: str) -> Iterator[di
         action, observation = turn.get("action"), turn.get("observation")
         yield {"id": f"{number}:action", "role": "assistant", "content": f"Action (step {number}): {_text(action)}"}
         yield {"id": f"{number}:observation", "role": "environment", "content": _text(observation)}
+
+
+def _runs_in(path: Path, wanted: Collection[str]) -> dict[str, Mapping[str, Any]]:
+    read = ((str(required(record, "id", where)), record) for where, record in read_records(path))
+    return {name: record for name, record in read if name in wanted}
+
+
+def _memory_of(name: str, names: Sequence[str], runs: Mapping[str, Mapping[str, Any]], *, where: str) -> Trajectory:
+    """Several runs as one memory."""
+    if missing := [run for run in names if run not in runs]:
+        raise InputError(f"{where}: there is no run {missing[0]!r}, which the haystack names")
+    rows = [row for run in names for row in _web_rows(runs[run], where)]
+    return trajectory_from(name, rows, where=where).trajectory
+
+
+def _web_question(record: Mapping[str, Any], trajectory: str, where: str) -> Question:
+    return Question(
+        id=str(record["id"]),
+        trajectory=trajectory,
+        type=str(record.get("question_type") or ""),
+        text=str(required(record, "question", where)),
+        answer=str(required(record, "answer", where)),
+        evidence=(),
+        domain=str(record.get("domain") or ""),
+    )
 
 
 def _web_rows(run: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
