@@ -143,7 +143,7 @@ class Constants:
     """What a call gains that changed something where it asks by which calls something was settled."""
     runs_changed_result: float = _chosen(0.35, _RUNS)
     """What the result of such a call gains there."""
-    runs_state: float = _chosen(0.1, _RUNS)
+    runs_state: float = _chosen(0.2, _RUNS)
     """What it gains where a question asks how something stands."""
     runs_opening_task: float = _chosen(1.2, _RUNS)
     """What a step gains that opens a goal where a task is given."""

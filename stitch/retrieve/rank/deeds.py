@@ -40,7 +40,8 @@ def deed(pool: Pool) -> Sequence[float] | None:
     worth[Kind.CALL] += constants.runs_call * asked.action
     worth[Kind.AGENT] += constants.runs_words * asked.cause + constants.runs_words_action * asked.action
     worth[Kind.USER] += constants.runs_user * asked.cause - constants.runs_not_user * (asked.action or asked.result)
-    worth[Kind.RESULT] += constants.runs_result * asked.result
+    # How a thing stands is told by what changed it, not by any result.
+    worth[Kind.RESULT] += constants.runs_result * (asked.result and not asked.state)
     gains = [worth[kind] for kind in found.kinds]
     if asked.error:
         for number, one in enumerate(pool.candidates):
