@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -45,7 +46,8 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
     """Measure a server whose memory holds so many steps, and beside it a copy of that memory in this process.
 
     `overhead_*` is what a search over HTTP took more than the same question to the copy right before or after it, one
-    at a time: pairs, so that both have the same machine. `search_N_*` and `add_N_*` are asked by N clients at once, who
+    at a time: pairs, so that both have the same machine. `*_cpu_ms` is the processor time that a search took of each
+    side, which others on the machine do not change much. `search_N_*` and `add_N_*` are asked by N clients at once, who
     wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client while another one
     streams steps without a pause, and `busy_steps_per_s` is how fast these are taken.
 
@@ -166,6 +168,14 @@ class _Server:
         connection.close()
         assert done, "the stream broke off"
 
+    def processor_s(self) -> float:
+        """How much processor time the server has taken; on Linux, else not a number."""
+        file = Path(f"/proc/{self.pid}/stat")
+        if not file.exists():
+            return float("nan")
+        fields = file.read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def resident_mb(self) -> float:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
@@ -201,16 +211,27 @@ def _server(memory: Path) -> Iterator[_Server]:
 def _overhead(server: _Server, ask: Callable[[str], object], questions: Sequence[str]) -> Figures:
     """What HTTP adds to a search: of each question, the difference to the same in process, in turn first or second."""
     more, alone = [], []
+    own_s = client_s = 0.0
+    server_s = server.processor_s()
     for number, question in enumerate(questions):
         first, second = (ask, server.search) if number % 2 else (server.search, ask)
-        times = [_ms(first, question), _ms(second, question)]
+        began = time.process_time()
+        times = [_ms(first, question)]
+        between = time.process_time()
+        times.append(_ms(second, question))
+        spent = [between - began, time.process_time() - between]
         own, over = times if number % 2 else reversed(times)
+        own_s += spent[0 if number % 2 else 1]
+        client_s += spent[1 if number % 2 else 0]
         more.append(over - own)
         alone.append(own)
     return {
         "overhead_p50_ms": median(more),
         "overhead_p95_ms": _percentile(more, 95),
         "overhead_of_p50_ms": median(alone),
+        "in_process_cpu_ms": own_s / len(questions) * 1e3,
+        "server_cpu_ms": (server.processor_s() - server_s) / len(questions) * 1e3,
+        "client_cpu_ms": client_s / len(questions) * 1e3,
     }
 
 
