@@ -32,6 +32,7 @@ from stitch.core import (
     tenant_name,
     trajectory_name,
 )
+from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, SettingsError, StepRejectedError, no_trajectory
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
@@ -313,7 +314,7 @@ class Memory:
             Searched(
                 tenant=self.tenant,
                 trajectory=trajectory,
-                query=self._ingestor.without_secrets(query),
+                query=self._ingestor.without_secrets(request.query),
                 intent_filter=result.intent_filter,
                 hits=tuple(hit.snippet.id for hit in result.hits),
                 parts=tuple(dict(hit.parts) for hit in result.hits),
@@ -408,6 +409,7 @@ class Memory:
         return name
 
     def _request(self, **fields: Any) -> SearchRequest:
+        fields["query"] = without_surrogates(fields["query"])
         asked_at = fields.get("asked_at")
         if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them
             asked_at = fields["asked_at"] = float(asked_at)

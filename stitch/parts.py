@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ _OWN = frozenset({"memory", "tenant", "journal", "share", "k", "budget_tokens", 
 """Settings that are where and whose the memory is, and those that whoever asks it may set as it likes."""
 
 
-def compared(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
+def compared(settings: Settings, names: Collection[str]) -> dict[str, Any]:
     """The values of settings as two processes that use one memory compare them; of a secret a digest.
 
     Args:
@@ -53,8 +53,8 @@ def compared(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
     values = settings.model_dump(mode="json")
     return {
         name: _digest(secret) if isinstance(secret := getattr(settings, name), SecretStr) else values[name]
-        for name in names
-        if name not in _OWN
+        for name in values
+        if name in names and name not in _OWN
     }
 
 

@@ -71,7 +71,12 @@ def trajectory_name(value: str) -> str:
 
 def clean_text(value: str) -> str:
     """Return `value` without control characters (tabs and line breaks stay) and without lone surrogates."""
-    return _CONTROL_IN_TEXT.sub("", value).encode("utf-8", "replace").decode("utf-8")
+    return without_surrogates(_CONTROL_IN_TEXT.sub("", value))
+
+
+def without_surrogates(value: str) -> str:
+    """Return `value` with a question mark for each lone surrogate, which is half a character and no text."""
+    return value.encode("utf-8", "replace").decode("utf-8")
 
 
 Name = Annotated[str, AfterValidator(clean_name)]

@@ -25,7 +25,7 @@ from stitch.core import (
     Trust,
     trajectory_name,
 )
-from stitch.core.steps import clean_text
+from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, StepRejectedError
 from stitch.memory import Memory, MemoryStatus, given_steps
 from stitch.remote import rebuilding
@@ -176,7 +176,7 @@ class RemoteMemory(Memory):
         response = self._ask(
             "search",
             models.QueryRequest,
-            query=clean_text(query),
+            query=without_surrogates(query),
             trajectory=None if trajectory is None else trajectory_name(trajectory),
             k=k,
             budget_tokens=budget_tokens,
@@ -203,7 +203,7 @@ class RemoteMemory(Memory):
             "why_not",
             models.WhyNotRequest,
             step=step,
-            query=clean_text(query),
+            query=without_surrogates(query),
             trajectory=trajectory_name(trajectory),
             k=k,
             intent_filter=intent_filter,
@@ -226,7 +226,7 @@ class RemoteMemory(Memory):
         response = self._ask(
             "why",
             models.WhyRequest,
-            query=clean_text(query),
+            query=without_surrogates(query),
             step=step,
             trajectory=trajectory_name(trajectory),
             k=k,

@@ -1,0 +1,347 @@
+"""What every `Memory` does, wherever it is: subclass `MemoryContract`, give it a `memory` fixture, run pytest.
+
+More than 400 lines because what a memory promises is one list.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stitch.core import IntentFilter, Ranking, Rejection, SourcedStep, Step, StepState, Trust
+from stitch.core.retention import RetentionRule
+from stitch.errors import InputError, SettingsError, StepRejectedError, StitchError
+from stitch.lifecycle.selection import Selector
+from stitch.memory import Memory
+
+MakeMemory = Callable[[], Memory]
+
+TRIP = (
+    Step(role="user", content="Let us plan day 1: find a hotel in Kyoto.", timestamp="2026-03-01T09:00:00Z"),
+    Step(role="assistant", content="The Maple Inn costs 120 dollars a night.", metadata={"tokens": 12}),
+    Step(role="user", content="Now day 2: which train goes to Nara?", session="b"),
+    Step(role="assistant", content="It leaves at 9:40 and costs 8 dollars."),
+)
+MESSAGES = (
+    {"role": "user", "content": "What is the price of the onsen?"},
+    {"role": "assistant", "content": [{"type": "text", "text": "It costs 30 dollars."}]},
+)
+
+
+class MemoryContract:
+    """The tests every memory passes.
+
+    A subclass gives a fixture `memory`: an empty memory of one tenant without a model, which is closed behind the test.
+    """
+
+    # Steps come in.
+
+    def test_steps_that_are_added_are_stored_and_found(self, memory: Memory) -> None:
+        receipts = memory.add_many(TRIP, trajectory="trip")
+        assert [(each.step, each.position, each.state) for each in receipts] == [
+            (str(number), number, StepState.STORED) for number in range(len(TRIP))
+        ]
+        assert {each.tenant for each in receipts} == {memory.tenant}
+        found = memory.search("What does the hotel cost?", k=2)
+        assert found[0].snippet.text in {step.content for step in TRIP[:2]}
+        assert "Maple Inn" in found.context()
+
+    def test_a_step_is_added_as_it_is_or_as_its_fields(self, memory: Memory) -> None:
+        assert memory.add(TRIP[0], trajectory="trip").position == 0
+        assert memory.add({"role": "user", "content": "hello", "id": 7}, trajectory="trip").step == "7"
+        with pytest.raises(StepRejectedError):
+            memory.add({"role": "user", "words": "hello"}, trajectory="trip")
+        with pytest.raises(InputError):
+            memory.add_many({"role": "user", "content": "hello"}, trajectory="trip")  # type: ignore[dict-item]
+
+    def test_all_that_a_step_says_of_itself_is_kept(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        kept = [entry.step for entry in memory.steps("trip")]
+        assert [step.model_copy(update={"id": None}) for step in kept] == list(TRIP)
+
+    def test_what_is_known_word_for_word_changes_nothing(self, memory: Memory) -> None:
+        step = Step(id="a", role="user", content="Find a hotel.")
+        first, second = memory.add(step, trajectory="trip"), memory.add(step, trajectory="trip")
+        assert (first.repeated, second.repeated) == (False, True)
+        assert len(list(memory.steps("trip"))) == 1
+
+    def test_a_step_of_an_id_that_another_has_is_rejected_and_nothing_of_the_rest_is_stored(
+        self, memory: Memory
+    ) -> None:
+        memory.add(Step(id="a", role="user", content="one"), trajectory="trip")
+        steps = [Step(id="b", role="user", content="two"), Step(id="a", role="user", content="other")]
+        with pytest.raises(StepRejectedError):
+            memory.add_many(steps, trajectory="trip")
+        assert [entry.id for entry in memory.steps("trip")] == ["a"]
+
+    def test_a_rejected_step_is_handed_back_in_its_place_where_each_is_added(self, memory: Memory) -> None:
+        steps = [Step(id="a", role="user", content="one"), Step(id="a", role="user", content="other"), TRIP[0]]
+        first, second, third = memory.add_each(steps, trajectory="trip")
+        assert isinstance(second, StepRejectedError)
+        assert not isinstance(first, StepRejectedError)
+        assert not isinstance(third, StepRejectedError)
+        assert (first.step, third.position) == ("a", 1)
+
+    def test_nothing_is_added_of_nothing(self, memory: Memory) -> None:
+        assert memory.add_many([], trajectory="trip") == []
+        assert memory.add_each([], trajectory="trip") == []
+        assert memory.trajectories() == []
+
+    @pytest.mark.parametrize("name", ["", " \t", "x" * 600, "\ud800"])
+    def test_a_name_that_can_be_none_is_refused(self, memory: Memory, name: str) -> None:
+        with pytest.raises(InputError):
+            memory.add(TRIP[0], trajectory=name)
+        with pytest.raises(InputError):
+            memory.search("hotel", trajectory=name)
+        with pytest.raises(InputError):
+            memory.finish(name)
+
+    def test_names_of_all_kinds_come_back_as_they_are(self, memory: Memory) -> None:
+        names = ["a/b?c=d&e", "ü 漢字", "..", "%41", "x" * 512]
+        for name in names:
+            memory.add(Step(id=name, role="user", content="hello"), trajectory=name)
+        assert memory.trajectories() == names
+        assert [entry.id for name in names for entry in memory.steps(name)] == names
+        assert [memory.get(name, name) is not None for name in names] == [True] * len(names)
+
+    def test_messages_are_stored_once_however_often_the_conversation_comes(self, memory: Memory) -> None:
+        first = memory.add_messages(MESSAGES[:1], trajectory="chat")
+        both = memory.add_messages(MESSAGES, trajectory="chat")
+        assert [each.repeated for each in both] == [True, False]
+        assert both[0].step == first[0].step
+        assert [entry.step.content for entry in memory.steps("chat")][1] == "It costs 30 dollars."
+
+    def test_an_edited_message_is_refused_or_revised(self, memory: Memory) -> None:
+        memory.add_messages(MESSAGES, trajectory="chat")
+        edited = [{"role": "user", "content": "What is the price of the tea house?"}, MESSAGES[1]]
+        with pytest.raises(StepRejectedError, match="says something else"):
+            memory.add_messages(edited, trajectory="chat", start=0)
+        [first, _] = memory.add_messages(edited, trajectory="chat", start=0, edited="revise")
+        assert len(memory.lifecycle.history(first.step, trajectory="chat")) == 1
+        with pytest.raises(InputError):
+            memory.add_messages(MESSAGES[0], trajectory="chat")
+
+    def test_a_step_among_messages_is_taken_as_it_is(self, memory: Memory) -> None:
+        [receipt] = memory.add_messages([Step(id="own", role="user", content="hello")], trajectory="chat")
+        assert receipt.step == "own"
+
+    def test_a_stream_is_stored_as_it_comes(self, memory: Memory) -> None:
+        rejection = Rejection(source="f", line=2, reason="no step")
+        given: list[Step | SourcedStep | Rejection] = [
+            SourcedStep(trajectory="other", step=TRIP[0], source="f", line=1),
+            rejection,
+            TRIP[1],
+        ]
+        first, second, third = memory.stream(given, trajectory="trip")
+        assert (getattr(first, "trajectory", None), second, getattr(third, "trajectory", None)) == (
+            "other", rejection, "trip",
+        )  # fmt: skip
+        with pytest.raises(InputError, match="no trajectory"):
+            list(memory.stream([TRIP[0]]))
+
+    def test_the_same_is_done_for_asyncio(self, memory: Memory) -> None:
+        async def converse() -> tuple[str, list[str], int]:
+            receipt = await memory.aadd(TRIP[0], trajectory="trip")
+            streamed = [each async for each in memory.astream(TRIP[1:], trajectory="trip")]
+            await memory.aflush()
+            result = await memory.asearch("hotel", k=1)
+            return receipt.step, [getattr(each, "step", "") for each in streamed], len(result)
+
+        assert asyncio.run(converse()) == ("0", ["1", "2", "3"], 1)
+
+    # Questions.
+
+    def test_a_result_says_all_that_the_memory_knows_of_its_hits(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        result = memory.search("What does the train to Nara cost?", trajectory="trip", k=3, budget_tokens=500)
+        assert len(result.hits) == 3
+        assert (result.request.k, result.request.budget_tokens, result.request.tenant) == (3, 500, memory.tenant)
+        entries = {entry.id: entry for entry in memory.steps("trip")}
+        for hit in result.hits:
+            assert hit.snippet == entries[hit.snippet.step].snippet()
+            assert hit.parts
+            assert all(label in result.intent_filter.labels() for label in hit.matched)
+        assert result.context_tokens <= 500
+        assert set(result.context_hits) <= {hit.snippet.id for hit in result.hits}
+        assert (result.mode, result.ranking in Ranking) == ("intent", True)
+
+    def test_the_parts_of_the_scores_make_the_order(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        result = memory.search("the hotel for day 1")
+        keys = [result.rule.key(hit) for hit in result.hits]
+        assert keys == sorted(keys)
+
+    def test_a_search_is_told_what_it_is_to_do(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        assert memory.search("hotel", retriever="lexical").mode == "lexical"
+        assert memory.search("hotel", ranking="strict").ranking is Ranking.STRICT
+        assert all(hit.snippet.role == "user" for hit in memory.search("hotel", min_trust=Trust.HIGH))
+        scope = next(scope.name for scope in memory.inventory().scopes)
+        chosen = memory.search("anything", intent_filter=IntentFilter(scopes=(scope,)))
+        assert chosen.intent_filter.scopes == (scope,)
+        assert {hit.snippet.step for hit in memory.search("hotel", trajectory="trip", as_of="1")} <= {"0", "1"}
+
+    def test_a_question_that_cannot_be_asked_is_refused(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        with pytest.raises(InputError, match="no trajectory 'none'"):
+            memory.search("hotel", trajectory="none")
+        with pytest.raises(InputError):
+            memory.search("hotel", k=0)
+        with pytest.raises(InputError, match="is no time"):
+            memory.search("hotel", asked_at="soon")
+        with pytest.raises(SettingsError, match="no retriever 'best'"):
+            memory.search("hotel", retriever="best")
+
+    def test_a_question_may_be_any_text(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        for query in ("", "\ud800 hotel", "\x00", "漢字", "?" * 20_000):
+            assert memory.search(query, k=1).hits
+
+    def test_why_says_why_a_step_comes_back(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        why = memory.why("What does the hotel cost?", step="1", trajectory="trip")
+        assert (why.found, why.state, str(why) != "") == (True, StepState.STORED, True)
+        assert why.place is not None
+        place = memory.why_not("3", query="What does the hotel cost?", trajectory="trip", k=1)
+        assert (place.hit.snippet.step, place.k, place.ranked) == ("3", 1, len(TRIP))
+        assert str(place).startswith("Step 3 ")
+        with pytest.raises(InputError):
+            memory.why("hotel", step="none", trajectory="trip")
+
+    # What is there.
+
+    def test_trajectories_say_how_long_they_are(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.add(TRIP[0], trajectory="home")
+        assert [(name, name.steps) for name in memory.trajectories()] == [("trip", 4), ("home", 1)]
+        assert all(0 < name.began <= name.ended for name in memory.trajectories())
+
+    def test_steps_are_read_from_a_position_to_another(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        for start, stop in ((0, None), (1, 3), (2, None), (0, 1), (3, 3), (9, None)):
+            positions = [entry.position for entry in memory.steps("trip", start=start, stop=stop)]
+            assert positions == list(range(len(TRIP)))[start:stop]
+        assert list(memory.steps("none")) == []
+
+    def test_one_step_is_got_by_its_id(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        entry = memory.get("trip", "1")
+        assert entry is not None
+        assert (entry.position, entry.state, entry.tenant) == (1, StepState.STORED, memory.tenant)
+        assert entry.labels is not None
+        assert memory.get("trip", "none") is None
+
+    def test_the_label_space_is_that_of_one_trajectory_or_of_all(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.add(Step(role="user", content="Water the plants in the garden."), trajectory="home")
+        whole, own = memory.inventory(), memory.inventory("trip")
+        assert (whole.steps, own.steps) == (5, 4)
+        assert {scope.trajectory for scope in own.scopes} == {"trip"}
+        assert own.scopes[0].terms
+        assert memory.inventory("none").steps == 0
+
+    def test_receipts_and_the_status_tell_how_far_steps_have_come(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        assert [each.step for each in memory.receipts()] == ["0", "1", "2", "3"]
+        assert list(memory.receipts(state=StepState.FAILED)) == []
+        status = memory.status()
+        assert (status.accepted, status.stored, status.failed, status.snippets, status.trajectories) == (4, 4, 0, 4, 1)
+        assert (memory.retry(), memory.finish("trip"), memory.recalls()) == (0, 0, [])
+        memory.flush()
+
+    def test_nothing_is_spent_without_a_model(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        assert (memory.ledger.total().calls, memory.ledger.stages(), memory.uses_model) == (0, {}, False)
+        assert memory.labeler.startswith("local")
+
+    # Steps are put right, and go.
+
+    def test_a_step_is_corrected_and_found_so(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        lifecycle = memory.lifecycle
+        lifecycle.correct(
+            "1", trajectory="trip", text="The Maple Inn costs 95 dollars.", labels={"event_types": ["ask price"]}
+        )
+        assert "95 dollars" in memory.search("What does the Maple Inn cost?", k=4).context()
+        [revision] = lifecycle.history("1", trajectory="trip")
+        assert (revision.step.content, revision.by) == (TRIP[1].content, "person")
+        [correction] = lifecycle.corrections()
+        assert (correction.position, correction.labels.intent.event_types) == (1, ("ask price",))
+        with pytest.raises(InputError):
+            lifecycle.correct("none", trajectory="trip", text="x")
+
+    def test_steps_are_counted_retired_and_erased_with_proof(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        lifecycle = memory.lifecycle
+        assert lifecycle.count(Selector(trajectory="trip")) == 4
+        assert lifecycle.count(Selector(trajectory="none")) == 0
+        assert lifecycle.retire(Selector(trajectory="trip", step="0"), reason="old") == 1
+        [retired] = memory.receipts(state=StepState.RETIRED)
+        assert "old" in retired.reason
+        erased = lifecycle.erase(Selector(trajectory="trip"))
+        assert (erased.steps, erased.trajectories, erased.proof.found) == (4, 1, ())
+        assert erased.proof.files > 0
+        assert memory.add(Step(id="0", role="user", content="again"), trajectory="trip").state is StepState.ERASED
+        assert memory.add(Step(id="0", role="user", content="again"), trajectory="trip", again=True).position == 0
+        with pytest.raises(InputError, match="no steps are selected"):
+            lifecycle.erase(Selector())
+
+    def test_rules_expire_steps(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        now = max(entry.recorded for entry in memory.steps("trip")) + 3 * 86_400
+        rules = [RetentionRule(older_than_days=1, action="erase"), RetentionRule(older_than_days=1, action="retire")]
+        counted = memory.lifecycle.expire(rules, now=now, dry_run=True)
+        assert [(each.rule.action, each.steps) for each in counted.rules] == [("erase", 4), ("retire", 0)]
+        expired = memory.lifecycle.expire(rules, now=now)
+        assert expired.proof is not None
+        assert expired.proof.found == ()
+        assert memory.status().accepted == 0
+        assert memory.lifecycle.expire().rules == ()
+
+    def test_what_is_exported_is_taken_in(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        lines = list(memory.lifecycle.export())
+        assert list(memory.lifecycle.export(trajectory="trip")) == lines
+        assert memory.lifecycle.import_lines(lines).known == 4
+        memory.lifecycle.erase(Selector(everything=True))
+        taken = memory.lifecycle.import_lines(line.encode() + b"\n" for line in [*lines, "nonsense"])
+        assert (taken.steps, taken.failed, len(taken.rejections)) == (4, 0, 1)
+        assert [entry.step.content for entry in memory.steps("trip")] == [step.content for step in TRIP]
+        with pytest.raises(InputError, match="no trajectory 'none'"):
+            list(memory.lifecycle.export(trajectory="none"))
+
+    def test_lines_that_are_no_export_change_nothing(self, memory: Memory) -> None:
+        for lines in ([], ["nonsense"], ['{"kind": "memory", "schema_version": 999, "tenant": "x"}', "x"]):
+            try:
+                taken = memory.lifecycle.import_lines(lines)
+            except StitchError:
+                continue
+            assert taken.steps == 0
+        assert memory.status().accepted == 0
+
+    def test_the_memory_is_copied_compared_and_labeled_anew(self, memory: Memory, tmp_path: Path) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        copied = memory.lifecycle.backup(tmp_path / "copy")
+        assert (copied.folder, copied.steps, copied.tenants) == (tmp_path / "copy", 4, 1)
+        assert memory.lifecycle.verify() == (4, 4, ())
+        assert memory.lifecycle.verify(repair=True).disagreements == ()
+        assert memory.lifecycle.relabel().relabeled == 0
+        with pytest.raises(InputError):
+            memory.lifecycle.backup(tmp_path / "copy")
+
+    # How it is held.
+
+    def test_it_is_a_context_and_closing_twice_is_harmless(self, memory: Memory) -> None:
+        with memory as same:
+            assert same is memory
+            same.add(TRIP[0], trajectory="trip")
+        memory.close()
+        with pytest.raises(StitchError):
+            memory.search("hotel")
+
+    def test_it_says_what_it_is(self, memory: Memory) -> None:
+        assert isinstance(memory, Memory)
+        assert repr(memory.tenant) in repr(memory)

@@ -1,0 +1,45 @@
+"""Memories that are held in different ways do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stitch import Memory, open_memory
+from stitch.remote.memory import RemoteMemory
+from stitch.testing.contracts.memory import MemoryContract
+
+
+class TestLocalMemory(MemoryContract):
+    @pytest.fixture
+    def memory(self, tmp_path: Path) -> Iterator[Memory]:
+        with open_memory(tmp_path / "m") as memory:
+            yield memory
+
+
+class TestMemoryOfAnotherOwner(MemoryContract):
+    @pytest.fixture
+    def memory(self, tmp_path: Path) -> Iterator[Memory]:
+        with open_memory(tmp_path / "m"), open_memory(tmp_path / "m") as memory:
+            assert isinstance(memory, RemoteMemory)
+            yield memory
+
+
+class TestMemoryOfAnotherTenant(MemoryContract):
+    @pytest.fixture
+    def memory(self, tmp_path: Path) -> Iterator[Memory]:
+        with open_memory(tmp_path / "m"), open_memory(tmp_path / "m", tenant="ann") as memory:
+            yield memory
+
+
+def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
+    from stitch.lifecycle.lifecycle import Lifecycle
+    from stitch.remote.lifecycle import RemoteLifecycle
+
+    derived = {"stream", "astream"}  # made of `add_each`
+    for here, there in ((Memory, RemoteMemory), (Lifecycle, RemoteLifecycle)):
+        own = {name for name, value in vars(here).items() if callable(value) and not name.startswith("_")}
+        asynchronous = {name for name in own if name.startswith("a") and name[1:] in own}
+        assert own - asynchronous - derived <= set(vars(there)), here
