@@ -41,7 +41,8 @@ def open_memory(
     one (`share=False` refuses that): what comes back is a `stitch.remote.RemoteMemory` then, which is used as any.
 
     Args:
-        memory: A folder, or the URL of a Qdrant server.
+        memory: A folder, the URL of a Qdrant server, or that of a memory that `stitch serve` serves, as
+            `stitch+http://HOST:PORT`; then `key` is the key that its server gave out, and says whose memory it is.
         tenant: Whose memory it is.
         config: A YAML file of settings.
         must_exist: Do not make a folder that is not there.
@@ -55,12 +56,24 @@ def open_memory(
         StoreMismatchError: It was written with another embedder or schema.
     """
     from stitch.core import tenant_name
-    from stitch.lifecycle.folder import folder_of, owner_note
+    from stitch.lifecycle.folder import folder_of, is_served, owner_note
     from stitch.memory import Memory
-    from stitch.remote.joining import join_or_open
+    from stitch.remote.joining import join_or_open, served_memory
     from stitch.remote.protocol import Hello
 
     loaded, location = parts.settings_for(memory, config=config, tenant=tenant, **settings)
+    given = parts.given_settings(memory, config=config, tenant=tenant, **settings)
+    defaults = {each: getattr(loaded, each) for each in SEARCH_SETTINGS if each in given}
+    retention = loaded.retention if "retention" in given else None
+    if is_served(location):
+        parts.check_served(given, observers=observers)
+        return served_memory(
+            location,
+            key=loaded.key.get_secret_value() if loaded.key else None,
+            tenant=loaded.tenant if "tenant" in given else None,
+            defaults=defaults,
+            retention=retention,
+        )
     name = tenant_name(loaded.tenant)
 
     def open_here() -> Memory:
@@ -72,15 +85,14 @@ def open_memory(
 
     if not loaded.share or observers:  # which are told what happens in this process
         return open_here()
-    given = parts.given_settings(memory, config=config, tenant=tenant, **settings)
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     return join_or_open(
         folder,
         hello=Hello(tenant=name, settings=parts.compared(loaded, given)),
         note=owner_note(location, folder),
         open_here=open_here,
-        defaults={each: getattr(loaded, each) for each in SEARCH_SETTINGS if each in given},
-        retention=loaded.retention if "retention" in given else None,
+        defaults=defaults,
+        retention=retention,
     )
 
 
@@ -159,6 +171,7 @@ def _open(
         JOURNAL_FILE,
         LEDGER_FILE,
         RECALLS_FILE,
+        check_not_served,
         check_restored,
         check_there,
         check_whole,
@@ -180,6 +193,7 @@ def _open(
     from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
     from stitch.store.owner import Ownership
 
+    check_not_served(location)
     folder = folder_of(location, journal=settings.journal, collection=settings.collection)
     if must_exist:
         check_there(location, folder)

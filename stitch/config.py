@@ -60,6 +60,8 @@ class Settings(BaseSettings):
     memory: str | None = None
     """Where the memory is: a folder, or the URL of a Qdrant server. Of a cluster several URLs, as a list or with commas
     between them: the first names the memory, the next is tried where one is away."""
+    key: SecretStr | None = None
+    """Of a memory that is served over HTTP (`stitch+http://HOST:PORT`): it says whose memory is asked."""
     tenant: str = "default"
     """Whose memory it is. Nothing of one tenant is ever seen by another."""
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class GivenSettings(TypedDict, total=False):
     """The settings but for where the memory is and whose."""
 
+    key: SecretStr | str | None
     labels: Literal["local", "model"] | None
     filter: Literal["auto", "local", "model"] | None
     filter_by_kind: bool | None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch import parts
+from stitch.assemble import open_memory
 from stitch.config import Settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
@@ -23,8 +24,10 @@ from stitch.lifecycle.folder import (
     JOURNAL_FILE,
     OWNER_FILE,
     UNFINISHED_FILE,
+    check_not_served,
     check_there,
     folder_of,
+    is_served,
     is_url,
     journal_id,
     made_folder,
@@ -207,6 +210,10 @@ def export_memory(
     from stitch.lifecycle.transfer import export_lines
 
     tenant = None if tenant is None else tenant_name(tenant)
+    if is_served(parts.settings_for(memory, config=config, tenant=tenant, **settings)[1]):
+        with open_memory(memory, tenant=tenant, config=config, **settings) as served:
+            yield from served.lifecycle.export(trajectory=trajectory)
+        return
     loaded, location, folder = _found(memory, config, {**settings, "tenant": tenant})
     with ExitStack() as stack:
         journal = stack.enter_context(_readable(loaded, location, folder))
@@ -246,6 +253,7 @@ def restore_memory(
     from stitch.lifecycle.backup import check_backup, check_empty, put_at, remove_unfinished
 
     loaded, location = parts.settings_for(memory, config=config, **settings)
+    check_not_served(location)
     files = check_backup(backup)
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     identity = None
@@ -321,6 +329,7 @@ def _found(
     from stitch.journal.sqlite import check_version
 
     loaded, location = parts.settings_for(memory, config=config, **settings)
+    check_not_served(location)
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     if not to_adopt or not is_url(location) or restoring_in(folder).exists():
         check_there(location, folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from stitch.errors import SettingsError, require_extra
 from stitch.lifecycle.folder import is_url
 
 if TYPE_CHECKING:
-    from stitch.core import Embedder, FilterSelector, Labeler, SnippetStore
+    from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import LanguageModel, Ledger, Price
     from stitch.store.connection import Server
@@ -39,7 +39,9 @@ def given_settings(memory: str | Path | None, *, config: str | Path | None, **se
     return frozenset(name for name, origin in load_settings(config, **given).origins.items() if origin != "default")
 
 
-_OWN = frozenset({"memory", "tenant", "journal", "share", "k", "budget_tokens", "ranking", "retriever", "retention"})
+_OWN = frozenset(
+    {"memory", "key", "tenant", "journal", "share", "k", "budget_tokens", "ranking", "retriever", "retention"}
+)
 """Settings that are where and whose the memory is, and those that whoever asks it may set as it likes."""
 
 
@@ -56,6 +58,18 @@ def compared(settings: Settings, names: Collection[str]) -> dict[str, Any]:
         for name in values
         if name in names and name not in _OWN
     }
+
+
+def check_served(given: Collection[str], *, observers: Sequence[Observer]) -> None:
+    """See that nothing is set that a memory which a server has open cannot be told.
+
+    Raises:
+        SettingsError: Something is; names it.
+    """
+    wrong = sorted(set(given) - _OWN)
+    if wrong or observers:
+        what = f"the setting {wrong[0]!r} is" if wrong else "observers are"
+        raise SettingsError(f"{what} of no use with a memory that is served", hint="set it where `stitch serve` runs")
 
 
 def _digest(secret: SecretStr) -> str:

@@ -34,7 +34,7 @@ from stitch.api.listing_models import (
     TrajectoriesResponse,
     TrajectoryRow,
 )
-from stitch.api.models import MOST_PAGE_CHARS, Done, Nothing
+from stitch.api.models import MOST_PAGE_CHARS, About, Done, Nothing
 from stitch.api.naming import known_trajectory
 from stitch.api.spending import read_spending, totals_of
 from stitch.core import LabelInventory, LabelKind, LabelVocabulary, Receipt
@@ -163,6 +163,11 @@ def status(memory: Memory, request: Nothing) -> StatusResponse:
 def inventory(memory: Memory, request: LabelsRequest) -> LabelInventory:
     """Give the label space of a trajectory, or of all, as questions are matched against it."""
     return memory.inventory(request.trajectory)
+
+
+def about(memory: Memory, request: Nothing) -> About:
+    """Say whose memory this is, and who labels."""
+    return About(tenant=memory.tenant, labeler=memory.labeler, uses_model=memory.uses_model, workers=memory.workers)
 
 
 def own_totals(memory: Memory, request: Nothing) -> OwnTotalsResponse:

@@ -62,6 +62,19 @@ class Nothing(Request):
     """Asks without saying anything."""
 
 
+class About(Response):
+    """What a memory is like."""
+
+    tenant: str
+    """Whose it is."""
+    labeler: str
+    """Who makes the labels."""
+    uses_model: bool
+    """Whether a language model labels."""
+    workers: int
+    """How many trajectories are best worked on side by side."""
+
+
 class Done(Response):
     """Says that it is done."""
 

@@ -199,6 +199,16 @@ OPERATIONS: Mapping[str, Operation] = _table(
         run=listing.status,
     ),
     Operation(
+        name="about",
+        summary="Say whose memory this is, and who labels.",
+        action="read",
+        method="GET",
+        path="/v1/about",
+        request=models.Nothing,
+        response=models.About,
+        run=listing.about,
+    ),
+    Operation(
         name="totals",
         summary="Say what calls of a model came to since the memory was opened.",
         action="read",

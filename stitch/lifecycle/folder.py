@@ -33,6 +33,8 @@ OWNER_FILE = "owner.json"
 """Who has it open: beside the journal of a memory on a server, inside the store of one in a folder."""
 COLLECTIONS = "collections"
 """The folder beside the journal of a memory on a server with what is here of each collection."""
+SERVED = "stitch+"
+"""Before `http://` or `https://`: a memory is served there, and not a Qdrant server."""
 UNFINISHED_FILE = "unfinished"
 """Beside the journal of a memory on a server: its snippets are not all there yet, it is being restored."""
 
@@ -42,6 +44,21 @@ _WORKING = "exporting-"
 def is_url(location: str) -> bool:
     """Whether a memory is on a server."""
     return location.startswith(("http://", "https://"))
+
+
+def is_served(location: str) -> bool:
+    """Whether a location is the URL of a memory that `stitch serve` serves."""
+    return location.startswith((f"{SERVED}http://", f"{SERVED}https://"))
+
+
+def check_not_served(location: str) -> None:
+    """Refuse the URL of a served memory where a whole folder is needed.
+
+    Raises:
+        InputError: It is one.
+    """
+    if is_served(location):
+        raise InputError(f"the memory {location!r} is served by another process", hint="do this where its folder is")
 
 
 def folder_of(location: str, *, journal: str | None, collection: str) -> Path:
@@ -56,10 +73,14 @@ def folder_of(location: str, *, journal: str | None, collection: str) -> Path:
         return Path(location)
     if journal is not None:
         return Path(journal)
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     first = location.partition(",")[0].strip()
-    digest = hashlib.sha256(f"{first}\n{collection}".encode()).hexdigest()
-    return data / "stitch" / digest[:16]
+    return own_folder(f"{first}\n{collection}")
+
+
+def own_folder(name: str) -> Path:
+    """A folder under the user's data folder for what belongs to something elsewhere; it need not be there."""
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return data / "stitch" / hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 def owner_note(location: str, folder: Path) -> Path:

@@ -13,9 +13,12 @@ import orjson
 from pydantic import BaseModel
 
 from stitch.api.operations import OPERATIONS, Operation, ask
+from stitch.core.files import make_private_folder
 from stitch.core.process import OwnProcess, in_each_fork
-from stitch.errors import InputError, OwnerLostError, StoreError, StoreLockedError
+from stitch.errors import InputError, OwnerLostError, ScopeError, StoreError, StoreLockedError
+from stitch.lifecycle.folder import own_folder
 from stitch.remote import address
+from stitch.remote.http import HttpTransport
 from stitch.remote.protocol import Hello, Welcome
 from stitch.remote.transport import Lines, decoded, failure, parsed
 from stitch.remote.wire import MOST_BYTES, BadMessageError, Connection, Kind, Message
@@ -316,6 +319,41 @@ def join_or_open(
         return first
     transport = FolderTransport(folder, hello=hello, first=first.connection, welcome=first.welcome, come_after=found)
     return RemoteMemory(transport, tenant=hello.tenant, folder=folder, defaults=defaults, retention=retention)
+
+
+def served_memory(
+    location: str,
+    *,
+    key: str | None,
+    tenant: str | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    retention: Sequence[RetentionRule] | None = None,
+) -> Memory:
+    """The memory that a server has open.
+
+    Args:
+        location: As `stitch+http://HOST:PORT`.
+        key: Which the server has given out.
+        tenant: Whose memory it has to be; any if None.
+        defaults: See `RemoteMemory`.
+        retention: See `RemoteMemory`.
+
+    Raises:
+        ScopeError: The key is for another tenant.
+        StitchError: The server does not answer, or refuses the key.
+    """
+    from stitch.remote.memory import RemoteMemory
+
+    transport = HttpTransport(location, key=key)
+    whose = transport.about.tenant
+    if tenant not in (None, whose):
+        transport.close()
+        raise ScopeError(
+            f"the key is for the memory of another tenant than {tenant!r}", hint="leave out the tenant: the key says it"
+        )
+    folder = own_folder(location)
+    make_private_folder(folder, parents=True)
+    return RemoteMemory(transport, tenant=whose, folder=folder, defaults=defaults, retention=retention)
 
 
 def _found(folder: Path, hello: Hello, *, note: Path, open_here: Callable[[], Memory]) -> Memory | Joined:

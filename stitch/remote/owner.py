@@ -243,6 +243,7 @@ class Owner:
             if operation.takes_lines:
                 lines.are_due = True
                 response = operation.run(memory, request, lines)
+                lines.pass_over()
             else:
                 response = operation.run(memory, request)
             if operation.streams:
@@ -260,7 +261,7 @@ class Owner:
             self._fail(connection, Failure(error="StitchError", message=_said(error)), lines)
 
     def _fail(self, connection: Connection, failure: Failure, lines: _Lines) -> None:
-        lines.pass_over()  # else they would be taken for what is asked next
+        lines.pass_over()
         connection.send(Kind.FAILURE, failure.model_dump_json().encode())
 
 
@@ -285,6 +286,7 @@ class _Lines:
             yield from lines
 
     def pass_over(self) -> None:
+        """Read those that are left: else they would be taken for what is asked next."""
         for _ in self:
             pass
 

@@ -34,6 +34,14 @@ class TestMemoryOfAnotherTenant(MemoryContract):
             yield memory
 
 
+class TestServedMemory(MemoryContract):
+    @pytest.fixture
+    def memory(self, served: str) -> Iterator[Memory]:
+        with open_memory(served) as memory:
+            assert isinstance(memory, RemoteMemory)
+            yield memory
+
+
 def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
     from stitch.lifecycle.lifecycle import Lifecycle
     from stitch.remote.lifecycle import RemoteLifecycle

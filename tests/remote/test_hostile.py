@@ -178,6 +178,14 @@ def test_lines_that_stop_are_an_import_that_stops(memory: Memory) -> None:
     assert still_answers(memory.folder)
 
 
+def test_lines_that_nobody_reads_are_not_taken_for_the_next_request(memory: Memory) -> None:
+    with open_memory(memory.folder) as other:
+        for _ in range(3):
+            refused = other.lifecycle.import_lines(["nonsense"] * 1000)
+            assert (refused.steps, len(refused.rejections) > 0) == (0, True)
+            assert other.trajectories() == ["t"]
+
+
 def test_idle_connections_make_room_for_others(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner, "MOST_CONNECTIONS", 4)
     with open_memory(memory.folder) as other:
