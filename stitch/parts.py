@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from stitch.config import Settings, load_settings
+from stitch.core import PromptModule
 from stitch.errors import SettingsError, require_extra
 from stitch.lifecycle.folder import is_url
 
@@ -52,12 +54,18 @@ def compared(settings: Settings, names: Collection[str]) -> dict[str, Any]:
         settings: The settings.
         names: Which of them; those that each may set as it likes are left out.
     """
-    values = settings.model_dump(mode="json")
     return {
-        name: _digest(secret) if isinstance(secret := getattr(settings, name), SecretStr) else values[name]
-        for name in values
+        name: _comparable(getattr(settings, name), plain)
+        for name, plain in settings.model_dump(mode="json").items()
         if name in names and name not in _OWN
     }
+
+
+def _comparable(value: Any, plain: Any) -> Any:
+    """A value as JSON has it; a module of prompts, which JSON cannot hold, is equal to itself alone."""
+    if isinstance(value, SecretStr):
+        return _digest(value)
+    return f"object {id(value)} of process {os.getpid()}" if isinstance(value, PromptModule) else plain
 
 
 def check_served(given: Collection[str], *, observers: Sequence[Observer]) -> None:
@@ -78,8 +86,8 @@ def _digest(secret: SecretStr) -> str:
 
 def chosen_labelers(settings: Settings) -> frozenset[str]:
     """The settings by which texts are shown to a language model; none if they are not."""
-    model = {name for name in ("labels", "filter") if getattr(settings, name) == "model"}
-    return frozenset({*model, "model"} if model else ())
+    labels = settings.labels == "model"
+    return frozenset({"model", *(("labels",) if labels else ())} if labels or _filter_by_model(settings) else ())
 
 
 def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler:

@@ -6,8 +6,11 @@ from typing import Any
 
 import click
 
-from stitch.console.options import json_option, memory_options
+from stitch.api.models import Nothing
+from stitch.api.operations import ask
+from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.errors import StoreLockedError
 
 
 @click.command()
@@ -19,9 +22,10 @@ from stitch.console.printing import print_json
 def command(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **arguments: Any) -> None:
     """Build the store anew from the journal, for all tenants, also with another embedder.
 
-    The old store serves until the new one is complete; an interrupted run is taken up where it was. No label is made
-    again. On a server, another collection (STITCH_COLLECTION) is refused until it holds everything, and one of another
-    journal in any case, unless it is adopted.
+    A process that has the memory open builds it, and serves meanwhile. The old store serves until the new one is
+    complete; an interrupted run is taken up where it was. No label is made again. On a server, another collection
+    (STITCH_COLLECTION) is refused until it holds everything, and one of another journal in any case, unless it is
+    adopted.
 
     \b
     Example:
@@ -43,9 +47,15 @@ def command(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **a
             whose = f"of the journal {found.journal}" if found.journal else "that says of no journal whose they are"
             click.echo(f"{found.points} points {whose} would be dropped, and this journal's put")
         return
-    result = reindex_memory(embedder=embedder, adopt=adopt, **arguments)
+    try:
+        result: Any = reindex_memory(embedder=embedder, adopt=adopt, **arguments)
+    except StoreLockedError:
+        if embedder or adopt:  # the process that has it open goes on with its embedder
+            raise
+        with opened_memory(**arguments) as memory:
+            result = ask(memory, "reindex", Nothing())
     if as_json:
-        print_json(result._asdict())
+        print_json({name: getattr(result, name) for name in ("snippets", "written", "embedder")})
         return
     click.echo(f"{result.snippets} snippets with the embedder {result.embedder!r}, {result.written} written now")
     if embedder:

@@ -49,7 +49,9 @@ def copy_to_read(folder: Path) -> Iterator[Path]:
     try:
         with working_folder(own_temporary_folder()) as working:
             copy = working / "memory"
-            shutil.copytree(folder, copy, copy_function=lambda each, to: copy_private(Path(each), Path(to)))
+            shutil.copytree(
+                folder, copy, copy_function=lambda each, to: copy_private(Path(each), Path(to)), ignore=_sockets
+            )
             for inside in (copy, *copy.rglob("*")):
                 inside.chmod(0o700 if inside.is_dir() else 0o600)
             _log.warning("%r cannot be written: it is open for reading, from a copy in %s", str(folder), copy)
@@ -59,6 +61,11 @@ def copy_to_read(folder: Path) -> Iterator[Path]:
             f"the memory {str(folder)!r} cannot be copied to be read: {(error.strerror or str(error)).lower()}",
             hint="name a folder with room for it: TMPDIR=DIR",
         ) from error
+
+
+def _sockets(folder: str, names: list[str]) -> list[str]:
+    """What of a folder is no file that could be copied: the socket of an owner, or of one that was killed."""
+    return [name for name in names if stat.S_ISSOCK(os.lstat(os.path.join(folder, name)).st_mode)]
 
 
 def own_temporary_folder() -> Path:

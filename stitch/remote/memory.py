@@ -37,6 +37,7 @@ from stitch.sources.given import check_list_of_messages, plain, step_of
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from stitch.artifacts.trees import Trees
     from stitch.chats import Edited
     from stitch.core.retention import RetentionRule
     from stitch.journal import Entry
@@ -319,6 +320,19 @@ class RemoteMemory(Memory):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    @override
+    def trees(self) -> Trees:
+        """Not here: trees are held by the process that has the memory open.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(
+            f"trees are held by {self._transport.where.rstrip(',')}",
+            hint="end that process, or ask for operations on trees: RemoteMemory.ask, or the paths of `stitch serve`",
+        )
 
     @override
     def __repr__(self) -> str:

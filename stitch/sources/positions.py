@@ -52,7 +52,9 @@ class Positions:
         found = {self._key(name): at for name, at in positions.items()}
         changed = {name: at for name, at in found.items() if known.get(name) != at}
         if changed:
-            known.update(orjson.loads(orjson.dumps(changed)))
+            if self._path is not None and self._path.is_file():  # another process may have written of others meanwhile
+                self._all = _read(self._path)
+            self._all.setdefault(self._tenant, {}).update(orjson.loads(orjson.dumps(changed)))
             self._write()
 
     def forget(self) -> None:
@@ -71,7 +73,7 @@ class Positions:
     def _write(self) -> None:
         if self._path is None:
             return
-        beside = self._path.with_suffix(".new")
+        beside = self._path.with_suffix(f".{os.getpid()}.new")
         try:
             beside.write_bytes(orjson.dumps(self._all))
             os.replace(beside, self._path)

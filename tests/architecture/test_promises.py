@@ -15,6 +15,11 @@ PROMISES = {
     ),
     "One process owns a memory": (
         "test_a_memory_in_use_names_its_owner",
+        "test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes",
+        "test_two_writers_on_one_trajectory_are_put_in_one_order",
+        "test_a_killed_owner_is_followed_by_whoever_asks_next",
+        "test_only_the_user_can_reach_the_socket",
+        "test_nothing_is_shared_where_the_settings_say_so",
         "test_another_process_backs_up_what_is_being_written",
         "test_nothing_of_another_tenant_or_trajectory_is_exported",
     ),

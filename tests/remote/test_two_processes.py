@@ -19,6 +19,7 @@ from stitch import Memory, Step, open_memory, open_tenants
 from stitch.core import StepState
 from stitch.errors import (
     ForkedProcessError,
+    InputError,
     OwnerLostError,
     ScopeError,
     SettingsError,
@@ -277,6 +278,33 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
             assert "secret-" not in str(refused.value)
         with open_memory(tmp_path / "m", recall_log=5, model_key="secret-1", k=3) as memory:
             assert memory.search("x").request.k == 3
+
+
+def test_another_tenant_names_the_model_to_which_its_texts_are_shown(tmp_path: Path) -> None:
+    chosen: Any = {"labels": "model", "model": "a/b", "offline": True, "base_url": "http://127.0.0.1:1/v1"}
+    with open_memory(tmp_path / "m", tenant="ann", **chosen):
+        with open_memory(tmp_path / "m", tenant="ann") as memory:
+            assert memory.uses_model
+            assert memory.ledger.total().calls == 0
+            assert memory.ledger.stages() == {}
+        with pytest.raises(SettingsError, match="for another tenant"):
+            open_memory(tmp_path / "m", tenant="bob")
+        open_memory(tmp_path / "m", tenant="bob", labels="model", model="a/b").close()
+
+
+def test_the_store_is_built_anew_by_the_owner(owner: subprocess.Popen[str], tmp_path: Path) -> None:
+    built = stitch("reindex", "--memory", tmp_path / "m", "--json")
+    assert json.loads(built.stdout) == {"snippets": 1, "written": 1, "embedder": "minilm-static-256-v1"}
+    assert tell(owner, "Now day 2.") == "added"
+
+
+def test_trees_of_another_process_are_refused_with_the_way_to_them(tmp_path: Path) -> None:
+    with (
+        open_memory(tmp_path / "m"),
+        open_memory(tmp_path / "m") as memory,
+        pytest.raises(InputError, match="trees are held by process"),
+    ):
+        _ = memory.trees
 
 
 def test_what_each_may_set_as_it_likes_counts_where_it_was_set(tmp_path: Path) -> None:
