@@ -165,7 +165,8 @@ class Memory:
             StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
             JournalError: It could not be made durable.
         """
-        return self._writer.add(_step(step), tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+        [given] = given_steps([step])
+        return self._writer.add(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
     def add_many(
         self,
@@ -581,15 +582,6 @@ class Memory:
     aclose = for_asyncio(close)
 
 
-def _step(given: Step | Mapping[str, object]) -> Step:
-    """The step that is given, as such or as a mapping of its fields."""
-    if isinstance(given, Step):
-        return given
-    from stitch.sources.given import step_of
-
-    return step_of(given)
-
-
 def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
     """Steps that are given, each as such or as a mapping of its fields.
 
@@ -598,4 +590,6 @@ def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
     """
     if isinstance(given, Mapping | str | bytes | BaseModel) or not isinstance(given, Iterable):
         raise InputError(f"steps are expected, not {type(given).__name__}", hint="`add` takes one, `add_many` a list")
-    return [_step(each) for each in given]
+    from stitch.sources.given import step_of
+
+    return [each if isinstance(each, Step) else step_of(each) for each in given]
