@@ -37,6 +37,9 @@ from stitch.sources.given import check_list_of_messages, plain, step_of
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from typing_extensions import Unpack
+
+    from stitch.artifacts.asking import SelectOptions
     from stitch.artifacts.trees import Trees
     from stitch.chats import Edited
     from stitch.core.retention import RetentionRule
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from stitch.observe.recalls import Recall
     from stitch.remote.transport import Lines, Transport
     from stitch.retrieve import WhyNot
+    from stitch.retrieve.path import NodeSelection
     from stitch.why import Why
 
 
@@ -324,7 +328,7 @@ class RemoteMemory(Memory):
     @property
     @override
     def trees(self) -> Trees:
-        """Not here: trees are held by the process that has the memory open.
+        """Not here: trees, and path queries, are for the process that has the memory open.
 
         Raises:
             InputError: Always.
@@ -333,6 +337,10 @@ class RemoteMemory(Memory):
             f"trees are held by {self._transport.where.rstrip(',')}",
             hint="end that process, or ask for operations on trees: RemoteMemory.ask, or the paths of `stitch serve`",
         )
+
+    @override
+    def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:
+        return self.trees.select(query, **options)
 
     @override
     def __repr__(self) -> str:

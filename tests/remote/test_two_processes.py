@@ -304,7 +304,7 @@ def test_trees_of_another_process_are_refused_with_the_way_to_them(tmp_path: Pat
         open_memory(tmp_path / "m") as memory,
         pytest.raises(InputError, match="trees are held by process"),
     ):
-        _ = memory.trees
+        memory.select("//Step", trajectory="t")
 
 
 def test_what_each_may_set_as_it_likes_counts_where_it_was_set(tmp_path: Path) -> None:
