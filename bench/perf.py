@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from stitch.bench.figures import plain
+from stitch.bench.trees.speed import measure_trees
 from stitch.core import Step
 
 TRAJECTORY_STEPS = 200
@@ -82,6 +83,7 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
     What must not grow: in one trajectory of `long_steps` steps, `long_cost_ratio` is what a step of the last tenth
     costs of what one of the first tenth does, in processor time; `add_after_*_ms` is the next add after a step of its
     middle was corrected or erased. `open_tenants_s` is the time to open the memories of `tenants` tenants of a folder.
+    `tree_*` are path queries to a tree of `tree_nodes` nodes: structural ones, and one with two conditions in words.
 
     Args:
         steps: How many steps the memory holds.
@@ -96,7 +98,7 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
         figures["disk_mb"] = sum(path.stat().st_blocks for path in Path(memory).rglob("*")) * 512 / 1e6
         for further in (_measure_floors, _measure_erasing, _measure_long, _measure_tenants):
             figures |= _in_a_process(further, memory, steps, seed)
-        return figures
+        return figures | _in_a_process(measure_trees, seed)
 
 
 def measure_on_server(server: str, *, steps: int, folder: Path, seed: int = 0) -> dict[str, float]:

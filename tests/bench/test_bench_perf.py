@@ -19,6 +19,7 @@ CONTRACT = {
     "erase_s", "erase_one_s", "erase_steps", "search_first_ms", "scopes",
     "long_steps", "long_cost_ratio", "correct_p50_ms", "add_after_correct_p50_ms", "erase_long_s", "add_after_erase_ms",
     "tenants", "open_tenants_s",
+    "tree_nodes", "tree_structural_p50_ms", "tree_words_p50_ms", "tree_words_first_ms",
 }  # fmt: skip
 
 

@@ -1,0 +1,116 @@
+"""How long path queries take on a tree of 10,000 nodes, for `stitch bench perf`."""
+
+from __future__ import annotations
+
+import random
+import time
+from statistics import median
+
+from stitch.retrieve.path import Forest, select
+from stitch.retrieve.path.scorers import static_scorer
+from stitch.retrieve.path.semantics import ScorerSemantics
+from stitch.trees.nodes import Node, Tree
+
+_WORDS = [
+    "rice",
+    "chicken",
+    "tomato",
+    "basil",
+    "lemon",
+    "carrot",
+    "bread",
+    "cheese",
+    "salmon",
+    "soup",
+    "noodles",
+    "walnut",
+    "honey",
+    "spinach",
+    "mushroom",
+    "duck",
+    "beans",
+    "pasta",
+    "garlic",
+    "onion",
+    "walk",
+    "meeting",
+    "museum",
+    "park",
+    "beach",
+    "market",
+    "concert",
+    "train",
+    "hotel",
+    "workshop",
+    "lunch",
+    "dinner",
+    "client",
+    "island",
+    "garden",
+]
+STRUCTURAL = (
+    "//Day[3]/Meal[2]/Person/Option[1]",
+    "//Option[@cost <= 3]",
+    '//Meal[@slot = "dinner"]//Option[@minutes <= 15]',
+    "//Meal[count(/Person) >= 7]",
+    "//Person[2]/Option[-1]",
+    '//Day[@date >= "2026-03-20"]/Meal[@slot = "lunch"]',
+    "//Day[some(/Meal/Person/Option[@minutes <= 3])]",
+)
+IN_WORDS = '//Option[node ~= "poultry"][node ~= "with garlic"]'
+_ROUNDS = 9
+
+
+def sample_tree(rng: random.Random) -> Tree:
+    """A plan of 40 days with 8,400 dishes; 10,041 nodes."""
+
+    def said(count: int) -> str:
+        return " ".join(rng.choices(_WORDS, k=count))
+
+    def dish(name: str) -> Node:
+        cost, minutes = f"€{rng.randint(1, 12)}.{rng.randint(10, 99)}", str(rng.randint(3, 90))
+        fields = {
+            "name": said(4),
+            "ingredients": ", ".join(said(1) for _ in range(5)),
+            "cost": cost,
+            "minutes": minutes,
+        }
+        return Node(name, "Option", fields=fields)
+
+    def person(name: str) -> Node:
+        return Node(
+            name, "Person", fields={"name": said(1)}, children=[dish(f"{name}.{number}") for number in range(6)]
+        )
+
+    def meal(name: str) -> Node:
+        slot = rng.choice(("breakfast", "lunch", "dinner"))
+        return Node(name, "Meal", fields={"slot": slot}, children=[person(f"{name}.{number}") for number in range(7)])
+
+    days = [
+        Node(
+            f"{day}", "Day", fields={"date": f"2026-03-{day % 28 + 1:02}"},
+            children=[meal(f"{day}.{number}") for number in range(5)],
+        )
+        for day in range(40)
+    ]  # fmt: skip
+    return Tree(Node("plan", "Plan", children=days))
+
+
+def measure_trees(seed: int = 0) -> dict[str, float]:
+    """Milliseconds of structural queries, of one with two conditions in words, and of that one the first time."""
+    tree = sample_tree(random.Random(seed))
+    forest, semantics = Forest(tree), ScorerSemantics(static_scorer())
+
+    def milliseconds(query: str) -> float:
+        began = time.perf_counter()
+        select(query, forest=forest, semantics=semantics)
+        return (time.perf_counter() - began) * 1000
+
+    structural = [milliseconds(query) for _ in range(_ROUNDS) for query in STRUCTURAL][len(STRUCTURAL) :]
+    first = milliseconds(IN_WORDS)
+    return {
+        "tree_nodes": float(len(tree)),
+        "tree_structural_p50_ms": median(structural),
+        "tree_words_p50_ms": median(milliseconds(IN_WORDS) for _ in range(_ROUNDS)),
+        "tree_words_first_ms": first,
+    }
