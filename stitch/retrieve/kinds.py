@@ -86,6 +86,8 @@ def failed(snippet: MemorySnippet) -> bool:
     outcomes = OUTCOMES.intersection(snippet.intent.event_types)
     if outcomes:
         return not outcomes.isdisjoint(FAILURES)
+    if ACTS.intersection(snippet.intent.event_types):
+        return False  # what is done says nothing of how it comes out: "fix the login timeout"
     return _FAILED.search(snippet.text[:_READ_CHARS]) is not None
 
 

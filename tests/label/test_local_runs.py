@@ -340,3 +340,25 @@ def test_identifiers_are_what_programs_hand_on() -> None:
     )
     assert handles(found[0]) == ("/repo/src/a_b.py", "repo/src/", "a_b.py")
     assert handles(found[4]) == ("https://x.org/y", "x.org")
+
+
+def test_a_new_problem_after_an_answer_opens_a_goal_though_the_answer_stands_in_words() -> None:
+    def solves(problem: str) -> list[Step]:
+        return [
+            says("user", problem),
+            says("assistant", "Think: look.\n\nAct: bash\n\n```bash\nls /etc\n```"),
+            says("user", "The output of the OS:\na b c"),
+            says("assistant", "Think: three.\n\nAct: answer(3)"),
+        ]
+
+    prompt = (
+        "You are an assistant and I play the role of a system. For each of your turns you should take one of two "
+        'actions, written as "Act: bash" with code or "Act: answer(3)". Your response should have this format in each turn. '
+        * 2
+    )
+    first = f"{prompt}\n\nNow, my problem is:\n\ncount the files in /etc"
+    again = "Now, I will start a new problem in a new system. My problem is: Find the largest file of the house."
+    shell = says("Terminal", "exitcode: 0 (execution succeeded)")
+    labels = label([says("system", PROMPT), *solves(first), *solves(again), shell])
+    assert goals(labels)[1:5] == ["count the files in /etc"] * 4
+    assert goals(labels)[5:] == ["Find the largest file of the house"] * 5

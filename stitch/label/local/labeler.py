@@ -253,7 +253,8 @@ class LocalLabelSession:
         if reading.skimmed:  # an agent says it beside its call, in a sentence
             if not turns(step.content[:_MOST_TURNING_CHARS]):
                 return None, ""
-            reading = read_step(step, most_chars=_MOST_TURNING_CHARS)
+            said = read_step(step, most_chars=_MOST_TURNING_CHARS)
+            return named_scope(said, [goal.label for goal in self._runs.goals]), ""
         named = named_scope(reading, [goal.label for goal in self._runs.goals])
         if named is not None or not self._runs.goals or not (reading.breaks_off or reading.returns):
             return named, ""

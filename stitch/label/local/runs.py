@@ -51,6 +51,7 @@ MAX_GOAL_CHARS = 96
 """So that its phases fit in a label, too."""
 
 _MAX_PARENTS = 512
+_TURNING_CHARS = 400
 _TELLING = re.compile(r"[\d/@]")
 """In what tells one thing from another; words joined by underscores may be those of a kind."""
 _MOST_GIVEN = 64
@@ -64,7 +65,8 @@ _REST_OF_HANDLES, _REST_OF_STEMS = 0.15, 1.0
 """Added to what is known of a step, so that a single word of everyday says little and a single key much."""
 _TURNS = whole_words(
     r"""another (?:thing|question|task|issue|request|problem|ticket)|something else|one more (?:thing|question|task)
-    |next (?:task|issue|bug|ticket|question|one)|new (?:task|issue|ticket|request)|different (?:task|issue|question)
+    |next (?:task|issue|bug|ticket|question|one)|new (?:task|issue|ticket|request|problem)
+    |different (?:task|issue|question)
     |now (?:please )?(?:let's|let us|i(?:'d| would) like|i want|i need|can you|could you)|separately|unrelated
     |also,? i"""
 )
@@ -154,7 +156,7 @@ class RunTracker:
             openings=self._openings,
             setups=self._setups,
             waits=goal is not None and bool(goal.waiting),
-            waits_in_words=goal is not None and "" in goal.waiting,
+            waits_in_words=goal is not None and "" in goal.waiting and goal.last_act != "submit",
             caller=goal.roles[-1] if goal is not None and goal.roles else "",
             acts_in_fences=self._texts_act or not any(one.waiting or one.last == RESULT for one in self.goals),
         )
@@ -243,9 +245,10 @@ class RunTracker:
             return False
         if opens_like(turn.text, self._openings):
             return True
-        if goal.waiting:
+        if goal.waiting and goal.last_act != "submit":
             return False
-        if turn.kind != ASKS or not turn.wants or NUDGES.match(turn.text.lower()) or turn.closes:
+        turned = _TURNS.search(turn.text[:_TURNING_CHARS].lower()) is not None
+        if turn.kind != ASKS or not (turn.wants or turned) or NUDGES.match(turn.text.lower()) or turn.closes:
             return False
         shares = self._shares(turn)
         known = max((ids for ids, _ in shares.values()), default=0.0)
@@ -253,8 +256,8 @@ class RunTracker:
         if goal.last == RESULT and goal.steps > 2:
             return known < 0.5 or goal.closed
         if goal.closed:
-            return bool(_ASKS.search(turn.text)) and known < 0.3 and alike < 0.5
-        if _TURNS.search(turn.text.lower()):
+            return (turned or bool(_ASKS.search(turn.text))) and known < 0.3 and alike < 0.5
+        if turned:
             return known < 0.3 and alike < 0.35
         return False
 

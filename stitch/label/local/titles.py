@@ -29,7 +29,7 @@ _NAMED = re.compile(
     r"|\*\*(?P<bold>[^*\n]{2,60})\*\*)"
 )
 _TOLD = re.compile(
-    r"(?:\b(?:your|the|my) (?:task|goal|objective|question|instruction|request|mission) is(?: to)?\b:?"
+    r"(?:\b(?:your|the|my) (?:task|goal|objective|question|instruction|request|mission|problem) is(?: to)?\b:?"
     r"|\binstruction:)[ \t]*(?:\[SEP\])?\s*(?P<rest>[^\n]{8,400})",
     re.IGNORECASE,
 )
@@ -86,8 +86,9 @@ def goal_title(text: str) -> str:
         return _fit(named["quoted"] or named["bold"])
     if (len(text) > 250 or "\n" in text.strip()) and (title := _headed(text)):
         return title
-    if (told := _TOLD.search(text)) is not None and (title := _wish(told["rest"])):
-        return title
+    for told in reversed(list(_TOLD.finditer(text))):  # what comes last is the task, what comes first may be a role
+        if title := _wish(told["rest"]):
+            return title
     return _wish(text)
 
 
