@@ -352,10 +352,9 @@ def test_a_new_problem_after_an_answer_opens_a_goal_though_the_answer_stands_in_
         ]
 
     prompt = (
-        "You are an assistant and I play the role of a system. For each of your turns you should take one of two "
-        'actions, written as "Act: bash" with code or "Act: answer(3)". Your response should have this format in each turn. '
-        * 2
-    )
+        "You are an assistant and I play the role of a system. For each of your turns you should take one action, "
+        'written as "Act: bash" with code or "Act: answer(3)". Your response should have this format. '
+    ) * 2
     first = f"{prompt}\n\nNow, my problem is:\n\ncount the files in /etc"
     again = "Now, I will start a new problem in a new system. My problem is: Find the largest file of the house."
     shell = says("Terminal", "exitcode: 0 (execution succeeded)")
