@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from stitch.bench.demo_tree import show_tree
 from stitch.bench.samples import Sample, SampleQuestion, coding_sample, travel_sample, write_jsonl
 from stitch.console.printing import draw_lanes, one_line
 
@@ -68,6 +69,7 @@ def _run(folder: Path) -> None:
             + click.style(f"{by_similarity} of {asked} by similarity alone (words and vectors fused).", bold=True)
         )
         click.echo()
+        show_tree(memory)
 
 
 def _stream(memory: Memory, sample: Sample) -> None:

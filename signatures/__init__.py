@@ -9,15 +9,24 @@ from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEven
 from stitch.signatures.filters import SelectFilter, SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
 from stitch.signatures.judges import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
 from stitch.signatures.realizations import RealizeOperation
-from stitch.signatures.replies import Reference, StepReading, Synonym
+from stitch.signatures.replies import Reference, StepReading, Synonym, TreeTask
 from stitch.signatures.scopes import InduceScope, SummarizeScope
 from stitch.signatures.steps import RewriteReferences, SummarizeStep
+from stitch.signatures.trees import (
+    AnswerFromTree,
+    MendPathQuery,
+    ProposeTreeEdits,
+    RouteTreeRequest,
+    ScoreTreeNodes,
+    VerifyTreeNodes,
+)
 from stitch.signatures.windows import LabelWindow
 
 __all__ = [
-    "AnswerDebate", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope", "JudgeAnswer",
-    "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MergeEntityTypes", "MergeEventTypes", "RealizeOperation",
-    "Reference", "RewriteReferences", "SeedEntityTypes",
+    "AnswerDebate", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope",
+    "JudgeAnswer", "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MendPathQuery", "ProposeTreeEdits",
+    "RouteTreeRequest", "ScoreTreeNodes", "TreeTask", "VerifyTreeNodes", "MergeEntityTypes", "MergeEventTypes",
+    "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
     "SeedEventTypes", "SelectEventTypes", "SelectFilter", "SelectFilterEntityTypes", "SelectFilterEvents",
     "SelectScopes", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",
 ]  # fmt: skip

@@ -15,6 +15,14 @@ from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEven
 from stitch.signatures.filters import SelectFilter
 from stitch.signatures.scopes import InduceScope, SummarizeScope
 from stitch.signatures.steps import RewriteReferences, SummarizeStep
+from stitch.signatures.trees import (
+    AnswerFromTree,
+    MendPathQuery,
+    ProposeTreeEdits,
+    RouteTreeRequest,
+    ScoreTreeNodes,
+    VerifyTreeNodes,
+)
 from stitch.signatures.windows import LabelWindow
 
 
@@ -118,6 +126,27 @@ class AnswerProgram(Program):
     async def aforward(self, *, debate: bool = False, **inputs: Any) -> dspy.Prediction:
         """As `forward`."""
         return await (self.answer_debate if debate else self.answer_question).acall(**inputs)
+
+
+class TreeProgram(Program):
+    """The prompts about trees, one a stage of a request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.route = dspy.Predict(RouteTreeRequest)
+        self.mend = dspy.Predict(MendPathQuery)
+        self.propose = dspy.Predict(ProposeTreeEdits)
+        self.verify = dspy.Predict(VerifyTreeNodes)
+        self.answer = dspy.Predict(AnswerFromTree)
+        self.score = dspy.Predict(ScoreTreeNodes)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """What a request wants, from the input fields of `RouteTreeRequest`."""
+        return self.route(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """As `forward`."""
+        return await self.route.acall(**inputs)
 
 
 def _of(prompt: type[dspy.Signature], inputs: dict[str, Any]) -> dict[str, Any]:

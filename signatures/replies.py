@@ -51,6 +51,24 @@ class Synonym(BaseModel):
     read_as: str = Field(description="the name to keep, from the list")
 
 
+def _as_kind(value: Any) -> Any:
+    """What a task wants, in small letters; `read` where a model says something else."""
+    kind = str(value or "").strip().lower()
+    return kind if kind in ("read", "add", "update", "delete", "move", "versions", "chat") else "read"
+
+
+class TreeTask(BaseModel):
+    """One thing that a request about a tree wants."""
+
+    kind: Annotated[str, BeforeValidator(_as_kind)] = Field(
+        description="read, add, update, delete, move, versions or chat"
+    )
+    request: Annotated[str, BeforeValidator(_as_text)] = Field(description="the task so that it stands by itself")
+    query: Annotated[str, BeforeValidator(_as_text)] = Field(
+        default="", description="the path query; empty for chat alone"
+    )
+
+
 class StepReading(BaseModel):
     """What one step of a window is about."""
 

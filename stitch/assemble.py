@@ -280,6 +280,7 @@ def _open(
             resources=resources.pop_all(),
             retention=settings.retention,
             recalls=recalls if settings.recall_log else None,
+            model=model,
             model_workers=threads,
             process=process,
         )

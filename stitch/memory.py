@@ -111,9 +111,8 @@ class Memory:
         if self._trees is None:
             from stitch.artifacts import Trees
 
-            self._trees = Trees(
-                self._parts.ingestor, tenant=self.tenant, folder=self.folder, process=self._parts.process
-            )
+            parts, tenant, folder = self._parts, self.tenant, self.folder
+            self._trees = Trees(parts.ingestor, tenant=tenant, folder=folder, process=parts.process, model=parts.model)
         return self._trees
 
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:

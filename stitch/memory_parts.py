@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stitch.core import Observer, Retriever
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
-    from stitch.lm import Ledger
+    from stitch.lm import LanguageModel, Ledger
     from stitch.observe.recalls import RecallLog
 
 
@@ -90,6 +90,8 @@ class MemoryParts:
     retention: tuple[RetentionRule, ...] = ()
     recalls: RecallLog | None = None
     """Keeps what is asked; None if nothing does."""
+    model: LanguageModel | None = None
+    """The language model; None if none is used."""
     model_workers: int = 0
     """How many trajectories a language model labels side by side; 0 if none labels."""
     process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))

@@ -129,6 +129,8 @@ class ImportResponse(Response):
     rejections: tuple[Rejection, ...]
     erased: int
     failed: int
+    trees: int = 0
+    """How many trees were not there before."""
 
 
 class ExportRequest(Request):

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, TypedDict
 
 from typing_extensions import Unpack
 
+from stitch.artifacts.telling import quoted
+from stitch.errors import SettingsError
 from stitch.trees.commits import Commit
 from stitch.trees.log import TreeLog
 from stitch.trees.nodes import Node, Tree
 
 if TYPE_CHECKING:
     from stitch.core import Embedder
+    from stitch.lm import LanguageModel
     from stitch.retrieve.path import Forest, NodeSelection
+    from stitch.retrieve.path.scorers import Scorer
     from stitch.retrieve.path.semantics import ScorerSemantics
 
 VERSION_TYPE, VERSIONS_TYPE = "Version", "Versions"
 """Of a version among all, and of what holds them."""
+
+
+MODEL_SCORER = "model"
 
 
 class SelectOptions(TypedDict, total=False):
@@ -34,10 +41,11 @@ class TreeAsker:
 
     Args:
         embedder: What the scorer `sentence-transformers` compares texts by.
+        model: What the scorer `model` asks; None if no model is used.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+    def __init__(self, embedder: Embedder, *, model: LanguageModel | None = None) -> None:
+        self._embedder, self._model = embedder, model
         self._asked: dict[str, ScorerSemantics] = {}
 
     def semantics(self, scorer: str | None) -> ScorerSemantics:
@@ -51,8 +59,31 @@ class TreeAsker:
 
         name = scorer or DEFAULT_SCORER
         if name not in self._asked:
-            self._asked[name] = ScorerSemantics(scorer_named(name, embedder=self._embedder))
+            scorer_ = self._by_model() if name == MODEL_SCORER else scorer_named(name, embedder=self._embedder)
+            self._asked[name] = ScorerSemantics(scorer_)
         return self._asked[name]
+
+    def _by_model(self) -> Scorer:
+        """The scorer that asks a language model, one call a condition.
+
+        Raises:
+            SettingsError: No model is set.
+        """
+        from stitch.lm import Purpose
+        from stitch.retrieve.path.scorers import ModelScorer
+        from stitch.signatures.programs import TreeProgram
+
+        if self._model is None:
+            raise SettingsError("the scorer 'model' needs a language model", hint="set `model`, as in the settings")
+        model, program = self._model, TreeProgram()
+
+        def rate(condition: str, texts: Sequence[str]) -> Sequence[float]:
+            told = "\n".join(quoted({"n": number, "text": text}) for number, text in enumerate(texts, start=1))
+            asked = quoted({"condition": condition})
+            scored = model.run(program.score, purpose=Purpose("score nodes"), condition=asked, texts=told)
+            return list(scored.scores)
+
+        return ModelScorer(rate, model=model.name)
 
     def asks_versions(self, query: str, tree: Tree) -> bool:
         """Whether a query speaks of versions: of a type `Version` that the tree itself does not have.

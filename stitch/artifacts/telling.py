@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from stitch.trees.differences import TreeDiff
 from stitch.trees.nodes import Node
@@ -48,3 +50,8 @@ def step_text(tree: str, *, version: str, message: str, diff: TreeDiff) -> str:
     more = [f"and {len(lines) - _MOST_LINES} more changes"] if len(lines) > _MOST_LINES else []
     head = f"Edited the tree {tree!r} (version {version}){f': {message}' if message else ''}"
     return "\n".join([head, *(short(line, limit=_MOST_CHARS) for line in lines[:_MOST_LINES]), *more])
+
+
+def quoted(fields: Mapping[str, Any]) -> str:
+    """One JSON line of a prompt. The marks with which DSPy tells fields apart are broken up where they stand in it."""
+    return json.dumps(fields, ensure_ascii=False).replace("[[ ##", "[ [ #").replace("## ]]", "# ] ]")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typing_extensions import Unpack
 
 from stitch.artifacts.asking import SelectOptions, TreeAsker
-from stitch.artifacts.incoming import Incoming, commit_time, tree_name
 from stitch.artifacts.versioned import PERSON, VersionedTree
+from stitch.ingest.trees import Incoming, commit_time, tree_name
 from stitch.trees.commits import MAIN
 from stitch.trees.log import NewCommit, TreeLog
 from stitch.trees.nodes import Tree
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stitch.core.process import OwnProcess
     from stitch.ingest import Ingestor
     from stitch.lifecycle.trees import ErasedTrees
+    from stitch.lm import LanguageModel
     from stitch.retrieve.path import NodeSelection
 
 _LOGS_KEPT = 16
@@ -56,11 +57,21 @@ class Trees:
         tenant: Whose trees; no call can name another's.
         folder: Where the journal is.
         process: The process that may call it; all others get a `ForkedProcessError`.
+        model: Understands requests in words; None if no model is used.
     """
 
-    def __init__(self, ingestor: Ingestor, *, tenant: str, folder: Path, process: OwnProcess) -> None:
+    def __init__(
+        self,
+        ingestor: Ingestor,
+        *,
+        tenant: str,
+        folder: Path,
+        process: OwnProcess,
+        model: LanguageModel | None = None,
+    ) -> None:
+        self._model = model
         self._opened, self._tenant, self._folder, self._process = ingestor, tenant, folder, process
-        self.asker = TreeAsker(ingestor.embedder)
+        self.asker = TreeAsker(ingestor.embedder, model=model)
         self._logs: OrderedDict[str, TreeLog] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -197,7 +208,13 @@ class Trees:
 
     def _versioned(self, log: TreeLog, branch: str) -> VersionedTree:
         return VersionedTree(
-            log, ingestor=self._opened, tenant=self._tenant, process=self._process, asker=self.asker, branch=branch
+            log,
+            ingestor=self._opened,
+            tenant=self._tenant,
+            process=self._process,
+            asker=self.asker,
+            branch=branch,
+            model=self._model,
         )
 
     def _log(self, name: str) -> TreeLog:

@@ -1,4 +1,7 @@
-"""A tree of a memory as its user holds it: its last version, and all before it."""
+"""A tree of a memory as its user holds it: its last version, and all before it.
+
+More than 400 lines because all that is asked of a tree and done to it stands in one class.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Unpack
 
 from stitch.artifacts.asking import SelectOptions, TreeAsker
-from stitch.artifacts.incoming import Incoming, commit_time
 from stitch.artifacts.telling import step_text
 from stitch.core import Step, trajectory_name
-from stitch.errors import ConflictError, InputError
+from stitch.errors import ConflictError, InputError, SettingsError
+from stitch.ingest.trees import Incoming, commit_time
 from stitch.trees.commits import MAIN, Commit
 from stitch.trees.log import NewCommit, TreeLog
 from stitch.trees.nodes import Tree
@@ -22,8 +25,10 @@ from stitch.trees.reading import write_tree
 from stitch.trees.schema import Schema, infer, schema_of
 
 if TYPE_CHECKING:
+    from stitch.artifacts.requests import Confirm, TreeConversation, TreeReply
     from stitch.core.process import OwnProcess
     from stitch.ingest import Ingestor
+    from stitch.lm import LanguageModel
     from stitch.retrieve.path import NodeSelection
     from stitch.trees.differences import TreeDiff
 
@@ -84,6 +89,7 @@ class VersionedTree:
         process: The process that may use it.
         asker: Answers queries.
         branch: The line of versions on which it stands.
+        model: Understands requests in words; None if no model is used.
     """
 
     def __init__(
@@ -95,7 +101,10 @@ class VersionedTree:
         process: OwnProcess,
         asker: TreeAsker,
         branch: str = MAIN,
+        model: LanguageModel | None = None,
     ) -> None:
+        self._model = model
+        self._conversation: TreeConversation | None = None
         self.name, self.branch = log.name, branch
         self._log_opened, self._ingestor, self._tenant = log, ingestor, tenant
         self._process, self._asker = process, asker
@@ -200,6 +209,60 @@ class VersionedTree:
     def export(self, form: str = "xml") -> str:
         """The tree as `xml`, `json`, `yaml` or `outline`; each is read back as the same tree."""
         return write_tree(self.tree, form=form)
+
+    # In words.
+
+    def ask(self, request: str) -> TreeReply:
+        """Answer a question in words by a language model; the questions before are kept in mind. Nothing is changed.
+
+        Raises:
+            SettingsError: No model is set; the hint is the nearest path query that the words give.
+            ModelError: The model cannot be used.
+        """
+        return self._talk(request).ask(request)
+
+    def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
+        """Do what is said in words, by a language model: what it changes is proposed, checked, and then committed.
+
+        Args:
+            request: What to find, change or tell; several things at once are done in order.
+            confirm: Whether changes are committed; a function is shown each proposal with its diff, and says so.
+
+        Returns:
+            For each thing that was wanted what became of it.
+
+        Raises:
+            SettingsError: No model is set; the hint is the nearest path query that the words give.
+            ModelError: The model cannot be used.
+            ConflictError: Somebody else has changed the tree meanwhile.
+        """
+        return self._talk(request).request(request, confirm=confirm)
+
+    def check_model(self, request: str = "") -> LanguageModel:
+        """The model that understands requests.
+
+        Raises:
+            SettingsError: No model is set.
+        """
+        if self._model is not None:
+            return self._model
+        from stitch.artifacts.words import nearest_query
+
+        nearest = nearest_query(request, tree=self.tree, schema=self.schema) if request else ""
+        asked = f"without one, the nearest path query is: {nearest}   (ask it with `stitch tree select`, or edit it)"
+        raise SettingsError(
+            "a request in words needs a language model",
+            hint=asked if nearest else "name one with --model, for example openai/gpt-5-mini",
+        )
+
+    def _talk(self, request: str) -> TreeConversation:
+        self._process.check()
+        model = self.check_model(request)
+        if self._conversation is None:
+            from stitch.artifacts.requests import TreeConversation
+
+            self._conversation = TreeConversation(self, model=model, tenant=self._tenant)
+        return self._conversation
 
     # What is done to it.
 
@@ -324,6 +387,7 @@ class VersionedTree:
             process=self._process,
             asker=self._asker,
             branch=name,
+            model=self._model,
         )
 
     def _new(self, operations: Sequence[Operation], *, message: str, author: str, time: str) -> NewCommit:

@@ -52,6 +52,8 @@ def command(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
             f"{result.steps} steps of {result.trajectories} trajectories taken in ({result.failed} failed),"
             f" {result.known} were there already, {len(result.rejections)} lines rejected"
         )
+    if result.trees and not as_json:
+        click.echo(f"{result.trees} trees taken in")
     if result.erased and not as_json:
         erased = f"{result.erased} steps were erased here and are not taken in"
         click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)

@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "labels": ("stitch.cli.labels:command", "List the labels of a memory."),
     "select": ("stitch.cli.select:command", "Ask the steps by a path query."),
     "tree": ("stitch.cli.tree:group", "Keep artifacts as trees: ask, edit, compare them, go back."),
+    "chat": ("stitch.cli.chat:command", "Talk about a tree with a language model."),
     "status": ("stitch.cli.status:command", "Say what a memory holds and what waits or failed."),
     "receipts": ("stitch.cli.receipts:command", "Say of each step what has become of it."),
     "retry": ("stitch.cli.retry:command", "Try again what failed."),

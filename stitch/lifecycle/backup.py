@@ -21,6 +21,7 @@ from stitch.errors import InputError, JournalError, StitchError, StoreMismatchEr
 from stitch.journal import CopyableJournal, Journal
 from stitch.journal.sqlite import VERSION, copy_running
 from stitch.lifecycle.export_schema import dump_step, parse_line
+from stitch.lifecycle.tree_transfer import check_trees
 
 MANIFEST = "manifest.json"
 JOURNAL_FILE = "journal.sqlite"
@@ -151,6 +152,8 @@ def check_rows(journal: Journal) -> None:
                     parse_line(dump_step(kept))
                 where = f"what was remembered of trajectory {trajectory!r} of tenant {tenant!r}"
                 journal.checkpoint(tenant, trajectory)
+            where = f"a tree of tenant {tenant!r}"
+            check_trees(journal, tenant=tenant)
         except (ValueError, TypeError, AttributeError, KeyError, StitchError) as error:
             raise JournalError(
                 f"{where} is none that a memory writes: {str(error).splitlines()[0]}",

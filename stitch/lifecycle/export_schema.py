@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -14,10 +15,10 @@ from stitch.core import LabelInventory, Redaction, Step, StepLabels, StepState
 from stitch.core.steps import Name, Text
 from stitch.journal import KeptStep
 
-EXPORT_VERSION = 3
+EXPORT_VERSION = 4
 """Of the lines. Since 2 a retired step says when it was retired in a field; before, its reason did.
 
-Since 3 a trajectory says how long it is and which places in it are empty.
+Since 3 a trajectory says how long it is and which places in it are empty. Since 4 trees are among them.
 """
 
 MAX_LENGTH = 10_000_000
@@ -117,6 +118,53 @@ class SessionLine(_Line):
     inventory: LabelInventory
 
 
+class CommitFields(BaseModel):
+    """A commit of a tree."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    version: Name
+    parent: Name | None
+    branch: Name
+    time: Name
+    author: Name
+    message: Text
+    operations: tuple[dict[str, Any], ...]
+    schema_: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
+    redacted: dict[str, Count] = {}  # pydantic copies it
+    recorded: Seconds
+
+    def taken_out(self) -> Counter[str]:
+        """How many secrets of each kind were taken out of it where it comes from."""
+        return Counter(self.redacted)
+
+
+class TreeLine(_Line):
+    """A tree with its first version: the nodes in document order, each with the number of its children."""
+
+    kind: Literal["tree"] = "tree"
+    tree: Name
+    nodes: tuple[tuple[str, str, dict[str, str], Count], ...]
+    commit: CommitFields
+
+
+class CommitLine(_Line):
+    """A further version of a tree."""
+
+    kind: Literal["commit"] = "commit"
+    tree: Name
+    commit: CommitFields
+
+
+class BranchLine(_Line):
+    """Another line of versions of a tree, which begins at one."""
+
+    kind: Literal["branch"] = "branch"
+    tree: Name
+    branch: Name
+    at: Name
+
+
 class End(_Line):
     """The last line: how many steps there are."""
 
@@ -124,7 +172,7 @@ class End(_Line):
     steps: Annotated[int, Field(strict=True, ge=0)]
 
 
-Line: TypeAlias = Head | TrajectoryLine | StepLine | SessionLine | End
+Line: TypeAlias = Head | TrajectoryLine | StepLine | SessionLine | TreeLine | CommitLine | BranchLine | End
 _LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind")])
 
 

@@ -1,9 +1,11 @@
 """A tenant's memory as lines of JSON, which another memory reads without loss.
 
 The first line names the format and its schema; then come the trajectories in the order in which they began, the steps
-in the order of acceptance with all that the journal has of them, and what the labeling of each trajectory remembers;
-the last line counts the steps, so that a file that was cut is known as one. Vectors and indexes are not in it: whoever
-reads it makes them, with an embedder of its own.
+in the order of acceptance with all that the journal has of them, what the labeling of each trajectory remembers, and
+the trees with all their versions; the last line counts the steps, so that a file that was cut is known as one. Vectors
+and indexes are not in it: whoever reads it makes them, with an embedder of its own.
+
+More than 400 lines because what is written and what is read of it stand beside each other.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from stitch.journal.entries import encode_labels, encode_step, read_retirement
 from stitch.lifecycle.erase import take_out
 from stitch.lifecycle.export_schema import (
     EXPORT_VERSION,
+    BranchLine,
+    CommitLine,
     End,
     Head,
     Line,
@@ -32,11 +36,13 @@ from stitch.lifecycle.export_schema import (
     SessionLine,
     StepLine,
     TrajectoryLine,
+    TreeLine,
     dump_line,
     dump_step,
     parse_line,
 )
 from stitch.lifecycle.repair import lists
+from stitch.lifecycle.tree_transfer import TreeImport, tree_lines
 
 _MOST_MISSING = 10_000
 
@@ -58,6 +64,8 @@ class Imported(NamedTuple):
     """How many steps were erased here, and are not taken in."""
     failed: int = 0
     """How many of those taken in could not be labeled or stored here: they are kept, and `retry` tries them again."""
+    trees: int = 0
+    """How many trees were not there before."""
 
 
 class _Found(NamedTuple):
@@ -102,6 +110,8 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
                 session=base64.b64encode(checkpoint.session).decode(),
                 inventory=checkpoint.inventory.model_dump(mode="json", exclude_defaults=True),
             )  # fmt: skip
+    if trajectory is None:
+        yield from tree_lines(journal, tenant=tenant)
     yield dump_line("end", steps=steps)
 
 
@@ -125,7 +135,9 @@ def import_lines(
     for batch in chunks(run.read(lines), BATCH_STEPS):
         run.store(batch)
     run.finish()
-    return Imported(run.steps, run.known, len(run.trajectories), tuple(run.rejections), run.erased, run.failed())
+    return Imported(
+        run.steps, run.known, len(run.trajectories), tuple(run.rejections), run.erased, run.failed(), run.trees.trees
+    )
 
 
 class _Places:
@@ -157,6 +169,7 @@ class _Import:
     def __init__(self, ingestor: Ingestor, tenant: str, source: str, *, again: bool) -> None:
         self.steps = self.known = self.erased = 0
         self._again = again
+        self.trees = TreeImport(ingestor, tenant=tenant)
         self.trajectories: dict[str, None] = {}
         self.rejections: list[Rejection] = []
         self._ingestor, self._tenant, self._source = ingestor, tenant, source
@@ -191,14 +204,21 @@ class _Import:
                 ended = True
                 if parsed.steps != found:
                     self._reject(number, f"{parsed.steps} steps were exported, and {found} could be read", "")
-            elif isinstance(parsed, SessionLine):
-                self._sessions.append((number, parsed))
-            elif isinstance(parsed, TrajectoryLine):
-                self._places.setdefault(parsed.trajectory, _Places(parsed))
-                self._begin(parsed.trajectory)
+            elif parsed is not None:
+                self._note(number, parsed)
         if not ended:
             self._incomplete.add("")
             self._reject(number + 1, "the export ends before its last line: it was cut", "")
+
+    def _note(self, number: int, parsed: Line) -> None:
+        """Take note of a line that is no step."""
+        if isinstance(parsed, SessionLine):
+            self._sessions.append((number, parsed))
+        elif isinstance(parsed, TrajectoryLine):
+            self._places.setdefault(parsed.trajectory, _Places(parsed))
+            self._begin(parsed.trajectory)
+        elif isinstance(parsed, TreeLine | CommitLine | BranchLine) and (reason := self.trees.take(parsed)):
+            self._reject(number, reason, "")
 
     def _parsed(self, number: int, text: str) -> Line | None:
         """A line; None if it is none, or if it stands where another belongs."""

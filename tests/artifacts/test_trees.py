@@ -132,7 +132,7 @@ def test_who_comes_second_is_told_of_the_first(memory, trip):
 
 
 def test_a_file_of_commits_is_taken_in_once(trip):
-    first = {"version": "v1", "parent": None, "message": "first plan", "operations": []}
+    first: dict[str, object] = {"version": "v1", "parent": None, "message": "first plan", "operations": []}
     second = {
         "version": "v2", "parent": "v1", "time": "2026-03-02", "author": "ann", "message": "cheaper",
         "operations": [{"op": "set", "id": "zoo", "field": "cost", "old": "CAD 40", "value": "CAD 4"}],

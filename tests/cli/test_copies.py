@@ -33,7 +33,7 @@ def test_an_export_goes_through_a_file_or_a_pipe_into_another_memory(run):
     told = "2 steps of 1 trajectories taken in (0 failed), 0 were there already, 0 lines rejected\n"
     assert (code, out, err) == (0, told, "")
     assert json.loads(run("import", "e.jsonl", "--memory", "other", "--json")[1]) == {
-        "steps": 0, "known": 2, "trajectories": 1, "erased": 0, "failed": 0, "rejections": [],
+        "steps": 0, "known": 2, "trajectories": 1, "erased": 0, "failed": 0, "rejections": [], "trees": 0,
     }  # fmt: skip
     assert run("export", "--memory", "other")[1] == lines
     assert run("export", "--memory", "m", "--trajectory", "none")[:2] == (2, "")

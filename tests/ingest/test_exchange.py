@@ -75,7 +75,7 @@ def test_everything_comes_over(worlds: Make, steps: Make, tmp_path: Any) -> None
     there.inventory()
     lines = exported(there)
     here = worlds(embedder=HashingEmbedder(24), labeler=ScriptedLabeler(merges=[MERGE]))
-    assert imported(here, lines) == (12, 0, 4, (), 0, 0)
+    assert imported(here, lines) == (12, 0, 4, (), 0, 0, 0)
     assert [entry for entry in here.truth() if entry.tenant == "a"] == [e for e in there.truth() if e.tenant == "a"]
     assert receipts(here) == receipts(there)
     assert {receipt.state for receipt in receipts(here)} == {StepState.STORED, StepState.FAILED, StepState.RETIRED}
@@ -119,7 +119,7 @@ def test_importing_again_changes_nothing(worlds: Make, steps: Make, tmp_path: An
     lines = exported(there)
     imported(here, lines)
     before = here.truth(), here.snippets(), histories(here)
-    assert imported(here, lines) == (0, 12, 4, (), 0, 0)
+    assert imported(here, lines) == (0, 12, 4, (), 0, 0, 0)
     assert (here.truth(), here.snippets(), histories(here)) == before
 
 
@@ -191,7 +191,7 @@ def test_a_torn_line_is_named_and_all_others_are_taken_in(worlds: Make, steps: M
     assert "no whole line of JSON" in result.rejections[0].reason
     assert "3 steps were exported, and 2 could be read" in result.rejections[1].reason
     assert verify(here.ingestor, tenant="a").disagreements == ()
-    assert imported(here, lines) == (1, 2, 1, (), 0, 0)
+    assert imported(here, lines) == (1, 2, 1, (), 0, 0, 0)
     assert here.snippets() == there.snippets()
 
 
@@ -372,7 +372,7 @@ def test_a_memory_with_erased_steps_anywhere_comes_over(worlds: Make, steps: Mak
         erase(there.ingestor, chosen, tenant="a", folder=tmp_path)
     lines = exported(there)
     assert json.loads(lines[1])["gaps"] == [[0, 1], [3, 5], [6, 7]]
-    assert imported(here, lines) == (5, 0, 1, (), 0, 0)
+    assert imported(here, lines) == (5, 0, 1, (), 0, 0, 0)
     assert here.truth() == there.truth()
     assert here.snippets() == there.snippets()
     assert exported(here) == lines

@@ -1,0 +1,279 @@
+"""Requests in words about a tree: a model says what is wanted, queries and operations on ids do it.
+
+A read takes two calls, a write three at most, unless a query or an operation has to be mended: each has three tries.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from stitch.artifacts.telling import quoted
+from stitch.errors import EditRefusedError, InputError
+from stitch.lm import LanguageModel, Purpose, charged_to
+from stitch.signatures.programs import TreeProgram
+from stitch.trees.differences import TreeDiff, diff
+from stitch.trees.edits import apply
+from stitch.trees.nodes import Node
+from stitch.trees.operations import Operation, operation_json, operations_of
+
+if TYPE_CHECKING:
+    from stitch.artifacts.versioned import VersionedTree
+    from stitch.retrieve.path import NodeSelection, SelectedNode
+    from stitch.trees.commits import Commit
+
+MOST_TRIES = 3
+"""How often a query, or operations, are written: once, and again for what was wrong with them."""
+SHOWN_NODES = 40
+"""How many nodes a prompt shows, the best first."""
+DOUBTFUL = (0.4, 0.6)
+"""Nodes with scores from here to there are verified before they are changed."""
+_SHOWN_TURNS, _TURN_CHARS = 5, 600
+_VALUE_CHARS, _VALUES_SHOWN, _BELOW_CHARS = 200, 5, 600
+_WRITES = ("add", "update", "delete", "move")
+
+
+@dataclass
+class TreeReply:
+    """What became of one task of a request."""
+
+    request: str
+    """As it stands by itself."""
+    kind: str
+    """`read`, `add`, `update`, `delete`, `move`, `versions`, `chat`; `unclear` if something has to be asked first."""
+    query: str = ""
+    selection: NodeSelection | None = None
+    """What the query found."""
+    removed: tuple[str, ...] = ()
+    """The doubtful nodes that the model took out."""
+    answer: str = ""
+    """In words; the question, if the request is unclear."""
+    operations: tuple[Operation, ...] = ()
+    """What is proposed."""
+    diff: TreeDiff | None = None
+    """What that changes."""
+    commit: Commit | None = None
+    """The commit, if it was confirmed."""
+    troubles: tuple[str, ...] = ()
+    """What was wrong with queries and operations that were mended."""
+    calls: int = 0
+    tokens: int = 0
+    milliseconds: float = 0.0
+
+
+Confirm: TypeAlias = bool | Callable[[TreeReply], bool]
+"""Whether a proposal is committed; a function sees it first."""
+
+
+@dataclass
+class _Spent:
+    calls: int = 0
+    troubles: list[str] = field(default_factory=list)
+
+
+class TreeConversation:
+    """Requests about one tree, each with those before it in mind.
+
+    Args:
+        tree: What is asked and changed; it stands on the version after each commit.
+        model: Understands requests.
+        tenant: Who is charged.
+        program: The prompts, if they were compiled.
+    """
+
+    def __init__(
+        self, tree: VersionedTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
+    ) -> None:
+        self._tree, self._model, self._tenant = tree, model, tenant
+        self._program = program or TreeProgram()
+        self._turns: list[str] = []
+        self._spent = _Spent()
+
+    def ask(self, request: str) -> TreeReply:
+        """Answer a request that changes nothing; of one that would, the proposal is what is answered.
+
+        Raises:
+            ModelError: The model cannot be used.
+        """
+        replies = self.request(request, confirm=False)
+        return next((reply for reply in replies if reply.answer), replies[0])
+
+    def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
+        """Do what a request wants, one task after the other.
+
+        Args:
+            request: In words; it may want several things.
+            confirm: Whether changes are committed.
+
+        Raises:
+            ModelError: The model cannot be used; what was committed before stays.
+            ConflictError: Somebody else has changed the tree meanwhile.
+        """
+        began = time.perf_counter()
+        with charged_to(self._tenant):
+            self._spent, tokens = _Spent(), self._tokens()
+            routed = self._call("route", self._program.route, request=_quoted(request), turns=self._shown_turns())
+            tasks = [task for task in routed.tasks if task.kind]
+            if routed.question and not tasks:
+                replies = [self._counted(TreeReply(request, "unclear", answer=routed.question), began, tokens)]
+            else:
+                replies = []
+                for task in tasks:
+                    reply = self._do(TreeReply(task.request or request, task.kind, query=task.query), confirm)
+                    replies.append(self._counted(reply, began, tokens))
+                    began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
+            replies = replies or [self._counted(TreeReply(request, "chat"), began, tokens)]
+        self._turns.append(f"user: {request[:_TURN_CHARS]}")
+        self._turns += [f"{reply.kind}: {reply.query} {_outcome(reply)}"[:_TURN_CHARS] for reply in replies]
+        return replies
+
+    def _do(self, reply: TreeReply, confirm: Confirm) -> TreeReply:
+        if reply.kind == "chat" and not reply.query:
+            reply.answer = self._answer(reply, ())
+            return reply
+        reply.query, reply.selection = self._find(reply)
+        nodes = tuple(reply.selection)[:SHOWN_NODES] if reply.selection is not None else ()
+        if reply.kind not in _WRITES:
+            reply.answer = self._answer(reply, nodes)
+        elif not nodes:
+            reply.answer = "No node of the tree is meant, so nothing is changed."
+        else:
+            self._propose(reply, nodes)
+            if reply.operations and (confirm if isinstance(confirm, bool) else confirm(reply)):
+                reply.commit = self._tree.edit(reply.operations, message=reply.answer, author=self._model.name)
+        return reply
+
+    def _find(self, reply: TreeReply) -> tuple[str, NodeSelection | None]:
+        """The query, mended if it has to be, and what it finds."""
+        query, found, trouble = reply.query, None, ""
+        for attempt in range(MOST_TRIES):
+            try:
+                found = self._tree.select(query)
+                trouble = "" if len(found) else f"it found nothing:\n{found.explain()}"
+            except InputError as error:
+                trouble = f"{error.message} ({error.hint})"
+            if not trouble:
+                break
+            self._spent.troubles.append(trouble.splitlines()[0])
+            if attempt + 1 < MOST_TRIES:
+                mended = self._call(
+                    "mend query", self._program.mend, request=_quoted(reply.request), query=query, trouble=_cut(trouble)
+                )
+                query = str(mended.mended).strip().strip("`") or query
+        return query, found
+
+    def _propose(self, reply: TreeReply, nodes: Sequence[SelectedNode]) -> None:
+        """Operations that do what is wanted, checked against the tree and its schema."""
+        nodes = self._verified(reply, nodes)
+        trouble = ""
+        for _ in range(MOST_TRIES):
+            proposed = self._call(
+                "propose edits", self._program.propose, request=_quoted(reply.request), trouble=trouble,
+                nodes="\n".join(self._shown(node, surroundings=True) for node in nodes),
+            )  # fmt: skip
+            try:
+                operations = operations_of(json.loads(each) for each in proposed.operations)
+                after = apply(self._tree.tree, operations, schema=self._tree.schema)
+            except (ValueError, EditRefusedError, InputError) as error:
+                trouble = str(error)
+                self._spent.troubles.append(trouble)
+                continue
+            reply.operations, reply.answer = tuple(operations), str(proposed.message)
+            reply.diff = diff(self._tree.tree, after)
+            return
+        reply.answer = f"No operations could be made that the tree allows: {trouble}"
+
+    def _verified(self, reply: TreeReply, nodes: Sequence[SelectedNode]) -> Sequence[SelectedNode]:
+        """The nodes without the doubtful ones that do not fulfil the request."""
+        low, high = DOUBTFUL
+        doubtful = [node for node in nodes if low <= node.score < high]
+        if not doubtful:
+            return nodes
+        told = "\n".join(self._shown(node) for node in doubtful)
+        verified = self._call("verify nodes", self._program.verify, request=_quoted(reply.request), nodes=told)
+        reply.removed = tuple(node.id for node in doubtful if node.id in set(verified.remove))
+        return [node for node in nodes if node.id not in reply.removed] or nodes
+
+    def _answer(self, reply: TreeReply, nodes: Sequence[SelectedNode]) -> str:
+        told = "\n".join(self._shown(node) for node in nodes)
+        answered = self._call(
+            "answer tree", self._program.answer, request=_quoted(reply.request), nodes=told, turns=self._shown_turns()
+        )
+        return str(answered.answer)
+
+    # What prompts show.
+
+    def _call(self, stage: str, predictor: Any, **inputs: Any) -> Any:
+        self._spent.calls += 1
+        known = predictor.signature.input_fields
+        if "tree_schema" in known:
+            inputs["tree_schema"] = json.dumps(self._tree.schema.dump()["types"], ensure_ascii=False)
+        if "examples" in known:
+            inputs["examples"] = self._examples()
+        return self._model.run(predictor, purpose=Purpose(stage), **inputs)
+
+    def _examples(self) -> str:
+        """Some values of each field, the most frequent first."""
+        counts: dict[str, dict[str, int]] = {}
+        for node in self._tree.tree:
+            for name, value in node.fields.items():
+                own = counts.setdefault(f"{node.type}.{name}", {})
+                own[value] = own.get(value, 0) + 1
+        lines = []
+        for name, values in counts.items():
+            most = sorted(values, key=lambda value: -values[value])[:_VALUES_SHOWN]
+            lines.append(quoted({name: [value[:60] for value in most]}))
+        return "\n".join(lines)
+
+    def _shown(self, node: SelectedNode, *, surroundings: bool = False) -> str:
+        told: dict[str, Any] = {
+            "id": node.id, "path": node.path, "type": node.type,
+            "fields": {name: str(value)[:_VALUE_CHARS] for name, value in node.fields.items()},
+        }  # fmt: skip
+        if node.versions:
+            told["versions"] = list(node.versions)
+        own = self._tree.tree.node(node.id) if node.id in self._tree.tree else None
+        if own is not None and own.children:
+            told["contains"] = _below(own)
+        if own is not None and surroundings and (parent := self._tree.tree.parent(node.id)) is not None:
+            told["siblings"] = [child.id for child in parent.children]
+            told["parent"] = parent.id
+        return quoted(told)
+
+    def _shown_turns(self) -> str:
+        return "\n".join(quoted({"turn": turn}) for turn in self._turns[-_SHOWN_TURNS:])
+
+    def _tokens(self) -> int:
+        return self._model.ledger.of(self._tenant).total().tokens
+
+    def _counted(self, reply: TreeReply, began: float, tokens: int) -> TreeReply:
+        reply.calls, reply.troubles = self._spent.calls, tuple(self._spent.troubles)
+        reply.tokens = self._tokens() - tokens
+        reply.milliseconds = round((time.perf_counter() - began) * 1000, 1)
+        return reply
+
+
+def _outcome(reply: TreeReply) -> str:
+    if reply.commit is not None:
+        return f"committed {reply.commit.id}: {json.dumps([operation_json(each) for each in reply.operations])}"
+    if reply.selection is None:
+        return reply.answer
+    return f"found {', '.join(reply.selection.ids[:SHOWN_NODES])}. {reply.answer}"
+
+
+def _below(node: Node) -> str:
+    told: Iterable[str] = (
+        f"{child.type} {child.id}: {next(iter(child.fields.values()), '')[:60]}" for child in node.children
+    )
+    return _cut("; ".join(told))
+
+
+def _quoted(request: str) -> str:
+    return quoted({"request": request})
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _BELOW_CHARS else f"{text[: _BELOW_CHARS - 1]}…"
