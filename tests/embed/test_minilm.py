@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def model(tmp_path):
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
     rng = np.random.default_rng(0)
     wide, inner = 32, 64
-    weights = {
+    weights: dict[str, tuple[int, ...]] = {
         "embeddings.word_embeddings.weight": (len(vocabulary), wide),
         "embeddings.position_embeddings.weight": (128, wide),
         "embeddings.token_type_embeddings.weight": (2, wide),
@@ -143,7 +144,7 @@ class TestOfASmallModel:
             MiniLMEmbedder(model).embed(["red"])
 
     def test_a_memory_keeps_to_its_model(self, model, tmp_path):
-        settings = {"embedder": "minilm", "embedder_model": str(model)}
+        settings: Any = {"embedder": "minilm", "embedder_model": str(model)}
         with open_memory(tmp_path / "m", **settings) as memory:
             for text in TEXTS:
                 memory.add(Step(role="user", content=text), trajectory="t")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -43,12 +43,21 @@ def without_waiting(world: Any, steps: Sequence[Step]) -> None:
         world.ingestor.add(step, tenant="a", trajectory="t", wait=False)
 
 
+class OfTenant(NamedTuple):
+    """What a stream is taken into: an ingestor, for one tenant."""
+
+    ingestor: Any
+
+    def add_each(self, steps: Sequence[Step], **options: Any) -> Any:
+        return self.ingestor.add_each(steps, tenant="a", **options)
+
+
 def streamed(world: Any, steps: Sequence[Step]) -> None:
-    take_in(world.ingestor, steps, tenant="a", trajectory="t", wait=True)
+    take_in(OfTenant(world.ingestor), steps, trajectory="t", wait=True)
 
 
 def streamed_without_waiting(world: Any, steps: Sequence[Step]) -> None:
-    take_in(world.ingestor, steps, tenant="a", trajectory="t", wait=False)
+    take_in(OfTenant(world.ingestor), steps, trajectory="t", wait=False)
 
 
 FORMS: tuple[Add, ...] = (one_by_one, together, without_waiting, streamed, streamed_without_waiting)

@@ -20,7 +20,7 @@ from stitch.lifecycle.folder import LEDGER_FILE
 from stitch.lm import LanguageModel, Ledger
 from stitch.testing.model import ScriptedCompletion, fields_of
 
-THREE = [
+THREE: list[dict[str, Any]] = [
     {"n": 1, "scope": "hotel in Porto", "events": ["ask price"], "entities": ["price"], "references": [],
      "summary": "The user asks what the Ribeira House costs."},
     {"n": 2, "scope": "hotel in Porto", "events": ["give answer"], "entities": ["price"],

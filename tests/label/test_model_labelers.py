@@ -282,7 +282,7 @@ def test_readings_of_other_steps_are_left_out_and_missing_ones_asked_for(numbers
     model, completion = model_of(script)
     steps = [Step(id=str(n), role="user", content="About day 1 and day 2") for n in range(2)]
     labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(steps)
-    assert [n for n, made in enumerate(labels, start=1) if "pursuit" in made.intent.scope] == kept
+    assert [n for n, made in enumerate(labels, start=1) if "pursuit" in (made.intent.scope or "")] == kept
     assert [made.made_by for made in labels] == ["scripted windowed-2"] * 2
     assert len(completion.prompts) == 1 + 2 - len(kept)
 

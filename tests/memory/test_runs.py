@@ -51,8 +51,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def test_instructions_are_no_hits_unless_they_are_asked_for(memory: Memory) -> None:
-    def steps(**options: bool) -> set[str]:
-        return {hit.snippet.step for hit in memory.search("repository of a parser", k=20, **options)}
+    def steps(*, include_setup: bool = False) -> set[str]:
+        hits = memory.search("repository of a parser", k=20, include_setup=include_setup)
+        return {hit.snippet.step for hit in hits}
 
     first = next(iter(memory.steps("t"))).id
     assert first not in steps()
