@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from stitch.retrieve.rank.pool import Pool
 from stitch.retrieve.rank.runs import Goal, Runs, runs
+from stitch.text.words import content_stems
 
 _BEST = 3
 """So many of the steps of a goal that are most alike say how alike the goal is."""
@@ -27,13 +28,18 @@ def goal(pool: Pool) -> Sequence[float] | None:
 
 
 def inside(pool: Pool) -> Sequence[float] | None:
-    """What of the question a step or its exchange says, each word worth the more the fewer steps of its goal say it."""
+    """What of the question a step or its exchange says, each word worth the more the fewer steps of its goal say it.
+
+    Words that name the goal tell nothing inside of it: who returns to it says them.
+    """
     found = pool.once(runs)
     if found is None or found.asked.task:
         return None
     told = [0.0] * len(pool.candidates)
-    for own in found.members:
+    for own, goal in zip(found.members, found.named, strict=True):
         weights = _rarity([found.says[number] for number in own], len(found.asked.terms))
+        names = set(content_stems(goal.name))
+        weights = [0.0 if term in names else weight for term, weight in zip(found.asked.terms, weights, strict=True)]
         for number in own:
             told[number] = found.weigh(found.with_partners(number), weights)
     best = max(told, default=0.0)
