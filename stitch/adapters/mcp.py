@@ -1,11 +1,15 @@
 """A memory as tools of the Model Context Protocol: six tools and two resources, over stdio and streamable HTTP.
 
+Two more tools, for trees, are listed where the memory holds trees (`mcp_trees`). More than 400 lines because each tool
+is a method whose signature is its schema.
+
 What is recalled stands in one field, `context`, as the quoted data that every search returns; all else of an answer
 names steps and says nothing of their words. So it is known again, and is never stored as if it had been said.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -18,10 +22,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import ToolAnnotations
+from mcp_types import ListToolsResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from stitch import __version__
+from stitch.adapters.mcp_trees import TREE_TOOLS, TreeAnswers
 from stitch.adapters.recalled import recalled_steps
 from stitch.api.models import ForgetRequest, QueryRequest, WhyRequest
 from stitch.api.operations import Action, ask, made
@@ -32,7 +37,7 @@ from stitch.retrieve.context.recalled import is_recalled, step_without_recalled
 from stitch.sources.given import step_of
 
 if TYPE_CHECKING:
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
     from starlette.types import Receive, Scope, Send
 
     from stitch.memory import Memory
@@ -255,13 +260,29 @@ class Answers:
         return self._memory_for(action, _REQUEST.get())
 
 
-async def _remember_request(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Let whoever answers a message know with which request it came, in the threads of tools too."""
-    remembered = _REQUEST.set(ctx.request)
-    try:
-        return await call_next(ctx)
-    finally:
-        _REQUEST.reset(remembered)
+def _remember_request(trees: TreeAnswers) -> ServerMiddleware[Any]:
+    """Let whoever answers a message know with which request it came; tools for trees are listed where trees are."""
+
+    async def remember(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        remembered = _REQUEST.set(ctx.request)
+        try:
+            result = await call_next(ctx)
+            if ctx.method == "tools/list" and not await asyncio.to_thread(trees.hold_any):
+                return _without_trees(result)
+            return result
+        finally:
+            _REQUEST.reset(remembered)
+
+    return remember
+
+
+def _without_trees(result: HandlerResult) -> HandlerResult:
+    """A list of tools without those for trees."""
+    if isinstance(result, ListToolsResult):
+        return result.model_copy(update={"tools": [tool for tool in result.tools if tool.name not in TREE_TOOLS]})
+    if isinstance(result, dict):
+        return {**result, "tools": [tool for tool in result["tools"] if tool["name"] not in TREE_TOOLS]}
+    return result
 
 
 @contextmanager
@@ -328,6 +349,7 @@ def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[
         trajectory: Where a step goes for which no other is named.
     """
     answers = Answers(memory_for, trajectory=trajectory)
+    trees = TreeAnswers(lambda action: memory_for(action, _REQUEST.get()))
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
     changes = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -339,10 +361,12 @@ def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[
         _tool(answers.timeline, reads),
         _tool(answers.correct, changes),
         _tool(answers.forget, ends),
+        _tool(trees.select, reads),
+        _tool(trees.edit, changes),
     ]
     with _logging_unchanged():
         server: MCPServer[Any] = MCPServer(
-            "stitch", version=__version__, instructions=INSTRUCTIONS, tools=tools, middleware=[_remember_request]
+            "stitch", version=__version__, instructions=INSTRUCTIONS, tools=tools, middleware=[_remember_request(trees)]
         )
     server.resource("memory://{trajectory}/timeline", name="timeline", mime_type="application/json")(
         _resource(answers.timeline_of)

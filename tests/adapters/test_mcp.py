@@ -190,6 +190,38 @@ def test_the_tools_cost_the_context_of_a_model_little_and_say_what_they_do(memor
     assert logging.root.handlers == handlers, "whoever makes a server decides what is logged"
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_memory_with_trees_has_two_more_tools(memory: Memory, mode: Any) -> None:
+    async def use() -> None:
+        async with Client(make_server(lambda action, request: memory), mode=mode) as client:
+            assert len((await client.list_tools()).tools) == 6
+            memory.trees.create("trip", {"type": "Plan", "children": [
+                {"id": "d1", "type": "Day", "children": [
+                    {"id": "zoo", "type": "POI", "fields": {"name": "Zoo", "cost": "40"}},
+                    {"id": "inn", "type": "Hotel", "fields": {"name": "Casa Azul", "cost": "80"}},
+                ]},
+            ]})  # fmt: skip
+            tools = (await client.list_tools()).tools
+            assert [tool.name for tool in tools][6:] == ["select", "edit"]
+            shown = [{"name": t.name, "description": t.description, "input_schema": t.input_schema} for t in tools]
+            assert PieceCounter().count(json.dumps(shown, separators=(",", ":"))) < MOST_TOKENS
+            found = await call(client, "select", query="//POI[@cost <= 50]", tree="trip")
+            assert [node["id"] for node in found["nodes"]] == ["zoo"]
+            assert "Zoo" in found["context"]
+            assert is_recalled(found["context"])
+            operations = [{"op": "set", "id": "zoo", "field": "cost", "old": "40", "value": "30"}]
+            done = await call(client, "edit", tree="trip", operations=operations, message="cheaper")
+            assert done == {"tree": "trip", "versions": ["v2"]}
+            assert memory.trees.open("trip").tree.node("zoo").fields["cost"] == "30"
+            refused: Any = await client.call_tool(
+                "edit", {"tree": "trip", "operations": [{"op": "delete", "id": "no"}]}
+            )
+            assert refused.is_error
+            assert "no" in refused.content[0].text
+
+    asyncio.run(use())
+
+
 def test_who_may_not_write_is_told(memory: Memory) -> None:
     def memory_for(action: str, request: Any) -> Memory:
         if action != "read":
