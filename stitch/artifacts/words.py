@@ -64,7 +64,7 @@ def _path(request: str, named: list[str], tree: Tree) -> tuple[list[tuple[str, s
     depths = {name: len(tree.above(tree.of_type[name][0])) for name in named if name in tree.of_type}
     path, used = [], set[str]()
     for name in sorted(depths, key=lambda name: depths[name]):
-        place = re.search(rf"\b{re.escape(name)}\s+(\d+)\b", request, re.IGNORECASE)
+        place = re.search(rf"\b{re.escape(name)}\s{{1,8}}(\d+)\b", request, re.IGNORECASE)
         path.append((name, f"[{place[1]}]" if place else ""))
         if place:
             used.add(place[1])

@@ -42,7 +42,7 @@ def command(
       stitch correct 12 --trajectory trip-1 --scope "day 2" --event "ask price" --memory trip.memory
       stitch correct 12 --trajectory trip-1 --undo-reference 1 --memory trip.memory
     """
-    given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
+    given = {"scope": scope, "event_types": list(event_types), "entity_types": list(entity_types)}
     labels = {name: value for name, value in given.items() if value}
     request = made(CorrectRequest, step=step, trajectory=trajectory, text=text, labels=labels, undo=undo, by=by)
     with opened_memory(**arguments) as memory:

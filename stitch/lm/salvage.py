@@ -10,11 +10,11 @@ import json
 import re
 from typing import Any
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_END_OF_THOUGHT = re.compile(r".*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
-"""Some servers take away the first mark and leave the last."""
+_ENDS_OF_THOUGHT = ("</think>", "</thinking>", "</reasoning>")
+"""Some servers take away the mark that begins thoughts and leave this one."""
 _OPENS = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder(strict=False)
+_LOOKED_AT_CHARS = 400
 _MOST_TRIES = 200
 """Of places where JSON could begin: what is not found by then is not there."""
 
@@ -35,8 +35,10 @@ def json_in(text: str) -> dict[str, Any] | list[Any] | None:
         start = opens.start()
         try:
             found, end = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            if _is_torn(text[start:]):
+        except RecursionError:  # no reply of ours is so deep
+            break
+        except ValueError:
+            if _is_torn(text[start : start + _LOOKED_AT_CHARS]):
                 break
             place = start + 1
             continue
@@ -58,14 +60,29 @@ def whole_items(text: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             break
         items.append(found)
-        between = re.compile(r"\s*,\s*").match(text, place)
-        place = between.end() if between else len(text)
+        place = _next_item(text, place)
     return items
 
 
+def _next_item(text: str, place: int) -> int:
+    """Where the item of a list behind a comma begins; the end of the text if there is none."""
+    place = _behind_spaces(text, place)
+    return _behind_spaces(text, place + 1) if text[place : place + 1] == "," else len(text)
+
+
+def _behind_spaces(text: str, place: int) -> int:
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
+
+
 def _said(text: str) -> str:
-    """A reply without the thoughts that some models write down before it."""
-    return _END_OF_THOUGHT.sub("", _THOUGHT.sub("", text))
+    """A reply without the thoughts that some models write down before it; what begins with JSON has none before it."""
+    if text.lstrip()[:1] in ("{", "["):
+        return text
+    folded = text.lower()
+    ends = [folded.rfind(mark) + len(mark) for mark in _ENDS_OF_THOUGHT if mark in folded]
+    return text[max(ends) :] if ends else text
 
 
 def _is_reply(found: object) -> bool:

@@ -17,14 +17,14 @@ MAX_IDENTIFIER_CHARS = 160
 
 _TOKEN = re.compile(
     r"""(?P<url>https?://[^\s<>"'`)\]}\\,]+)
-    |(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
-    |(?P<path>(?<![<\w])(?:~|\.{1,2})?(?:/[\w.+@-]+)+/?|\b[\w-]+(?:/[\w.+-]+)+)
-    |(?P<exception>\b(?:[a-z_]+\.)*[A-Z]\w*(?:Error|Exception|Warning|Fault|Interrupt|Timeout)\b)
-    |(?P<file>\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,5}\b(?!\())
-    |(?P<function>\b[A-Za-z_][\w.]*(?=\(\)))
+    |(?P<email>(?<![\w.+-])[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,80})+)
+    |(?P<path>(?<![<\w])(?:~|\.{1,2})?(?:/[\w.+@-]+)+/?|(?<![\w-])[\w-]{1,120}(?:/[\w.+-]+)+)
+    |(?P<exception>\b(?:[a-z_]{1,60}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Warning|Fault|Interrupt|Timeout)\b)
+    |(?P<file>(?<![\w-])[\w-]{1,120}(?:\.[\w-]{1,80}){0,8}\.[A-Za-z][A-Za-z0-9]{0,5}\b(?!\())
+    |(?P<function>(?<![\w.])[A-Za-z_][\w.]{0,160}(?=\(\)))
     |(?P<name>\b(?:_*[A-Za-z]+\d*(?:_+[A-Za-z\d]+)+_*|_{1,2}[A-Za-z]\w+|[a-z]+(?:[A-Z][a-z\d]*)+
       |[A-Z][a-z\d]+(?:[A-Z][a-z\d]*)+|[A-Z]{2,}[a-z]+[A-Z]\w*))
-    |(?P<key>\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b|\#\d+\b)
+    |(?P<key>\b(?=[\w-]{0,100}\d)(?=[\w-]{0,100}[A-Za-z])[A-Za-z\d]{1,100}(?:-[A-Za-z\d]{1,100}){0,12}\b|\#\d+\b)
     |(?P<number>\b\d{4,}\b)""",
     re.VERBOSE,
 )

@@ -104,7 +104,9 @@ _ISO = re.compile(
 )
 _DAY_FIRST = re.compile(rf"(?:\w+day,? )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({MONTH})\.?,? (\d{{4}})", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"(?:\w+day,? )?({MONTH})\.? (?:(\d{{1,2}})(?:st|nd|rd|th)?,? )?(\d{{4}})", re.IGNORECASE)
-_BETWEEN_DATES = re.compile(r"\s+(?:-|–|—|to|until)\s+|\s*(?:–|—|/|\.\.+)\s*(?=\d{4}-)", re.IGNORECASE)
+_BETWEEN_DATES = re.compile(
+    r"\s{1,8}(?:-|–|—|to|until)\s{1,8}|\s{0,8}(?:–|—|/|\.{2,3})\s{0,8}(?=\d{4}-)", re.IGNORECASE
+)
 _TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 _ABOUT = re.compile(r"(?:~|≈|about |around |approx\.? |ca\.? |circa )", re.IGNORECASE)
 _YEAR = re.compile(r"[12]\d{3}")

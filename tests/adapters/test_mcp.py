@@ -323,12 +323,17 @@ def test_over_stdio_what_was_remembered_is_there_the_next_time(tmp_path: Path) -
     assert asyncio.run(use("legacy", remember=False)) == ["notes/door"]
 
 
+def hearing_ctrl_c() -> None:
+    """Begin as in a terminal: what runs in the background of a shell does not hear Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(("signal_", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (None, 0)])
 def test_the_command_ends_at_once_and_lets_go_of_the_memory(tmp_path: Path, signal_: Any, status: int) -> None:
     parameters = stdio(tmp_path / "m")
     process = subprocess.Popen([parameters.command, *parameters.args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, env=parameters.env)  # fmt: skip
+                               stderr=subprocess.PIPE, env=parameters.env, preexec_fn=hearing_ctrl_c)  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None
     ping = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {

@@ -81,4 +81,6 @@ def test_no_loader_reads_a_benchmark_by_the_sources_of_users() -> None:
         imported = {
             node.module or "" for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)
         }
-        assert not [name for name in imported if name.startswith(("stitch.sources", "stitch.pipelines"))], file.name
+        of_calls = {"stitch.sources.tool_calls"}  # what a call of a tool is, whatever its record
+        forbidden = [name for name in imported - of_calls if name.startswith(("stitch.sources", "stitch.pipelines"))]
+        assert not forbidden, file.name

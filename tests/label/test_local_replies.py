@@ -5,7 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.embed import StaticEmbedder
-from stitch.label.local.replies import MAX_CHARS, as_data, blend, fit, replies_from, shipped_replies, vector, vectors
+from stitch.label.local.replies import (
+    MAX_CHARS,
+    TABLE,
+    as_data,
+    blend,
+    fit,
+    replies_from,
+    shipped_replies,
+    vector,
+    vectors,
+)
 from stitch.pipelines.fit_replies import Talk, fit_replies
 
 ANSWERED = [
@@ -34,7 +44,7 @@ def test_what_opens_a_scope_follows_nothing_better_than_an_answer_does():
 
 def test_the_matrices_fit_the_shipped_table():
     replies = shipped_replies()
-    dimension = StaticEmbedder().dimension
+    dimension = StaticEmbedder(TABLE, vocabulary_of=StaticEmbedder()).dimension
     numbers = len(replies.start)
     assert replies.last.shape == replies.answers.shape == (dimension + 1, numbers)
     assert replies.gist.shape == (dimension, numbers)

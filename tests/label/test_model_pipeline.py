@@ -288,7 +288,7 @@ def test_steps_of_a_stream_wait_for_their_window_and_can_be_found_meanwhile(tmp_
 
 def test_a_kill_leaves_waiting_steps_to_the_next_start(tmp_path: Path) -> None:
     with LoopbackProvider(label_by_rules) as provider:
-        memory = open_memory(tmp_path / "live", **model_settings(provider, window=8))
+        memory = open_memory(tmp_path / "live", share=False, **model_settings(provider, window=8))
         memory.add_many(steps(5), trajectory="t")
         memory._ingestor._threads.close()  # what a kill leaves: no thread, and nothing is finished any more
         memory._ingestor.journal.close()

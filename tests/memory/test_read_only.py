@@ -17,7 +17,7 @@ from stitch import Memory, Step, open_memory
 from stitch.lifecycle.lifecycle import Lifecycle
 
 READING = {
-    "aclose", "get", "aget", "awhy",
+    "aclose", "get", "aget", "awhy", "select",
     "asearch", "close", "flush", "aflush", "interrupt", "inventory", "receipts", "recalls", "search", "status", "steps",
     "trajectories", "why", "why_not", "backup", "corrections", "count", "export", "history", "verify",
 }  # fmt: skip

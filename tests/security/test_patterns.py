@@ -50,7 +50,10 @@ MADE_WHEN_USED = {
     "stitch.text.words.whole_words",  # likewise
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.text.names._is_written_small",  # an escaped word
-    "stitch.label.model.matching.locate_references",  # an escaped phrase
+    "stitch.label.model.matching._places",  # an escaped phrase
+    "stitch.label.local.acts._shell",  # an escaped word; spaces are bounded
+    "stitch.artifacts.words._path",  # an escaped name of a type or field
+    "stitch.retrieve.rank.runs._said",  # an escaped word of a question
     "stitch.retrieve.question.hints.named_speakers",  # an escaped name; of a question
 }
 """Functions that put patterns together, and why none of these can be made slow by a text."""
@@ -69,8 +72,21 @@ def modules() -> Iterator[str]:
     for package, folder in ROOTS.items():
         for path in sorted(folder.rglob("*.py")):
             parts = path.relative_to(folder).with_suffix("").parts
-            if "testing" not in parts and "training" not in parts and parts[-1] != "__main__":
-                yield ".".join((package, *(part for part in parts if part != "__init__")))
+            name = ".".join((package, *(part for part in parts if part != "__init__")))
+            if "testing" not in parts and "training" not in parts and parts[-1] != "__main__" and installed(name):
+                yield name
+
+
+@cache
+def installed(module: str) -> bool:
+    """Whether what a module needs is there: an adapter needs the framework that it adapts to."""
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("stitch"):
+            raise
+        return False
+    return True
 
 
 def patterns() -> dict[str, re.Pattern[str]]:

@@ -230,7 +230,9 @@ def _shell(text: str) -> Iterator[Act]:
     heredoc = _HEREDOC.search(text)
     if heredoc is not None:  # what stands in it is no command; what follows its end is
         line_end = text.find("\n", heredoc.end())
-        end = re.compile(rf"^\s*{re.escape(heredoc[1])}\s*$", re.MULTILINE).search(text, max(line_end, 0))
+        end = re.compile(rf"^[ \t]{{0,40}}{re.escape(heredoc[1])}[ \t]{{0,40}}$", re.MULTILINE).search(
+            text, max(line_end, 0)
+        )
         body = text[: line_end if line_end >= 0 else None] + ("\n" + text[end.end() :] if end is not None else "")
     piped = False
     at = 0

@@ -69,7 +69,8 @@ _ABOUT_THE_PAST = whole_words(
     |(?:we|they|it|he|she)(?:did|tried|used|called|settled|submitted)|was (?:it|that) (?:done|settled)"""
 )
 IDENTIFIER = re.compile(
-    r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*(?![\w-])|\b\w+_\w+\b|\b\d{4,}\b"
+    r"(?<![\w-])(?=[\w-]{0,100}\d)(?=[\w-]{0,100}[A-Za-z])[A-Za-z\d]{1,100}(?:[-_][A-Za-z\d]{1,100}){0,12}(?![\w-])"
+    r"|\b\w{1,100}_\w{1,100}\b|\b\d{4,}\b"
 )
 """Names that programs hand on, by their form: letters with digits, words joined by underscores, long numbers."""
 

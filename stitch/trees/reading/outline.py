@@ -29,9 +29,9 @@ from stitch.trees.nodes import TEXT_FIELD, Node, Tree
 SECTION_TYPE = "Section"
 NAME_FIELD, DONE_FIELD = "name", "done"
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*")
+_HEADING = re.compile(r"(#{1,6})\s(.*)")
 _BULLET = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])\s+(.*)")
-_ID = re.compile(r"\s*\{#(?P<id>[^{}\n]+)\}$")
+_ID = re.compile(r"\{#(?P<id>[^{}\n]{1,400})\}$")
 _TASK = re.compile(r"\[(?P<mark>[ xX])\]\s+")
 _PAIR = re.compile(r"(?P<sign>[/@]?)(?P<key>[^\W\d][\w.-]*):(?:\s+(?P<value>.*)|\s*$)", re.DOTALL)
 _TAB_BLANKS = 4
@@ -77,7 +77,7 @@ class _Reader:
     def read(self, line: str) -> None:
         """Take in a line."""
         if heading := _HEADING.fullmatch(line):
-            self._begin(heading[2], depth=len(heading[1]), is_heading=True)
+            self._begin(heading[2].strip().rstrip("#").strip(), depth=len(heading[1]), is_heading=True)
         elif bullet := _BULLET.fullmatch(line):
             self._begin(bullet[2], depth=len(bullet[1]), is_heading=False)
         elif line:
@@ -129,7 +129,7 @@ def _read_line(text: str, above: Said, *, is_heading: bool) -> Said | None:
     """The node of a line; None if it is a field of the node above."""
     found = _ID.search(text)
     name = found["id"] if found else None
-    text = text[: found.start()] if found else text
+    text = text[: found.start()].rstrip() if found else text
     task = _TASK.match(text)
     text = text[task.end() :] if task else text
     pair = _PAIR.fullmatch(text)

@@ -83,7 +83,7 @@ def _initials(text: str) -> set[str]:
 
 def alternatives(condition: str) -> list[str]:
     """What of a condition is enough by itself: "noodles or pasta" are two."""
-    found = [part.strip() for part in re.split(r"\s+or\s+|/|,\s*", condition.lower())]
+    found = [part.strip() for part in re.split(r"\sor\s|[/,]", condition.lower())]
     return [part for part in found if part] or [condition.lower()]
 
 
