@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ class Model:
 
     def __init__(self):
         prompts = ("RouteTreeRequest", "MendPathQuery", "ProposeTreeEdits", "VerifyTreeNodes", "AnswerFromTree")
-        self.says: dict[str, list] = {prompt: [] for prompt in prompts}
+        self.says: dict[str, list[Any]] = {prompt: [] for prompt in prompts}
         self.heard = []
         self.completion = ScriptedCompletion(self._reply)
         self.model = LanguageModel("scripted", completion=self.completion)
