@@ -4,6 +4,7 @@ Knows pydantic and nothing else.
 """
 
 from stitch.core.changes import Change, ChangeKind, Projection
+from stitch.core.hierarchy import Episode, Hierarchy, Near, NearStatement, Statement, Theme
 from stitch.core.intent import (
     GOAL_OPENED,
     INSTRUCTS,
@@ -103,18 +104,17 @@ from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
     "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "DensityCount",
-    "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "ErasedText", "FilterMaker",
-    "FilterSelector", "ForgetfulSession", "Forgotten", "InputRejected", "IntentFilter", "KeptTrajectory", "LABELS",
-    "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler",
-    "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Observer", "Origin", "PatientLabeler", "Position",
-    "Projection", "PromptModule",
-    "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult",
-    "Retriever", "SCHEMA_VERSION", "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched",
-    "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Step", "StepCorrected", "StepKey",
-    "StepLabels", "StepSource", "StepState", "StepsAccepted", "StepsErased", "StepsFailed", "StepsRetired",
-    "StepsStored", "StoreAway", "StoreBack", "StoreHit",
-    "ToolCall", "Trajectory", "Trust", "annotate_rewrites",
-    "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "match",
-    "matched_by_kind", "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name",
-    "GOAL_OPENED", "INSTRUCTS", "PHASE_MARK", "SETUP_SCOPE", "goal_of", "is_setup", "with_calls",
+    "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "Episode", "ErasedText", "FilterMaker",
+    "FilterSelector", "ForgetfulSession", "Forgotten", "GOAL_OPENED", "Hierarchy", "INSTRUCTS", "InputRejected",
+    "IntentFilter", "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind",
+    "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet",
+    "Moment", "Near", "NearStatement", "Observer", "Origin", "PHASE_MARK", "PatientLabeler", "Position",
+    "Projection", "PromptModule", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection",
+    "RetrievalResult", "Retriever", "SCHEMA_VERSION", "SETUP_SCOPE", "SIMILARITY", "ScopeSummary", "ScoredSnippet",
+    "SearchRequest", "Searched", "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector",
+    "Statement", "Step", "StepCorrected", "StepKey", "StepLabels", "StepSource", "StepState", "StepsAccepted",
+    "StepsErased", "StepsFailed", "StepsRetired", "StepsStored", "StoreAway", "StoreBack", "StoreHit", "Theme",
+    "ToolCall", "Trajectory", "Trust", "annotate_rewrites", "apply_rewrites", "clean_label", "clean_name",
+    "clean_text", "density", "goal_of", "is_setup", "match", "matched_by_kind", "origin_of", "rank_by_label_density",
+    "snippet_id", "tenant_name", "trajectory_name", "with_calls",
 ]  # fmt: skip
