@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from stitch.core.text_cache import text_cache
+from stitch.retrieve.question.tasks import asked_of_memory, is_task
 from stitch.text.words import content_stems, whole_words, words
 
 _MAX_READ_CHARS = 4_000
@@ -63,11 +64,6 @@ _ASKED_FOR = whole_words(
     r"""ask(?:s|ed)?|want(?:s|ed)?|request(?:s|ed)?|wish(?:es|ed)?|need(?:s|ed)?|order(?:s|ed)?|complain(?:s|ed)?|earlier
     |before|previous(?:ly)?|so far|again|come to us|came to us|turned to us|writ(?:es|ing|ten)|wrote|report(?:s|ed)?"""
 )
-_OWN = whole_words(r"i|i'm|i'd|i've|i'll|my|mine|me|myself|we need|our new|we'd like")
-_ABOUT_THE_PAST = whole_words(
-    r"""(?:which|what|by which|with which|with what) (?:\w+ )?calls?|did (?:we|it|the agent|they|he|she)
-    |(?:we|they|it|he|she)(?:did|tried|used|called|settled|submitted)|was (?:it|that) (?:done|settled)"""
-)
 IDENTIFIER = re.compile(
     r"(?<![\w-])(?=[\w-]{0,100}\d)(?=[\w-]{0,100}[A-Za-z])[A-Za-z\d]{1,100}(?:[-_][A-Za-z\d]{1,100}){0,12}(?![\w-])"
     r"|\b\w{1,100}_\w{1,100}\b|\b\d{4,}\b"
@@ -109,8 +105,9 @@ class RunQuestion:
 def read_run_question(text: str) -> RunQuestion:
     """Take from a question what it asks of runs; of a very long one, from its beginning."""
     text = text[:_MAX_READ_CHARS]
+    task = is_task(text)
+    text = text if task else asked_of_memory(text)
     folded = " ".join(words(text))
-    task = _OWN.search(folded) is not None and _ABOUT_THE_PAST.search(folded) is None
     requests = not task and _OF_SOMEBODY.search(folded) is not None and _ASKED_FOR.search(folded) is not None
     return RunQuestion(
         terms=tuple(dict.fromkeys(content_stems(text)))[:_MOST_TERMS],
