@@ -14,7 +14,7 @@ class AnswerQuestion(dspy.Signature):
     setting: str = dspy.InputField(desc="what kind of log it is")
     quoted_steps: str = dspy.InputField()
     question: str = dspy.InputField()
-    reasoning: str = dspy.OutputField(desc="one sentence")
+    reasoning: str = dspy.OutputField(desc="one sentence", default="")
     answer: str = dspy.OutputField()
 
 
@@ -29,5 +29,5 @@ class AnswerDebate(dspy.Signature):
     setting: str = dspy.InputField(desc="what kind of log it is")
     quoted_steps: str = dspy.InputField()
     question: str = dspy.InputField()
-    reasoning: str = dspy.OutputField(desc="one sentence")
+    reasoning: str = dspy.OutputField(desc="one sentence", default="")
     answer: str = dspy.OutputField()

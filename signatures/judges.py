@@ -16,7 +16,7 @@ class JudgeAnswer(dspy.Signature):
     question: str = dspy.InputField()
     reference_answer: str = dspy.InputField()
     given_answer: str = dspy.InputField()
-    reasoning: str = dspy.OutputField(desc="one sentence")
+    reasoning: str = dspy.OutputField(desc="one sentence", default="")
     verdict: Literal["CORRECT", "WRONG"] = dspy.OutputField()
 
 
@@ -30,7 +30,7 @@ class JudgeAnswerSet(dspy.Signature):
     question: str = dspy.InputField()
     reference_entries: list[str] = dspy.InputField()
     given_entries: list[str] = dspy.InputField()
-    reasoning: str = dspy.OutputField(desc="one sentence")
+    reasoning: str = dspy.OutputField(desc="one sentence", default="")
     correct_entries: int = dspy.OutputField()
 
 
@@ -44,7 +44,7 @@ class JudgePlan(dspy.Signature):
     question: str = dspy.InputField()
     reference_plan: str = dspy.InputField()
     given_plan: str = dspy.InputField()
-    reasoning: str = dspy.OutputField(desc="one sentence")
+    reasoning: str = dspy.OutputField(desc="one sentence", default="")
     correct_slots: int = dspy.OutputField()
     given_slots: int = dspy.OutputField(desc="how many slots the given plan fills")
 
@@ -63,5 +63,5 @@ class DiagnoseLabels(dspy.Signature):
     question: str = dspy.InputField()
     label_kind: str = dspy.InputField(desc="thematic scope, event type or key entity type")
     selected_labels: list[str] = dspy.InputField()
-    reasoning: str = dspy.OutputField(desc="one sentence")
+    reasoning: str = dspy.OutputField(desc="one sentence", default="")
     failures: list[Literal["NON_INDUCIBLE_LABEL", "GRANULARITY_MISMATCH", "MISSING_LABEL"]] = dspy.OutputField()

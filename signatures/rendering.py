@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 import dspy
-from pydantic import BaseModel, TypeAdapter, ValidationError
 
 _Made = TypeVar("_Made")
 
@@ -52,32 +50,6 @@ class PromptAdapter(dspy.JSONAdapter):
         messages = [f"[[ ## {name} ## ]]\n{value}" for name, value in shown]
         return "\n\n".join(["", *messages, self.user_message_output_requirements(signature), ""]).strip()
 
-    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """The fields of a reply; what is not plainly right is read by DSPy's rules.
-
-        Of a list of objects each is read by itself, and those that cannot be are left out. A list alone, or under
-        another name, is the only field of a signature that has one.
-        """
-        fields = signature.output_fields
-        try:
-            said = json.loads(completion)
-            if len(fields) == 1:
-                said = _only_field(said, *fields)
-            return {name: self._read(said[name], field) for name, field in fields.items()}
-        except (ValueError, KeyError, TypeError):
-            read: dict[str, Any] = super().parse(signature, completion)
-            return read
-
-    def _read(self, value: Any, field: Any) -> Any:
-        if isinstance(value, str):
-            if field.annotation is not str:
-                raise ValueError("text where there should be none")
-            return value
-        reader = self._once("reader", field.annotation, lambda: TypeAdapter(field.annotation))
-        if (item := _item_type(field.annotation)) is None:
-            return reader.validate_python(value)
-        return read_items(value, item)
-
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
         def prepare() -> Any:
             prepared = dict(lm_kwargs)
@@ -99,50 +71,6 @@ class PromptAdapter(dspy.JSONAdapter):
                     self._kept.clear()
                 self._kept[key] = made
         return made
-
-
-def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
-    """The objects of a list that can be read, in order; items that have no number `n` at all are numbered from 1.
-
-    Raises:
-        TypeError: It is no list.
-        ValueError: Nothing in it can be read.
-    """
-    objects = _objects(value)
-    if "n" in item.model_fields and not any("n" in one for one in objects):
-        objects = [{"n": place, **one} for place, one in enumerate(objects, start=1)]
-    read = []
-    for one in objects:
-        with suppress(ValidationError):
-            read.append(item.model_validate(one))
-    if value and not read:
-        raise ValueError("nothing in the list can be read")
-    return read
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list, of a mapping from their numbers, or the one that stands for a list."""
-    if isinstance(value, dict):
-        numbered = all(key.isdecimal() and isinstance(one, dict) for key, one in value.items())
-        value = [{"n": int(key), **one} for key, one in value.items()] if numbered else [value]
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return [one for one in value if isinstance(one, dict)]
-
-
-def _item_type(annotation: Any) -> type[BaseModel] | None:
-    """Of what objects a list is made; None if it is no list of objects."""
-    inner = get_args(annotation)[0] if get_origin(annotation) is list else None
-    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
-
-
-def _only_field(said: Any, name: str) -> Any:
-    """A reply to a signature with one field, under its name."""
-    if isinstance(said, list):
-        return {name: said}
-    if isinstance(said, dict) and name not in said and len(said) == 1:
-        return {name: next(iter(said.values()))}
-    return said
 
 
 def _is_plain(value: Any, field: Any) -> bool:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 
 def _as_text(value: Any) -> Any:
-    """Text where a model gives none, a number, or a list of one."""
+    """Text where a model gives none, a number, a list of one, or an object with a name."""
     if isinstance(value, list):
         value = value[0] if value else None
+    if isinstance(value, dict):
+        value = next(
+            (value[key] for key in ("name", "scope", "label", "value") if isinstance(value.get(key), str)), None
+        )
     return "" if value is None else str(value) if isinstance(value, (int, float)) else value
 
 
 def _as_names(value: Any) -> Any:
-    """Names where a model gives none, or one text; what is no text is left out."""
+    """Names where a model gives none, one text, or objects with names; what is no text is left out."""
     if isinstance(value, str):
         value = value.split(",")
     if not isinstance(value, list):
@@ -23,18 +28,45 @@ def _as_names(value: Any) -> Any:
     return [name.strip() for name in map(_as_text, value) if isinstance(name, str) and name.strip()]
 
 
+_ARROW = re.compile(r"\s*(?:->|=>|→|⇒|=|: )\s*")
+_PHRASES = ("phrase", "text", "word", "words", "mention", "reference", "pronoun", "span", "expression")
+_MEANINGS = ("means", "meaning", "refers_to", "referent", "resolved", "stands_for", "antecedent", "name", "replacement",
+             "target", "resolution", "entity")  # fmt: skip
+
+
 def _as_references(value: Any) -> Any:
-    """Pairs where a model gives none, or a mapping of phrases; what is no pair is left out."""
+    """Pairs where a model gives none, a mapping, lists of two, or "it -> name"; what is no pair is left out."""
     if isinstance(value, dict):
         value = [{"phrase": phrase, "means": means} for phrase, means in value.items()]
     if not isinstance(value, list):
         return []
-    return [
-        pair
-        for pair in value
-        if isinstance(pair, Reference)
-        or (isinstance(pair, dict) and all(isinstance(pair.get(name), str) for name in ("phrase", "means")))
-    ]
+    return [pair for pair in map(_as_pair, value) if pair is not None]
+
+
+def _as_pair(value: Any) -> Any:
+    if isinstance(value, Reference):
+        return value
+    if isinstance(value, str):
+        value = [part.strip(" \"'`") for part in _ARROW.split(value)]
+    if isinstance(value, dict):
+        if len(value) == 1 and not {*value} & {*_PHRASES, *_MEANINGS}:
+            value = next(iter(value.items()))
+        else:
+            value = [next((value[key] for key in keys if key in value), None) for keys in (_PHRASES, _MEANINGS)]
+    if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(isinstance(own, str) for own in value):
+        return None
+    return {"phrase": value[0], "means": value[1]}
+
+
+_OTHER_WORDS = {
+    "CORRECT": frozenset(("right", "yes", "true")),
+    "WRONG": frozenset(("incorrect", "no", "false", "not correct")),
+}
+
+
+def same_word(value: str, option: str) -> bool:
+    """Whether a word in small letters can mean nothing but an option."""
+    return value in _OTHER_WORDS.get(option, ())
 
 
 class Reference(BaseModel):
@@ -69,6 +101,15 @@ class TreeTask(BaseModel):
     )
 
 
+_OTHER_NAMES = {
+    "scope": ("thematic_scope", "goal", "scope_name"),
+    "events": ("event", "event_types", "event_type", "acts", "act"),
+    "entities": ("entity", "entity_types", "entity_type", "key_entity_types", "details"),
+    "references": ("reference", "coreferences", "resolved_references"),
+    "summary": ("note", "gist"),
+}
+
+
 class StepReading(BaseModel):
     """What one step of a window is about."""
 
@@ -78,3 +119,15 @@ class StepReading(BaseModel):
     entities: Annotated[list[str], BeforeValidator(_as_names)]
     references: Annotated[list[Reference], BeforeValidator(_as_references)] = Field(default_factory=list)
     summary: Annotated[str, BeforeValidator(_as_text)] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _under_its_names(cls, said: Any) -> Any:
+        """A reading whose fields a model has called something else."""
+        if not isinstance(said, dict):
+            return said
+        found = dict(said)
+        for name, others in _OTHER_NAMES.items():
+            if name not in found and (other := next((own for own in others if own in found), None)):
+                found[name] = found.pop(other)
+        return found

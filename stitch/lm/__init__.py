@@ -15,8 +15,10 @@ from stitch.lm.ledger import (
 )
 from stitch.lm.model import LanguageModel, Limits
 from stitch.lm.replies import ReplyKeeper, keeping_replies
+from stitch.lm.sampling import Sample, Sampling
 
 __all__ = [
     "CHARS_PER_TOKEN", "Charge", "Completion", "LanguageModel", "Ledger", "Limits", "Price", "Purpose",
-    "ReplyKeeper", "Totals", "charged_key", "charged_to", "keeping_replies", "led_by", "read_ledger", "sum_up",
+    "ReplyKeeper", "Sample", "Sampling", "Totals", "charged_key", "charged_to", "keeping_replies",
+    "led_by", "read_ledger", "sum_up",
 ]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +11,7 @@ from stitch.errors import BudgetSpentError, CutReplyError, ModelError, ModelUnav
 from stitch.lm.ledger import Charge, Price, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import PendingCalls, Places
 from stitch.lm.replies import decode_reply, digest_of, encode_reply, reply_keeper
-from stitch.lm.salvage import json_in
+from stitch.lm.sampling import Sample
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -50,6 +49,8 @@ class Engine:
     ) -> None:
         self._model = model
         self._completion = completion
+        self._tells = True
+        """Whether the provider has not refused to tell log-probabilities."""
         self._target = model.name
         self._price = price
         self.calls = PendingCalls(model.name)
@@ -86,7 +87,7 @@ class Engine:
         self._completion = lm15.LMRouter(lm15.RouterConfig(**settings))
 
     def complete(self, request: lm15.Request) -> lm15.Response:
-        """The reply to a request, if it is whole JSON; counted, and tried again where that may help."""
+        """The reply to a request, if it is whole; counted, and tried again where that may help."""
         if self._model._held and self._model._failure is not None:
             raise self._model._failure
         try:
@@ -95,20 +96,41 @@ class Engine:
             self._model._failure = error
             raise
 
-    def _complete(self, request: lm15.Request) -> lm15.Response:
+    def sample(self, prompt: str, *, system: str, temperature: float | None, told: bool) -> Sample:
+        """One answer as it was said; with the log-probabilities of its tokens if `told`, and the provider tells."""
+        from dspy import lm15
+
+        told = told and self._tells
+        request = lm15.Request(
+            model=self._target,
+            messages=(lm15.Message.user(prompt),),
+            system=system or None,
+            config=lm15.Config(temperature=temperature, logprobs=0 if told else None),
+        )
+        try:
+            response = self._complete(request, kept=False)
+        except ModelUnavailableError as error:
+            if not told or not isinstance(error.__cause__, lm15.InvalidRequestError):
+                raise
+            self._tells = False  # some models take no such request
+            return self.sample(prompt, system=system, temperature=temperature, told=False)
+        tokens = response.logprobs
+        return Sample(_text(response), tuple(token.logprob for token in tokens) if told and tokens else None)
+
+    def _complete(self, request: lm15.Request, *, kept: bool = True) -> lm15.Response:
+        """The reply to a request; one that is `kept` is asked for once."""
         from dspy import lm15
 
         limits = self._model.limits
         prompt_chars = _chars(request)
-        config = (
-            request.config if limits.reply_tokens is None else replace(request.config, max_tokens=limits.reply_tokens)
-        )
+        config = self._model.sampling.put_into(request.config)
+        config = config if limits.reply_tokens is None else replace(config, max_tokens=limits.reply_tokens)
         sent = replace(request, model=self._target, config=config)
         assert self._completion is not None
-        keeper = reply_keeper.get()
+        keeper = reply_keeper.get() if kept else None
         digest = digest_of(sent) if keeper is not None else b""
-        if keeper is not None and (kept := keeper.get(digest)) is not None:
-            return self._whole(decode_reply(kept, model=sent.model))
+        if keeper is not None and (said := keeper.get(digest)) is not None:
+            return self._whole(decode_reply(said, model=sent.model))
         complete, tries = self._completion.complete, 0
         while True:
             self._check_budget(prompt_chars // CHARS_PER_TOKEN)
@@ -160,23 +182,18 @@ class Engine:
                 prompt_tokens=prompt_tokens,
                 reply_tokens=reply_tokens,
                 cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
-                used=response.finish_reason == "stop" and json_in(text) is not None,
+                used=response.finish_reason == "stop" and bool(text.strip()),
             )
         )
 
     def _whole(self, response: lm15.Response) -> lm15.Response:
-        """The reply, if it is whole JSON."""
-        from dspy import lm15
-
+        """The reply, if it was not cut; whether it says what was asked for is seen when it is read."""
         text = _text(response)
         if response.finish_reason == "length":
             raise CutReplyError(f"the reply of {self._model.name!r} was cut after {len(text)} characters", said=text)
-        found = json_in(text) if response.finish_reason == "stop" else None
-        if found is None:
-            what = "is empty" if not text.strip() else "is no whole JSON object"
-            raise CutReplyError(f"the reply of {self._model.name!r} {what}", said=text)
-        shown = json.dumps(found, ensure_ascii=False)
-        return replace(response, message=lm15.Message.assistant([lm15.TextPart(shown)]))
+        if response.finish_reason != "stop" or not text.strip():
+            raise CutReplyError(f"the reply of {self._model.name!r} is empty", said=text)
+        return response
 
     def _mapped(self, error: lm15.LM15Error) -> ModelError:
         from dspy import lm15

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from stitch.errors import (
+    CutReplyError,
     ModelError,
     ModelUnavailableError,
     ReplyError,
@@ -25,6 +26,8 @@ from stitch.errors import (
 )
 from stitch.lm.engine import AsyncEngine, Completion, Engine, first_line
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charged_tenant, purposed
+from stitch.lm.salvage import json_in
+from stitch.lm.sampling import Sample, Sampling
 
 if TYPE_CHECKING:
     pass
@@ -67,6 +70,7 @@ class LanguageModel:
         ledger: Where calls are counted.
         completion: Answers in the place of a provider.
         pause: Waits between two tries; an interruption ends the default one.
+        sampling: How it is to answer.
     """
 
     def __init__(
@@ -81,6 +85,7 @@ class LanguageModel:
         ledger: Ledger | None = None,
         completion: Completion | None = None,
         pause: Callable[[float], None] | None = None,
+        sampling: Sampling | None = None,
     ) -> None:
         limits = limits or Limits()
         if limits.budget_usd is not None and price is None:
@@ -95,6 +100,7 @@ class LanguageModel:
         self.name = name
         self.limits = limits
         self.price = price
+        self.sampling = sampling or Sampling()
         self.ledger = ledger or Ledger()
         self._base_url, self._api_key = base_url, api_key
         self._engine = Engine(self, completion, price=price, pause=pause)
@@ -123,11 +129,47 @@ class LanguageModel:
                     return predictor(**inputs)
             except AdapterParseError as error:
                 self.note_use(purpose, steps=-purpose.steps, used=False)
+                said = error.lm_response
+                if json_in(said) is None:
+                    raise CutReplyError(f"the reply of {self.name!r} is no whole JSON object", said=said) from error
                 raise ReplyError(f"the reply of {self.name!r} lacks a field or has one of the wrong kind") from error
             except LMError as error:
                 if isinstance(error.__cause__, StitchError):
                     raise error.__cause__ from None
                 raise ModelUnavailableError(f"model {self.name!r} cannot be called: {first_line(error)}") from error
+
+    def sample(
+        self,
+        prompt: str,
+        *,
+        purpose: Purpose,
+        system: str = "",
+        count: int = 1,
+        temperature: float | None = None,
+        log_probabilities: bool = False,
+    ) -> list[Sample]:
+        """Answers to a text as they were said, one call each, with how sure the model was of each token if asked.
+
+        Args:
+            prompt: What the user says.
+            purpose: For the ledger.
+            system: What stands before it.
+            count: How many answers.
+            temperature: The one the model was made with if None.
+            log_probabilities: Whether to ask for them; a provider that has none, or refuses them, answers without.
+
+        Raises:
+            ModelUnavailableError: The provider is down after all retries, refuses, or is not configured.
+            ReplyError: A reply is cut or empty.
+            BudgetSpentError: The budget is spent; nothing was sent.
+            CallInterruptedError: `interrupt` was called.
+        """
+        self._binding()
+        with purposed(purpose):
+            return [
+                self._engine.sample(prompt, system=system, temperature=temperature, told=log_probabilities)
+                for _ in range(count)
+            ]
 
     def note_use(self, purpose: Purpose, *, steps: int, used: bool = True) -> None:
         """Write down what was found out of a reply, which is paid for, when it was read.
@@ -189,7 +231,7 @@ class LanguageModel:
                 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
                 import dspy
 
-                from stitch.signatures.rendering import PromptAdapter
+                from stitch.lm.reading import ReplyAdapter
 
                 self._engine.open(self._base_url, self._api_key)
                 self._bound = {
@@ -200,7 +242,7 @@ class LanguageModel:
                         cache=False,
                         num_retries=0,
                     ),
-                    "adapter": PromptAdapter(),
+                    "adapter": ReplyAdapter(),
                     "disable_history": True,
                     "trace": None,
                     "max_trace_size": 0,

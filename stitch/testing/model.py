@@ -112,14 +112,22 @@ class LoopbackProvider(LoopbackServer):
         user = "".join(_content(m["content"]) for m in messages if m["role"] in ("user", "assistant"))
         said = self.script(system, user)
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        return completion(text, prompt_tokens=(len(system) + len(user)) // 4)
+        told = -0.25 if request.body.get("logprobs") else None
+        return completion(text, prompt_tokens=(len(system) + len(user)) // 4, log_probability=told)
 
 
-def completion(text: str | None, *, finish_reason: str = "stop", prompt_tokens: int = 10) -> Reply:
-    """A reply of the protocol with `text` in it."""
+def completion(
+    text: str | None, *, finish_reason: str = "stop", prompt_tokens: int = 10, log_probability: float | None = None
+) -> Reply:
+    """A reply of the protocol with `text` in it, and the log-probability that each of its words had, if any."""
     replied = len(text or "") // 4
     usage = {"prompt_tokens": prompt_tokens, "completion_tokens": replied, "total_tokens": prompt_tokens + replied}
-    choice = {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text}}
+    choice: dict[str, Any] = {
+        "index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text}
+    }  # fmt: skip
+    if log_probability is not None:
+        tokens = [{"token": word, "logprob": log_probability, "top_logprobs": []} for word in (text or "").split()]
+        choice["logprobs"] = {"content": tokens}
     body = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
     return Reply(body)
 

@@ -114,6 +114,52 @@ CASES: dict[str, Case] = {
     "ends of lines inside of texts": Case(reply().replace("Tickets, please", "Tickets,\nplease")),
     "an empty list": Case(json.dumps({"readings": []}), ()),
     "a text for the readings": Case(json.dumps({"readings": "none"}), ()),
+    "Python's quotes and names": Case(repr({"readings": [{**THREE[0], "sure": True}, *THREE[1:]]})),
+    "commas behind last items": Case(reply().replace("}]}", "},]}").replace('"price"]', '"price",]')),
+    "notes in it": Case(reply().replace('"events"', '// what is done\n"events"').replace("[{", "[ /* three */ {")),
+    "typographic quotes": Case(reply().replace('"n"', "“n”").replace('"scope"', "“scope”")),
+    "quotes in a text": Case(reply().replace("Tickets, please", 'The user says "two tickets", please')),
+    "names without quotes": Case(reply().replace('"n":', "n:").replace('"scope":', "scope:")),
+    "a line each": Case("\n".join(json.dumps(one) for one in THREE)),
+    "a block each": Case("".join(f"**Step {one['n']}**\n```json\n{json.dumps(one)}\n```\n" for one in THREE)),
+    "keys with words and numbers": Case(json.dumps({f"step_{n}": {**one, "n": n} for n, one in enumerate(THREE, 1)})),
+    "keys with numbers alone": Case(
+        json.dumps({f"Step {one['n']}": {k: v for k, v in one.items() if k != "n"} for one in THREE})
+    ),
+    "inside of another object": Case(json.dumps({"result": {"readings": THREE}})),
+    "inside of a list": Case(json.dumps([{"readings": THREE}])),
+    "JSON as a text": Case(json.dumps({"readings": json.dumps(THREE)})),
+    "thoughts without an end": Case(f"<think>I go through the steps. Step 1 asks.\n\n{reply()}"),
+    "the marks of channels": Case(f"<|channel|>analysis<|message|>labels<|end|><|channel|>final<|message|>{reply()}"),
+    "inside of marks": Case(f"<readings>{reply()}</readings>"),
+    "a draft before": Case(reply().replace("hotel in Porto", "draft") + f"\n\nBetter:\n{reply()} I am sure."),
+    "an object for a scope": Case(changed(1, scope={"name": "hotel in Porto", "new": True})),
+    "objects for events": Case(changed(1, events=[{"name": "ask price"}])),
+    "a number at a known scope": Case(changed(2, scope="1. hotel in Porto")),
+    "a mark before a new scope": Case(changed(1, scope="new: hotel in Porto")),
+    "the same scope": Case(changed(2, scope="(same as above)")),
+    "none for an event": Case(changed(3, events=["none"])),
+    "other names of fields": Case(
+        json.dumps(
+            {
+                "readings": [
+                    {"step": one["n"], "goal": one["scope"], "event": one["events"][0], "entity_types": one["entities"]}
+                    for one in THREE
+                ]
+            }
+        )
+    ),
+    "numbers with a word": Case(reply(*[{**one, "n": f"Step {one['n']}."} for one in THREE])),
+    "numbers of the log": Case(reply(*[{**one, "n": one["n"] + 117} for one in THREE])),
+    "two steps in one": Case(reply({**THREE[0], "n": "1-2"}, THREE[2])),
+    "two steps in a list": Case(reply({**THREE[0], "n": [1, 2]}, THREE[2])),
+    "all steps in one, unread": Case(reply({**THREE[0], "n": "1-24"}), ()),
+    "one object for a list": Case(json.dumps(THREE[0]), (1,)),
+    "under a name that is nothing": Case(json.dumps({"a": {"b": {"c": {"d": THREE}}}}), ()),
+    "no number in a key": Case(json.dumps({"first": THREE[0], "second": THREE[1]}), ()),
+    "numbers that are none": Case(reply({**THREE[0], "n": None}, {**THREE[1], "n": True}, THREE[2]), (3,)),
+    "null": Case("null", ()),
+    "a table": Case("| n | scope | events |\n|---|---|---|\n| 1 | hotel | ask price |", ()),
 }
 
 
@@ -148,6 +194,7 @@ def test_what_can_be_used_is_kept_and_only_the_rest_is_asked_for_again(name: str
     if 1 in kept:
         assert labels[0].intent.scope == "hotel in Porto"
         assert labels[0].intent.event_types == ("ask price",)
+    assert all(made.intent.event_types != ("none",) for made in labels)
     if {1, 2} <= set(kept):
         assert labels[1].intent.scope == "hotel in Porto"
     if kept:  # what is kept is not asked for again
@@ -156,8 +203,16 @@ def test_what_can_be_used_is_kept_and_only_the_rest_is_asked_for_again(name: str
 
 
 def test_references_of_a_reply_are_kept_in_each_form_that_says_them() -> None:
-    for name in ("as asked", "references as a mapping", "a list alone"):
-        model = LanguageModel("m", completion=Middling(CASES[name]))
+    forms: dict[str, Any] = {
+        "lists": [["It", "Ribeira House"]],
+        "arrows": ["It -> Ribeira House"],
+        "other names": [{"text": "It", "refers_to": "Ribeira House"}],
+        "one a mapping": [{"It": "Ribeira House"}],
+    }
+    cases = {name: Case(changed(2, references=form)) for name, form in forms.items()}
+    cases |= {name: CASES[name] for name in ("as asked", "references as a mapping", "a list alone")}
+    for name, case in cases.items():
+        model = LanguageModel("m", completion=Middling(case))
         second = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(STEPS)[1]
         assert [reference.replacement for reference in second.references] == ["Ribeira House"], name
 

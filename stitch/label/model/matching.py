@@ -18,6 +18,9 @@ MAX_SCOPE_WORDS = 10
 
 MAX_REPLACEMENT_CHARS = 160
 
+_NO_NAMES = frozenset(("none", "n/a", "na", "null", "nothing", "unknown", "not applicable", "no entities"))
+_AS_BEFORE = frozenset(("same", "same scope", "same as above", "same as before", "as above", "as before", "ditto",
+                        "current", "current scope", "unchanged", "idem", "wie oben", "igual"))  # fmt: skip
 _ALIKE = 0.84
 _NUMBER = re.compile(r"\d+")
 _QUOTES = "\"'`“”‘’.,;:!?-*#• "
@@ -26,6 +29,12 @@ _QUOTES = "\"'`“”‘’.,;:!?-*#• "
 def clean_name_of(value: str) -> str:
     """A label without markup, outer quotes and underscores."""
     return clean_label(clean_label(value).replace("_", " ").strip(_QUOTES))
+
+
+def is_no_name(value: str) -> bool:
+    """Whether a model writes it where it has no name to give, or means the one before."""
+    folded = clean_name_of(value).strip("()[] ").casefold()
+    return folded in _NO_NAMES or folded in _AS_BEFORE
 
 
 def match_name(value: str, names: Collection[str]) -> str | None:
@@ -77,6 +86,8 @@ def choose_names(values: Iterable[str], names: Sequence[str], *, most: int, room
     chosen: dict[str, None] = {}
     for value in values:
         cleaned = clean_name_of(value)
+        if cleaned.casefold() in _NO_NAMES and cleaned not in names:
+            continue
         known = match_name(cleaned, [*names, *chosen]) if cleaned else None
         if known is not None:
             chosen[known] = None

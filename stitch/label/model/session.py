@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -25,7 +26,7 @@ from stitch.core import (
 )
 from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError
 from stitch.label.model.gists import Gist
-from stitch.label.model.matching import MAX_SCOPE_WORDS, choose_names, clean_name_of, match_name
+from stitch.label.model.matching import MAX_SCOPE_WORDS, choose_names, clean_name_of, is_no_name, match_name
 from stitch.label.model.quoting import quote, shorten, shown_text, shown_time
 from stitch.lm import LanguageModel
 from stitch.text.structured import find_entity_mentions
@@ -48,6 +49,9 @@ ALIKE_SCOPES = 8
 """How many of the others, those that share words with the steps."""
 _TOLD_SCOPES = 6
 """Of how many of the last scopes more than the last step is told."""
+_NUMBERING = re.compile(r"^\(?\d{1,2}[.)]\s+")
+"""Of a list of scopes; a name may begin so as well, such as "2. Tag", so it is only taken away from known names."""
+_NEW = re.compile(r"^(?:new(?: scope)?|scope|goal)\s*:\s*", re.IGNORECASE)
 _CONTEXT_CHARS = 300
 _GIVING_UP_AFTER = 4
 
@@ -261,6 +265,12 @@ class ModelSession:
         name = clean_name_of(value)
         if known := match_name(name, self._gists) or match_name(clean_name_of(value.partition(":")[0]), self._gists):
             return known
+        for said in (_NUMBERING.sub("", name), bare := _NEW.sub("", name)):
+            if said != name and (known := match_name(said, self._gists)):
+                return known
+        if is_no_name(name):
+            return self._scope
+        name = bare
         return name if name and len(name.split()) <= MAX_SCOPE_WORDS else self._scope
 
     def _canonical(

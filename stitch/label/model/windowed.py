@@ -11,10 +11,10 @@ from stitch.label.model.matching import locate_references
 from stitch.label.model.quoting import quote_step, quote_window
 from stitch.label.model.session import Estimate, ModelSession, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
+from stitch.lm.reading import read_items
 from stitch.lm.salvage import whole_items
 from stitch.signatures import StepReading
 from stitch.signatures.programs import WindowProgram
-from stitch.signatures.rendering import read_items
 
 WINDOW_STEPS = 24
 """How many steps one call labels at most."""
@@ -216,11 +216,12 @@ class WindowedSession(ModelSession):
 def numbered(readings: Iterable[StepReading], *, count: int) -> dict[int, StepReading]:
     """Readings by the numbers of their steps, from 1; of two of one step the first, none of steps that there are not.
 
-    A reply that counts from 0 is read as if it counted from 1.
+    A reply that counts from 0, or from where the window stands in its log, is read as if it counted from 1.
     """
     found: dict[int, StepReading] = {}
     for reading in readings:
         found.setdefault(reading.n, reading)
-    if 0 in found and count not in found:
-        found = {n + 1: reading for n, reading in found.items()}
+    first = min(found, default=1)
+    if (first == 0 and count not in found) or (first > count and sorted(found) == list(range(first, first + count))):
+        found = {n - first + 1: reading for n, reading in found.items()}
     return {n: reading for n, reading in found.items() if 1 <= n <= count}

@@ -130,5 +130,8 @@ def _worth_showing(counts: Mapping[str, int]) -> list[str]:
 
 
 def _known(values: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
-    matched = (match_name(clean_name_of(value), names) for value in values)
+    matched = (
+        match_name(clean_name_of(value), names) or match_name(clean_name_of(value.partition(":")[0]), names)
+        for value in values  # some models give a scope with its gist
+    )
     return tuple(dict.fromkeys(filter(None, matched)))[:_MOST_CHOSEN]

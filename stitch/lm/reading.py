@@ -1,0 +1,357 @@
+"""What a reply says, field by field, in whatever form a model says it: under other names, one level too deep, as text.
+
+What is read is what was said. A field that is missing is missing; a number or a verdict is never guessed out of prose.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Literal, get_args, get_origin
+
+from dspy.utils.exceptions import AdapterParseError
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from stitch.lm.salvage import has_json, json_in, objects_in, said_in
+from stitch.signatures.rendering import PromptAdapter
+from stitch.signatures.replies import same_word
+
+_DEEPEST_WRAPPING = 3
+_MOST_MERGED = 3
+"""A model may say of a few steps together what holds of each; of more, it has not looked at each."""
+_NUMBERS = re.compile(r"\d+")
+_SEPARATORS = re.compile(r"[,;\n]")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_NUMBER_IN_WORDS = {"zero": 0, "none": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+_FOR_READERS = frozenset(("answer", "reply", "text"))
+"""Fields that may be talk. A name or a summary may not: it would be "I am sorry, I cannot do that"."""
+_MISSING = object()
+
+
+class ReplyAdapter(PromptAdapter):
+    """Renders prompts as DSPy does, and reads replies as models give them.
+
+    A reply is an object with the fields of its signature; one under other names, or inside another object, is read as
+    such a one where only one reading is possible. Of a list of objects each is read by itself, and those that cannot be
+    are left out. A reply that is no JSON at all is the value of its last field, where that is text for a reader, a
+    choice or a number; or it is `Name: value` a line.
+    """
+
+    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+        """The fields of a reply.
+
+        Raises:
+            AdapterParseError: It lacks one, or has one of another kind.
+        """
+        fields = signature.output_fields
+        try:
+            return self._fields(_said(completion, fields), fields)
+        except (ValueError, KeyError, TypeError) as error:
+            raise AdapterParseError(
+                adapter_name="ReplyAdapter", signature=signature, lm_response=completion, message=str(error)
+            ) from error
+
+    def _fields(self, said: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+        if not said:
+            raise KeyError("no field")
+        read: dict[str, Any] = {}
+        for name, field in fields.items():
+            value = said.get(name, _MISSING)
+            if value is _MISSING and not field.is_required():
+                read[name] = field.get_default(call_default_factory=True)
+            elif value is _MISSING and field.annotation == list[str] and len(fields) > 1:
+                read[name] = []  # who says what goes with it, and nothing of this, means that there is none
+            elif value is _MISSING:
+                raise KeyError(f"no field {name!r}")
+            else:
+                read[name] = self._read(value, field.annotation)
+        return read
+
+    def _read(self, value: Any, annotation: Any) -> Any:
+        if (item := _item_type(annotation)) is not None:
+            return read_items(value, item)
+        if annotation is str:
+            return _as_text(value)
+        if annotation == list[str]:
+            return _as_names(value)
+        if annotation is int:
+            return _as_count(value)
+        if get_origin(annotation) is Literal:
+            return _as_choice(value, get_args(annotation))
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = json.loads(value)
+        reader = self._once("reader", annotation, lambda: TypeAdapter(annotation))
+        return reader.validate_python(value)
+
+
+def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
+    """The objects of a list that can be read, in order; items that have no number `n` at all are numbered from 1.
+
+    One that says of a few numbers the same is read once for each.
+
+    Raises:
+        TypeError: It is no list.
+        ValueError: Nothing in it can be read.
+    """
+    if isinstance(value, str):
+        value = json_in(value)
+    objects = _objects(value)
+    if "n" in item.model_fields:
+        objects = [{**one, "n": n} for one in _numbered(objects) for n in _numbers_of(one.get("n"))]
+    read = []
+    for one in objects:
+        with suppress(ValidationError):
+            read.append(item.model_validate(one))
+    if value and not read:
+        raise ValueError("nothing in the list can be read")
+    return read
+
+
+def _said(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a reply under their names, as far as it has them."""
+    found = json_in(completion)
+    only = next(iter(fields)) if len(fields) == 1 else None
+    if only is not None and _item_type(fields[only].annotation) is not None:
+        apart = objects_in(completion)
+        if len(apart) > 1 and not any(_holds_list(one) for one in apart):
+            return {only: apart}
+        return _list_in(found, only)
+    if found is None:
+        return _text_fields(completion, fields)
+    if isinstance(found, list):
+        found = {name: value for one in found if isinstance(one, Mapping) for name, value in one.items()}
+    return _named(found, fields)
+
+
+def _holds_list(value: Any) -> bool:
+    return isinstance(value, Mapping) and any(
+        isinstance(own, list) and any(isinstance(one, Mapping) and len(one) > 2 for one in own)
+        for own in value.values()
+    )
+
+
+def _list_in(said: Any, only: str) -> Mapping[str, Any]:
+    """The list that is all a signature asks for: under its name, under another, inside another object, or alone."""
+    for _ in range(_DEEPEST_WRAPPING):
+        if isinstance(said, list):
+            if len(said) == 1 and isinstance(said[0], Mapping) and only in said[0]:
+                return {only: said[0][only]}
+            return {only: said}
+        if not isinstance(said, Mapping):
+            break
+        if only in said:
+            return {only: said[only]}
+        if len(said) > 1 and (items := _by_number(said)):
+            return {only: items}
+        if len(said) > 1:
+            return {only: [said]}
+        if not said:
+            break
+        said = next(iter(said.values()))
+        if not isinstance(said, (list, Mapping)):
+            return {only: said}
+    raise KeyError(f"no field {only!r}")
+
+
+def _by_number(said: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The objects of a mapping whose keys are numbers, or have one each, such as `step_1`; else none."""
+    found = [(_NUMBERS.findall(str(key)), value) for key, value in said.items()]
+    if not all(len(numbers) == 1 and isinstance(value, Mapping) for numbers, value in found):
+        return []
+    return [{"n": int(numbers[0]), **value} for numbers, value in found]
+
+
+def _named(said: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An object by the names of fields, whatever their case, and whatever object it stands in."""
+    said, names = _unwrapped(said, fields)
+    found = {name: said[key] for name, key in names.items()}
+    left = [key for key in said if key not in names.values()]
+    if not found and len(left) == len(fields):
+        return {name: said[key] for name, key in zip(fields, left, strict=True)}  # another language, in the order asked
+    missing = [name for name, field in fields.items() if name not in found and field.is_required()]
+    if len(left) == len(missing) == 1:
+        found[missing[0]] = said[left[0]]  # another word for the only one that is left
+    return found
+
+
+def _unwrapped(said: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, str]]:
+    """The object that has a field, or nothing further inside of it, and under which key it has each field."""
+    for _ in range(_DEEPEST_WRAPPING):
+        names = {name: key for name in fields for key in said if _same_name(key, name)}
+        inner = next(iter(said.values()), None)
+        if names or len(said) != 1 or not isinstance(inner, Mapping):
+            return said, names
+        said = inner
+    raise KeyError("no field")
+
+
+def _same_name(key: str, name: str) -> bool:
+    folded = re.sub(r"[\s_-]+", "_", str(key).strip().casefold())
+    return name in (folded, f"{folded}s")
+
+
+def _text_fields(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a reply that is no JSON: `Name: value` a line, or all of it the value of the last."""
+    said = said_in(completion).strip()
+    if not said or has_json(completion):
+        raise ValueError("no whole JSON object")
+    found = _labeled(said, fields)
+    last, field = list(fields.items())[-1]
+    required = [name for name, own in fields.items() if own.is_required()]
+    if last not in found and not found and set(required) <= {last}:
+        if field.annotation in (str, list[str]) and last not in _FOR_READERS:
+            raise ValueError("talk where there should be a name")
+        found = {last: _unfenced(said)}
+        if field.annotation is int and not re.fullmatch(r"\W*\d+\W*", said):
+            raise ValueError("a count in prose may be a count of anything")
+    if any(name not in found for name in required) or not _is_sayable(field.annotation):
+        raise ValueError("no JSON object")
+    return found
+
+
+def _labeled(said: str, fields: Mapping[str, Any]) -> dict[str, str]:
+    words = {name: re.escape(name).replace("_", "[ _-]") for name in fields}
+    heads = "|".join(f"(?P<{name}>{word}s?)" for name, word in words.items())
+    marks = list(re.finditer(rf"(?:^|\n|(?<=[.!?]) )[ \t]*[*#>\-\[ ]*(?:{heads})[*\] #]*:[* \t]*", said, re.IGNORECASE))
+    ends = [*(mark.start() for mark in marks[1:]), len(said)]
+    return {
+        str(mark.lastgroup): said[mark.end() : end].strip().strip("*").strip()
+        for mark, end in zip(marks, ends, strict=False)
+    }
+
+
+def _unfenced(said: str) -> str:
+    fenced = re.fullmatch(r"```\w*\n(.*?)\n?```", said, re.DOTALL)
+    return fenced.group(1).strip() if fenced else said
+
+
+def _is_sayable(annotation: Any) -> bool:
+    return annotation in (str, int, list[str]) or get_origin(annotation) is Literal
+
+
+def _numbered(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Objects with their numbers under `n`, if any says one; else numbered from 1."""
+    objects = [
+        {("n" if key in _NUMBER_NAMES and "n" not in one else key): v for key, v in one.items()} for one in objects
+    ]
+    if any("n" in one for one in objects):
+        return objects
+    return [{"n": place, **one} for place, one in enumerate(objects, start=1)]
+
+
+_NUMBER_NAMES = frozenset(("step", "number", "no", "index", "step_number", "id", "nr", "i"))
+
+
+def _numbers_of(value: Any) -> list[int]:
+    """The numbers that `3`, "3", "Step 3", "1-2" or [1, 2] mean; none if they are too many to have been looked at."""
+    if isinstance(value, bool) or value is None:
+        return []
+    if isinstance(value, (int, float)):
+        return [int(value)]
+    if isinstance(value, list):
+        found = [n for one in value for n in _numbers_of(one)]
+    else:
+        found = [int(number) for number in _NUMBERS.findall(str(value))]
+        if len(found) == 2 and re.search(r"\d\s*(?:-|–|—|to|bis|a)\s*\D{0,6}\d", str(value)):
+            found = list(range(found[0], found[1] + 1))[: _MOST_MERGED + 1]
+    return found if len(found) <= _MOST_MERGED else []
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list, of a mapping from their numbers, or the one that stands for a list."""
+    if isinstance(value, dict):
+        value = _by_number(value) or [value]
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return [one for one in value if isinstance(one, dict)]
+
+
+def _item_type(annotation: Any) -> type[BaseModel] | None:
+    """Of what objects a list is made; None if it is no list of objects."""
+    inner = get_args(annotation)[0] if get_origin(annotation) is list else None
+    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
+
+
+def _as_text(value: Any) -> str:
+    """Text; of a list its items, one a line would be many, so with semicolons; of an object its values with names."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "; ".join(_as_text(one) for one in value)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_as_text(one)}" for name, one in value.items())
+    return str(value)
+
+
+def _as_names(value: Any) -> list[str]:
+    """Names where a model gives none, one text, or objects with a name."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        with suppress(ValueError, AttributeError):
+            if isinstance(listed := json.loads(value), list):
+                return _as_names(listed)
+        value = [_BULLET.sub("", part).strip() for part in _SEPARATORS.split(value)]
+        value = [part for part in value if not is_nothing(part)]
+    if isinstance(value, Mapping):
+        value = list(value) if all(isinstance(one, bool) for one in value.values()) else [value]
+    if not isinstance(value, Iterable):
+        raise TypeError("no list")
+    return [name for name in map(_name_in, value) if name]
+
+
+def is_nothing(value: str) -> bool:
+    """Whether a model says with it that there is none."""
+    return value.strip(" .()[]\"'-").casefold() in (
+        "",
+        "none",
+        "n/a",
+        "na",
+        "null",
+        "nothing",
+        "empty",
+        "keine",
+        "ninguno",
+    )
+
+
+def _name_in(value: Any) -> str:
+    """The name that a text, or an object with a name, says; empty if none."""
+    if isinstance(value, Mapping):
+        texts = [own for own in value.values() if isinstance(own, str)]
+        value = next((value[key] for key in ("name", "label", "value") if isinstance(value.get(key), str)), None) or (
+            texts[0] if texts else ""
+        )
+    return value.strip() if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _as_count(value: Any) -> int:
+    """A count: `3`, "3", 3.0, "3 of 5", "three", or as many as a list has."""
+    if isinstance(value, list):
+        return len(value)
+    if isinstance(value, bool) or value is None or isinstance(value, Mapping):
+        raise ValueError("no count")
+    if isinstance(value, (int, float)):
+        if value != int(value) or value < 0:
+            raise ValueError("no count")
+        return int(value)
+    folded = str(value).strip().casefold()
+    if found := re.match(r"[^\d-]{0,3}(\d+)(?![\d.,]*\d)", folded):
+        return int(found.group(1))
+    if (first := folded.split(" ")[0].strip(".,")) in _NUMBER_IN_WORDS:
+        return _NUMBER_IN_WORDS[first]
+    raise ValueError("no count")
+
+
+def _as_choice(value: Any, options: tuple[Any, ...]) -> Any:
+    """The option that is meant: in other case, with a sign behind it, or by another word that can mean nothing else."""
+    folded = str(value).strip(" .!*\"'`").casefold()
+    for option in options:
+        if folded == str(option).casefold() or same_word(folded, str(option)):
+            return option
+    raise ValueError(f"none of {', '.join(map(str, options))}")
