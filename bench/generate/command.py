@@ -13,6 +13,7 @@ from stitch.bench.generate.generation import SIZES, generate
 from stitch.bench.generate.runs import FORMATS, RunSettings, generate_runs, write_runs
 from stitch.bench.generate.statistics import EXAMPLE, statistics
 from stitch.bench.generate.trajectory import require_free, write_release
+from stitch.bench.generate.wordings import PLAIN, WORDINGS
 from stitch.bench.generate.writing import ModelWriter
 from stitch.bench.models import configured_model
 from stitch.errors import SettingsError
@@ -82,20 +83,34 @@ def runs(steps: int, memories: int, formats: tuple[str, ...], woven: int, seed: 
     required=True,
     help="The folder to write to; must not hold a benchmark yet.",
 )
+@click.option(
+    "--wording",
+    type=click.Choice(sorted(WORDINGS)),
+    default=PLAIN.name,
+    show_default=True,
+    help="How people talk: the same plan in the words of others.",
+)
 @click.option("--model", "by_model", is_flag=True, help="Let the configured model (STITCH_MODEL) write the turns.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def came(domain: str, size: str, seed: int, trajectories: int, out: Path, by_model: bool, as_json: bool) -> None:
+def came(
+    domain: str, size: str, seed: int, trajectories: int, out: Path, wording: str, by_model: bool, as_json: bool
+) -> None:
     """Generate trajectories like those of CAME-Bench, with questions, in the format of its release.
 
     \b
     Example:
       stitch generate came --domain travel --size S --seed 1 --out came-travel-s
+      stitch generate came --domain travel --size S --seed 1 --wording letter --out came-travel-letter
     """
     require_free(out)
+    if by_model and wording != PLAIN.name:
+        raise SettingsError("--wording and --model both say how people talk", hint="give one of them")
     model = _model() if by_model else None
     write, writers = (ModelWriter(model), model.limits.concurrency) if model else (None, 1)
     made = [
-        generate(domain, SIZES[size], seed=f"{size} {seed} {number}", write=write, writers=writers)
+        generate(
+            domain, SIZES[size], seed=f"{size} {seed} {number}", write=write, writers=writers, wording=WORDINGS[wording]
+        )
         for number in range(trajectories)
     ]
     figures = [statistics(trajectory) for trajectory in made]
@@ -104,6 +119,7 @@ def came(domain: str, size: str, seed: int, trajectories: int, out: Path, by_mod
         "size": size,
         "seed": seed,
         "trajectories": trajectories,
+        "wording": wording,
         "tokenizer": PieceCounter.name,
     }
     if model is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from stitch.bench.generate.environment import (
     build_debate_world,
     build_travel_world,
 )
+from stitch.bench.generate.focus import Focus
 from stitch.bench.generate.questions import ask
 from stitch.bench.generate.realization import (
     DebateTemplates,
@@ -29,6 +29,7 @@ from stitch.bench.generate.refinement import Refined, refer_in_debate, refer_in_
 from stitch.bench.generate.storyboard import Operation, Storyboard, plan_debate, plan_trip
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Turn
 from stitch.bench.generate.verify import VerificationError, check_debate, check_travel, verify
+from stitch.bench.generate.wordings import PLAIN, Wording
 from stitch.retrieve.context.budget import PieceCounter, TokenCounter
 
 
@@ -64,6 +65,7 @@ def generate(
     write: Realize | None = None,
     writers: int = 1,
     counter: TokenCounter | None = None,
+    wording: Wording = PLAIN,
 ) -> GeneratedTrajectory:
     """Generate one trajectory with its questions, verified.
 
@@ -77,6 +79,8 @@ def generate(
             templates. The length is not corrected then, as writing may be dear.
         writers: How many operations are written at the same time; `write` is then called from several threads.
         counter: Counts the tokens that `size` speaks of; the offline estimate by default.
+        wording: How people talk. The plan is that of the plain wording of this size and seed, so that the same
+            trajectory can be had in several wordings; it is as long as these people are.
 
     Raises:
         VerificationError: The text does not say what the plan says.
@@ -86,7 +90,7 @@ def generate(
     length = max(1, size.tokens // _FIRST_GUESS[domain])
     tried: dict[int, tuple[float, GeneratedTrajectory]] = {}
     for _ in range(1 if write else _MOST_PLANS):
-        trajectory = tell(size, seed, length, _Writing(write, writers))
+        trajectory = tell(size, seed, length, _Writing(write, writers), PLAIN)
         tokens = sum(counter.count(turn.content) for turn in trajectory.turns)
         tried[length] = abs(tokens / size.tokens - 1), trajectory
         if tried[length][0] <= TOLERANCE:
@@ -95,35 +99,35 @@ def generate(
         length = max(1, round(length * size.tokens / tokens))
         while length in tried:
             length += step
-    _, trajectory = min(tried.values(), key=lambda found: found[0])
+    length = min(tried, key=lambda number: tried[number][0])
+    trajectory = tried[length][1] if wording is PLAIN else tell(size, seed, length, _Writing(None, 1), wording)
     trajectory = trajectory._replace(questions=ask(trajectory, Random(f"questions {seed}")))
     verify(trajectory)
     return trajectory
 
 
-def _tell_trip(size: Size, seed: str, length: int, writing: _Writing) -> GeneratedTrajectory:
+def _tell_trip(size: Size, seed: str, length: int, writing: _Writing, wording: Wording) -> GeneratedTrajectory:
     world = build_travel_world(Random(f"world travel {seed}"))
     board = plan_trip(world, Random(f"plan travel {seed}"), days=size.days, exchanges=length)
-    templates, rng = TravelTemplates(Random(f"words travel {seed}")), Random(f"references travel {seed}")
-    known: dict[tuple[int, str], tuple[str, ...]] = defaultdict(tuple)
+    templates, rng = TravelTemplates(Random(f"words travel {seed}"), wording), Random(f"references travel {seed}")
+    focus = Focus(world)
 
     def say(op: Operation, request: RealizationRequest, drafts: Iterator[str]) -> tuple[Refined, tuple[str, ...]]:
-        if op.role == "user" and op.action == "PROPOSE":
-            known[op.day, op.slot] += op.objects
-        names = known[op.day, op.slot]
+        scene = focus.scene(op)
+        focus.hear(op)
         said = writing.realize(
             request,
             drafts=drafts,
             templates=templates,
-            refine=lambda text: refer_in_travel(op, text, known=names, rng=rng),
-            check=lambda refined: check_travel(world, op, refined, known=names),
+            refine=lambda text: refer_in_travel(op, text, scene=scene, rng=rng, wording=wording),
+            check=lambda refined: check_travel(world, op, refined, scene=scene, plain=wording is PLAIN),
         )
         return said, (said.text,) if op.role == "user" else segment(said.text, rng=rng)
 
     name = f"trip-{uuid.uuid5(NAMESPACE, f'travel {seed}')}"
     said = map(say, board.operations, *writing.begin(_travel_requests(world, board)))
     turns = tuple(_number(said, board, name=name, begins=datetime(2025, 5, 15, 8, 0), minutes=1))
-    return GeneratedTrajectory(name, "travel", world, board, turns, written=writing.accepted)
+    return GeneratedTrajectory(name, "travel", world, board, turns, written=writing.accepted, wording=wording)
 
 
 def _travel_requests(world: TravelWorld, board: Storyboard) -> list[RealizationRequest]:
@@ -137,25 +141,26 @@ def _travel_requests(world: TravelWorld, board: Storyboard) -> list[RealizationR
     return requests
 
 
-def _tell_debate(size: Size, seed: str, length: int, writing: _Writing) -> GeneratedTrajectory:
+def _tell_debate(size: Size, seed: str, length: int, writing: _Writing, wording: Wording) -> GeneratedTrajectory:
     world = build_debate_world(Random(f"world debate {seed}"), evidence=size.evidence)
     board = plan_debate(world, Random(f"plan debate {seed}"), turns=length, citations=size.citations)
-    templates, rng = DebateTemplates(world, Random(f"words debate {seed}")), Random(f"references debate {seed}")
+    templates = DebateTemplates(world, Random(f"words debate {seed}"), wording)
+    rng = Random(f"references debate {seed}")
 
     def say(op: Operation, request: RealizationRequest, drafts: Iterator[str]) -> tuple[Refined, tuple[str, ...]]:
         said = writing.realize(
             request,
             drafts=drafts,
             templates=templates,
-            refine=lambda text: refer_in_debate(world, op, text, rng=rng),
-            check=lambda refined: check_debate(world, op, refined),
+            refine=lambda text: refer_in_debate(world, op, text, rng=rng, wording=wording.debate),
+            check=lambda refined: check_debate(world, op, refined, aliases=wording.debate.aliases),
         )
         return said, (said.text,)
 
     name = f"topic-{uuid.uuid5(NAMESPACE, f'debate {seed}')}"
     said = map(say, board.operations, *writing.begin([debate_request(world, op) for op in board.operations]))
     turns = tuple(_number(said, board, name=name, begins=datetime(2025, 1, 1), minutes=3))
-    return GeneratedTrajectory(name, "debate", world, board, turns, written=writing.accepted)
+    return GeneratedTrajectory(name, "debate", world, board, turns, written=writing.accepted, wording=wording)
 
 
 class _Writing:

@@ -28,46 +28,13 @@ _PLAN = {
 }
 """How a plan names what fills a slot: the protocol's own format, which judges take apart."""
 
-_FINAL = (
-    "Which {kind} did the user settle on in the end for Day {day}'s {slot}? Give only its name.",
-    "For Day {day}'s {slot}, what was the last {kind} the user decided on? Name it.",
-    "After all changes, which {kind} stands in the plan for the {slot} of Day {day}? Answer with the name.",
-)
-_DECIDED = (
-    "Name every {kind} that was at some time chosen for Day {day}'s {slot}, choices that were revised included.",
-    "Which {kind}(s) did the user decide on for Day {day}'s {slot} at any time, finally or not? List the names.",
-)
-_FACT = {
-    "price": (
-        "What does {name} cost according to the conversation? Give the number.",
-        "Which price was named for {name}? Answer with the amount.",
-    ),
-    "rating": (
-        "What rating was given for {name} in the conversation? Give the number.",
-        "How is {name} rated, as told in the conversation? Answer with the score.",
-    ),
-}
-_DISCUSSED = (
-    "Which {kind}s came up as options for Day {day}'s {slot}? List every name.",
-    "Name all {kind}s that were talked about for the {slot} of Day {day}.",
-)
-_WHOLE = (
-    "What is the finished plan for Day {day}? Use this form: Stay at [accommodation]; Breakfast at [breakfast]; "
-    "Lunch at [lunch]; Dinner at [dinner]; Visit [attraction(s)]"
-)
-
 _USED = {
     "use in the debate": ("attack", "defend"),
     "use against its opponent": ("attack",),
     "use to back its own position": ("defend",),
 }
-_EVIDENCE = "Which evidence did the {side} side {purpose}? List its names, separated by semicolons."
-_AGAINST = (
-    "Which evidence was brought up against the {ordinal} contention of the {side} side? Separate names by semicolons."
-)
-_CONCEDED = "Which of its contentions did the {side} side give up? Answer like 'contention 2', separated by semicolons."
-_SHARED = "Which evidence was used by both sides? List its names, separated by semicolons."
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_CARDINALS = ("one", "two", "three", "four", "five")
 
 
 def ask(trajectory: GeneratedTrajectory, rng: Random) -> tuple[Question, ...]:
@@ -81,30 +48,31 @@ def ask(trajectory: GeneratedTrajectory, rng: Random) -> tuple[Question, ...]:
 
 
 def _ask_travel(trajectory: GeneratedTrajectory) -> Iterator[Question]:
-    board = trajectory.storyboard
+    board, asked = trajectory.storyboard, trajectory.wording.questions
     finder = _Finder(trajectory)
     slots = [(day, slot) for day in range(1, board.days() + 1) for slot in KIND_OF_SLOT]
     for number, (day, slot) in enumerate(slots):
-        words = {"day": day, "slot": slot, "kind": KIND_OF_SLOT[slot]}
+        words = {"day": day, "slot": asked.slots.get(slot, slot), "kind": KIND_OF_SLOT[slot]}
         decided = board.decided(day, slot)
         chosen = tuple(dict.fromkeys(decided))
-        text = _FINAL[number % len(_FINAL)].format(**words)
+        text = asked.final[number % len(asked.final)].format(**words)
         yield _travel_question(
             f"Q2-{slot.upper()}-Day{day}", "type_1", text, decided[-1:], finder.choices(day, slot, decided[-1:])
         )
-        text = _DECIDED[number % len(_DECIDED)].format(**words)
+        text = asked.decided[number % len(asked.decided)].format(**words)
         yield _travel_question(
             f"Q2-ALL-{slot.upper()}-Day{day}", "type_1", text, chosen, finder.choices(day, slot, chosen)
         )
         proposed = board.proposed(day, slot)
-        text = _DISCUSSED[number % len(_DISCUSSED)].format(**words)
+        text = asked.discussed[number % len(asked.discussed)].format(**words)
         yield _travel_question(f"Q4-Day{day}-{slot}", "type_3", text, proposed, finder.proposals(day, slot, proposed))
     world = trajectory.world
     assert isinstance(world, TravelWorld)
     for number, op in enumerate(board.by_user("INQUIRE")):
         place = world.place(op.objects[0])
         for attribute in op.asked:
-            text = _FACT[attribute][number % 2].format(name=place.name)
+            forms = asked.fact[attribute]
+            text = forms[number % len(forms)].format(name=place.name)
             value = place.value(attribute)
             turns = finder.answers(op, value)
             yield _travel_question(f"Q3-{attribute[0].upper()}-{place.name}", "type_2", text, (value,), turns)
@@ -113,7 +81,7 @@ def _ask_travel(trajectory: GeneratedTrajectory) -> Iterator[Question]:
         turns = tuple(turn for slot, name in finals.items() for turn in finder.choices(day, slot, (name,)))
         items = tuple(f"{_PLAN[slot]} {name}" for slot, name in finals.items())
         yield Question(
-            f"Q5-Day{day}", "type_4", _WHOLE.format(day=day), items, "; ".join(items), finder.in_order(turns)
+            f"Q5-Day{day}", "type_4", asked.whole.format(day=day), items, "; ".join(items), finder.in_order(turns)
         )
 
 
@@ -143,15 +111,23 @@ def _shared(trajectory: GeneratedTrajectory) -> list[Operation]:
 
 def _ask_debate(trajectory: GeneratedTrajectory) -> Iterator[Question]:
     world, finder = trajectory.world, _Finder(trajectory)
+    asked, aliases = trajectory.wording.questions, trajectory.wording.debate.aliases
     assert isinstance(world, DebateWorld)
     ops, cited = trajectory.storyboard.operations, partial(_cited, trajectory)
     for side in ("pro", "con"):
         for number, (purpose, actions) in enumerate(_USED.items(), start=1):
             uses = cited(side=side, actions=actions)
-            text = _EVIDENCE.format(side=side, purpose=purpose)
+            text = asked.used[purpose].format(side=side)
             yield from _debate_question(f"D3-{side}-{number}", "type_3", text, world, uses, finder)
         for contention in world.of_side(side):
-            text = _AGAINST.format(side=side, ordinal=_ORDINALS[contention.number - 1])
+            by_content = asked.against_content and contention.number % 2 == 0
+            text = (asked.against_content if by_content else asked.against).format(
+                side=side,
+                ordinal=_ORDINALS[contention.number - 1],
+                cardinal=_CARDINALS[contention.number - 1],
+                number=contention.number,
+                alias=aliases.get(contention.theme.name, ""),
+            )
             uses = cited(actions=("attack",), target=contention.id)
             yield from _debate_question(f"D2-{contention.id}", "type_2", text, world, uses, finder)
         if given_up := [op for op in ops if op.action == "concede" and op.role.startswith(side)]:
@@ -159,12 +135,12 @@ def _ask_debate(trajectory: GeneratedTrajectory) -> Iterator[Question]:
             yield Question(
                 f"D1-{side}",
                 "type_1",
-                _CONCEDED.format(side=side),
+                asked.conceded.format(side=side),
                 items,
                 _as_list(items),
                 finder.first_turns(given_up),
             )
-    yield from _debate_question("D4-both", "type_4", _SHARED, world, _shared(trajectory), finder)
+    yield from _debate_question("D4-both", "type_4", asked.shared, world, _shared(trajectory), finder)
 
 
 def _debate_question(

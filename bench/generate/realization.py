@@ -10,9 +10,10 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from stitch.bench.generate import phrases_debate, phrases_travel_agent, phrases_traveler
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
+from stitch.bench.generate.phrases_traveler import ORDINALS
 from stitch.bench.generate.storyboard import Operation
+from stitch.bench.generate.wordings import PLAIN, Wording
 
 
 class RealizationRequest(NamedTuple):
@@ -79,7 +80,7 @@ def travel_request(world: TravelWorld, operation: Operation, *, again: bool) -> 
     by_user = op.role == "user"
     places = [world.place(name) for name in op.objects]
     values = () if by_user or op.action != "INQUIRE" else tuple(places[0].value(wish) for wish in op.asked)
-    facts = {"day": f"day {op.day}"}
+    facts = {"day": f"day {op.day}", "nth": ORDINALS[op.day - 1]}
     if len(places) == 1:
         facts |= {"name": places[0].name, "price": places[0].price, "rating": places[0].rating, **places[0].traits}
     elif places:
@@ -97,21 +98,20 @@ def travel_request(world: TravelWorld, operation: Operation, *, again: bool) -> 
 class TravelTemplates:
     """Realizes operations of a trip from templates; the same seed gives the same texts."""
 
-    def __init__(self, rng: Random) -> None:
-        self._rng, self._decks = rng, Decks(rng)
+    def __init__(self, rng: Random, wording: Wording = PLAIN) -> None:
+        self._rng, self._decks, self._wording = rng, Decks(rng), wording
 
     def __call__(self, request: RealizationRequest) -> str:
         """The text of the operation."""
         op = request.operation
-        facts = dict(request.facts)
+        facts, wording = dict(request.facts), self._wording.travel
         if op.slot:
-            facts["slot"] = self._rng.choice(phrases_traveler.SLOT_PHRASES[op.slot])
-            facts["wrong"] = self._rng.choice(
-                [noun for slot, noun in phrases_traveler.SLOT_NOUNS.items() if slot != op.slot]
-            )
+            facts["slot"] = self._rng.choice(wording.slots[op.slot])
+            facts["wrong"] = self._rng.choice([noun for slot, noun in wording.nouns.items() if slot != op.slot])
         pools = self._user(request) if op.role == "user" else self._agent(op)
-        texts = phrases_traveler.USER if op.role == "user" else phrases_travel_agent.AGENT
-        return _sentences([self._decks.deal(f"{op.role} {name}", texts[name]) for name in pools], facts)
+        texts = wording.user if op.role == "user" else wording.agent
+        said = [self._decks.deal(f"{op.role} {name}", texts[name]) for name in pools]
+        return _sentences(said, facts, self._wording)
 
     def _user(self, request: RealizationRequest) -> list[str]:
         op, chance = request.operation, self._rng.random
@@ -128,7 +128,7 @@ class TravelTemplates:
         return pools + reasons + ["small talk"] * (chance() < 0.1)
 
     def _agent(self, op: Operation) -> list[str]:
-        rng = self._rng
+        rng, fill = self._rng, self._wording.travel.fill
         if op.action == "SET_DAY":
             return ["SET_DAY", *["SET_DAY rest"] * rng.randint(2, 4), "SET_DAY close"]
         if op.action == "PROPOSE":
@@ -140,15 +140,15 @@ class TravelTemplates:
                 "PROPOSE special",
                 "PROPOSE crowd",
             ]
-            middle += ["PROPOSE more"] * rng.randint(8, 16)
+            middle += ["PROPOSE more"] * rng.randint(*fill["PROPOSE more"])
             rng.shuffle(middle)
             return ["PROPOSE open", *middle, "PROPOSE close"]
         if op.action == "INQUIRE":
             answer = " ".join(("INQUIRE", *op.asked))
-            return [answer, *["INQUIRE more"] * rng.randint(6, 12), "INQUIRE close"]
+            return [answer, *["INQUIRE more"] * rng.randint(*fill["INQUIRE more"]), "INQUIRE close"]
         if op.action == "COMPARE":
             middle = ["COMPARE where", "COMPARE special", "COMPARE crowd", "COMPARE senses", "COMPARE custom"]
-            middle += ["COMPARE more"] * rng.randint(9, 14)
+            middle += ["COMPARE more"] * rng.randint(*fill["COMPARE more"])
             rng.shuffle(middle)
             return ["COMPARE open", *middle, "COMPARE close", "COMPARE close"]
         return ["DECIDE", *["DECIDE more"] * rng.randint(2, 4), "DECIDE close"]
@@ -205,29 +205,29 @@ def debate_request(world: DebateWorld, operation: Operation) -> RealizationReque
 class DebateTemplates:
     """Realizes operations of a debate from templates; the same seed gives the same texts."""
 
-    def __init__(self, world: DebateWorld, rng: Random) -> None:
-        self._world, self._rng, self._decks = world, rng, Decks(rng)
+    def __init__(self, world: DebateWorld, rng: Random, wording: Wording = PLAIN) -> None:
+        self._world, self._rng, self._decks, self._wording = world, rng, Decks(rng), wording
 
     def __call__(self, request: RealizationRequest) -> str:
         """The text of the operation."""
-        op, rng, texts = request.operation, self._rng, phrases_debate
-        opening = self._decks.deal(f"open {op.action}", texts.OPENINGS[op.action])
-        closing = self._decks.deal(f"close {op.action}", texts.CLOSINGS[op.action])
-        pool = texts.ARGUING[op.action]
+        op, rng, texts = request.operation, self._rng, self._wording.debate
+        opening = self._decks.deal(f"open {op.action}", texts.openings[op.action])
+        closing = self._decks.deal(f"close {op.action}", texts.closings[op.action])
+        pool = texts.arguing[op.action]
         # Never more than half of a pool and one: then no turn says the same thing twice.
         arguing = self._decks.deal_many(op.action, pool, min(rng.randint(6, 8), len(pool) // 2 + 1))
-        general = self._decks.deal_many("general", texts.GENERAL, rng.randint(6, 10))
+        general = self._decks.deal_many("general", texts.general, min(rng.randint(6, 10), len(texts.general) // 2 + 1))
         paragraphs = (
             [opening, *self._tie(arguing[:2])],
             [*self._support(request), *self._tie(arguing[2:])],
             [*self._tie(general), closing],
         )
-        return "\n\n".join(_sentences(sentences, request.facts) for sentences in paragraphs)
+        return "\n\n".join(_sentences(sentences, request.facts, self._wording) for sentences in paragraphs)
 
     def _tie(self, sentences: list[str]) -> list[str]:
         """The sentences, some of them tied to what was said before by a few words."""
         return [
-            f"{self._decks.deal('ties', phrases_debate.TIES)} {sentence[0].lower()}{sentence[1:]}"
+            f"{self._decks.deal('ties', self._wording.debate.ties)} {sentence[0].lower()}{sentence[1:]}"
             if self._rng.random() < 0.3 and not sentence.startswith(("I ", "Yes"))
             else sentence
             for sentence in sentences
@@ -248,11 +248,17 @@ class DebateTemplates:
         )
         if "evidence" not in request.facts:
             return reasons
-        citing = self._decks.deal(f"cite {op.action}", phrases_debate.CITING[op.action])
-        return [citing, *self._decks.deal_many("cited", phrases_debate.AFTER_CITING, self._rng.randint(1, 3)), *reasons]
+        citing = self._decks.deal(f"cite {op.action}", self._wording.debate.citing[op.action])
+        return [
+            citing,
+            *self._decks.deal_many("cited", self._wording.debate.after_citing, self._rng.randint(1, 3)),
+            *reasons,
+        ]
 
 
-def _sentences(templates: list[str], facts: dict[str, str]) -> str:
-    """The templates filled, each beginning with a capital, as one paragraph."""
+def _sentences(templates: list[str], facts: dict[str, str], wording: Wording) -> str:
+    """The templates filled, as one paragraph."""
     filled = (template.format(**facts) for template in templates)
-    return " ".join(sentence[0].upper() + sentence[1:] for sentence in filled)
+    if not wording.capitals:
+        return wording.between.join(filled)
+    return wording.between.join(sentence[0].upper() + sentence[1:] for sentence in filled)

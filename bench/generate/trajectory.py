@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
 from stitch.bench.generate.refinement import Mention
 from stitch.bench.generate.storyboard import Storyboard
+from stitch.bench.generate.wordings import PLAIN, Wording
 from stitch.errors import InputError
 
 TASKS = {"travel": "travel_planning", "debate": "debate"}
@@ -60,6 +61,8 @@ class GeneratedTrajectory(NamedTuple):
     questions: tuple[Question, ...] = ()
     written: int = 0
     """How many operations are in the words of a writer, not of the templates."""
+    wording: Wording = PLAIN
+    """How people talk in it."""
 
     def by_operation(self) -> dict[int, tuple[Turn, ...]]:
         """All turns, by the operation they say."""

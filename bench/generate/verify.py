@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
-from stitch.bench.generate.refinement import Refined
+from stitch.bench.generate.focus import Focus, Scene
+from stitch.bench.generate.phrases_traveler import ORDINALS
+from stitch.bench.generate.refinement import CARDINALS, Refined
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Question, Turn
+from stitch.bench.generate.wordings import PLAIN
 from stitch.errors import StitchError
 
 
@@ -30,16 +33,17 @@ def verify(trajectory: GeneratedTrajectory) -> None:
     """
     check_plan(trajectory.storyboard)
     said = trajectory.by_operation()
-    known: dict[tuple[int, str], list[str]] = defaultdict(list)
+    focus = Focus(trajectory.world) if isinstance(trajectory.world, TravelWorld) else None
     for index, op in enumerate(trajectory.storyboard.operations):
         turns = said.get(index, ())
         _require(bool(turns) and all(turn.role == op.role for turn in turns), op, "is not said by its role")
         if isinstance(trajectory.world, TravelWorld):
-            if op.role == "user" and op.action == "PROPOSE":
-                known[op.day, op.slot].append(op.objects[0])
-            check_travel(trajectory.world, op, _joined(turns), known=known[op.day, op.slot])
+            assert focus is not None
+            plain = trajectory.wording is PLAIN
+            check_travel(trajectory.world, op, _joined(turns), scene=focus.scene(op), plain=plain)
+            focus.hear(op)
         else:
-            check_debate(trajectory.world, op, _joined(turns))
+            check_debate(trajectory.world, op, _joined(turns), aliases=trajectory.wording.debate.aliases)
     for question in trajectory.questions:
         _check_question(trajectory, question)
 
@@ -125,81 +129,118 @@ _SLOT_CUES = {
     "dinner": r"dinner",
     "attraction": r"outing|sight|visit|activity|attraction",
 }
-_WORDS = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-)
 _ORDINAL = re.compile(
-    rf"\b(?:(?P<word>{'|'.join(_WORDS)})|(?P<number>\d+)(?:st|nd|rd|th)|(?P<last>last|latest))\b", re.I
+    rf"\b(?P<word>{'|'.join(ORDINALS)})\b"
+    r"|\b(?P<number>\d+)(?:st|nd|rd|th)\b|(?:#|\b(?:number|no\.|option|point) )(?P<counted>\d+)\b|\b(?P<dotted>\d+)\. "
+    rf"|\bnumber(?:ed)? (?P<cardinal>{'|'.join(CARDINALS)})\b"
+    r"|\b(?P<last>last|latest|newest|most recent|most recently)\b",
+    re.I,
 )
 
 
-def check_travel(world: TravelWorld, op: Operation, said: Refined, *, known: Sequence[str]) -> None:
-    """Check that a text says an operation of a trip; `known` was proposed for its slot so far, itself included.
+def _counted(expression: str) -> int | None:
+    """The place, from 1, that an expression counts; -1 for the last, None if it counts nothing."""
+    found = _ORDINAL.search(expression)
+    if found is None:
+        return None
+    if found["last"]:
+        return -1
+    if found["word"]:
+        return ORDINALS.index(found["word"].lower()) + 1
+    if found["cardinal"]:
+        return CARDINALS.index(found["cardinal"].lower()) + 1
+    return int(found["number"] or found["counted"] or found["dotted"])
+
+
+def check_travel(world: TravelWorld, op: Operation, said: Refined, *, scene: Scene, plain: bool = True) -> None:
+    """Check that a text says an operation of a trip in its scene; `plain` words show the action by known cues.
 
     Raises:
         VerificationError: It does not, or an expression in it stands for something else.
     """
     text = said.text
     cue = _TRAVEL_CUES.get((op.role, op.action), "")
-    _require(bool(re.search(cue, text, re.IGNORECASE)), op, "cannot be recognized in its words")
+    _require(not plain or bool(re.search(cue, text, re.IGNORECASE)), op, "cannot be recognized in its words")
     if op.action == "SET_DAY":
-        _require(re.findall(r"day (\d+)", text, re.IGNORECASE)[:1] == [str(op.day)], op, "does not name its day")
+        _require(_days(text)[:1] == [op.day], op, "does not name its day")
     if op.action == "PROPOSE" and op.role == "user":
         _require(op.objects[0] in text, op, "does not name what it proposes")
         rest = text.replace(op.objects[0], "")  # a name may sound like a purpose
         _require(bool(re.search(_SLOT_CUES[op.slot], rest, re.IGNORECASE)), op, "does not say what it is for")
+    _check_values(world, op, said, plain=plain)
+    for mention in said.mentions:
+        _require(mention.text.lower() in text.lower() or op.role != "user", op, f"lacks {mention.text!r}")
+        if op.role == "user" and mention.object not in mention.text:
+            _require(resolve(mention.text, op, scene) == mention.object, op, f"is misled by {mention.text!r}")
+
+
+def _check_values(world: TravelWorld, op: Operation, said: Refined, *, plain: bool) -> None:
+    """Check that a text asks for or states the values that it should, and mentions its objects."""
+    text = said.text
     values = [world.place(name).value(wish) for name in op.objects for wish in op.asked]
     if op.role == "user":
-        asking = all(re.search(_ASKING_CUES[wish], text, re.IGNORECASE) for wish in op.asked)
+        asking = not plain or all(re.search(_ASKING_CUES[wish], text, re.IGNORECASE) for wish in op.asked)
         _require(asking, op, "does not ask for what it should")
     else:
         _require(all(value in text for value in values), op, "does not state the value that was asked for")
     told = set(re.findall(r"\$\d+\.\d\d", text)) - set(values)
     _require(not told, op, f"states {', '.join(sorted(told))}, which was not asked for")
     _require([mention.object for mention in said.mentions] == list(op.objects), op, "does not mention its objects")
-    for mention in said.mentions:
-        _require(mention.text.lower() in text.lower() or op.role != "user", op, f"lacks {mention.text!r}")
-        if op.role == "user" and mention.object not in mention.text:
-            _require(resolve(mention.text, op, known) == mention.object, op, f"is misled by {mention.text!r}")
 
 
-def resolve(expression: str, operation: Operation, known: Sequence[str]) -> str | None:
+def _days(text: str) -> list[int]:
+    """The days that a text names, as numbers or as words."""
+    found = re.findall(rf"\bday (\d+)|\b({'|'.join(ORDINALS)}) day\b", text, re.IGNORECASE)
+    return [int(number) if number else ORDINALS.index(word.lower()) + 1 for number, word in found]
+
+
+_CHOSEN = re.compile(r"\b(?:booked|bagged|locked in|resolved|put down)\b", re.IGNORECASE)
+
+
+def resolve(expression: str, operation: Operation, scene: Scene) -> str | None:
     """The name that a traveler's expression stands for, read from its words; None if it names nothing.
 
     Args:
         expression: Such as "the second restaurant I raised for day 1's breakfast".
         operation: Tells which day and slot the expression has to be about.
-        known: The names that were proposed for them so far, in order.
+        scene: What was proposed for them so far, and spoken of last.
     """
-    day = re.search(r"\bday (\d+)", expression, re.IGNORECASE)
-    ordinal = _ORDINAL.search(expression)
-    if day is None or int(day[1]) != operation.day or ordinal is None:
+    if any(day != operation.day for day in _days(expression)):
         return None
-    if not re.search(_SLOT_CUES[operation.slot], expression, re.IGNORECASE):
+    described = [name for name, *told in scene.told if any(trait in expression for trait in told)]
+    for _, *told in scene.told:
+        for trait in told:
+            expression = expression.replace(trait, "")
+    if not scene.near and not re.search(_SLOT_CUES[operation.slot], expression, re.IGNORECASE):
         return None
-    if ordinal["last"]:
-        return known[-1] if known else None
-    place = _WORDS.index(ordinal["word"].lower()) if ordinal["word"] else int(ordinal["number"]) - 1
-    return known[place] if 0 <= place < len(known) else None
+    if described:
+        return described[0] if len(described) == 1 else None
+    return _pointed_at(expression, scene)
+
+
+def _pointed_at(expression: str, scene: Scene) -> str | None:
+    """The name that an expression without description finds in a scene, by what is left, counted, chosen or near."""
+    place = _counted(expression)
+    found: Sequence[str] = ()
+    if re.search(r"\bother\b", expression):
+        found = [name for name in scene.known if name != scene.last]
+    elif place is not None:
+        found = scene.known[place - 1 : place] if place > 0 else scene.known[-1:]
+    elif _CHOSEN.search(expression):
+        found = [scene.chosen]
+    elif len(scene.known) == 1:
+        found = scene.known
+    elif scene.near:
+        found = [scene.last]
+    return found[0] or None if len(found) == 1 else None
 
 
 _OWN = re.compile(r"\b(?:our|ours|we)\b(?! opponents)", re.IGNORECASE)
-_OTHER = re.compile(r"\b(?:your|yours|you|opponents?|other side)\b", re.IGNORECASE)
+_OTHER = re.compile(r"\b(?:your|yours|you|their|they|opponents?|opposing|other side)\b", re.IGNORECASE)
 
 
-def check_debate(world: DebateWorld, op: Operation, said: Refined) -> None:
-    """Check that a text says an operation of a debate.
+def check_debate(world: DebateWorld, op: Operation, said: Refined, *, aliases: Mapping[str, str]) -> None:
+    """Check that a text says an operation of a debate; `aliases` are what its people call the themes.
 
     Raises:
         VerificationError: It does not, or it cites what was not planned.
@@ -212,7 +253,9 @@ def check_debate(world: DebateWorld, op: Operation, said: Refined) -> None:
     for mention in mentions:
         _require(mention.text.lower() in text.lower(), op, f"lacks {mention.text!r}")
         if mention.object in world.contentions:
-            _require(_contention(world, op, mention.text) == mention.object, op, f"is misled by {mention.text!r}")
+            _require(
+                _contention(world, op, mention.text, aliases) == mention.object, op, f"is misled by {mention.text!r}"
+            )
         else:
             _require(world.evidence[mention.object].citation == mention.text, op, f"cites {mention.text!r}")
     if op.action in ("attack", "defend", "concede"):
@@ -225,15 +268,21 @@ def check_debate(world: DebateWorld, op: Operation, said: Refined) -> None:
     _require(not titled, op, "betrays the title of its evidence")
 
 
-def _contention(world: DebateWorld, op: Operation, expression: str) -> str | None:
+def _contention(world: DebateWorld, op: Operation, expression: str, aliases: Mapping[str, str]) -> str | None:
     """The contention that an expression stands for in the mouth of the operation's role, read from its words."""
-    ordinal = _ORDINAL.search(expression)
+    themes = [theme for theme, alias in aliases.items() if alias in expression]
+    for theme in themes:
+        expression = expression.replace(aliases[theme], "")
     own, other = bool(_OWN.search(expression)), bool(_OTHER.search(expression))
-    if ordinal is None or not ordinal["word"] or own == other:
+    if own == other:
         return None
     speaker = op.role.split("-")[0]
     side = speaker if own else {"pro": "con", "con": "pro"}[speaker]
-    return f"{side}_contention_{_WORDS.index(ordinal['word'].lower()) + 1}"
+    if themes:
+        about = [contention.id for contention in world.of_side(side) if contention.theme.name in themes]
+        return about[0] if len(about) == 1 else None
+    place = _counted(expression)
+    return f"{side}_contention_{place}" if place and place > 0 else None
 
 
 def _check_question(trajectory: GeneratedTrajectory, question: Question) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from stitch.bench.generate import SIZES, GeneratedTrajectory, Size, generate
 from stitch.bench.generate.environment import DebateWorld
+from stitch.bench.generate.focus import Scene
 from stitch.bench.generate.phrases_debate import CITING, OPENINGS
 from stitch.bench.generate.phrases_travel_agent import AGENT
 from stitch.bench.generate.phrases_traveler import USER
@@ -102,29 +103,30 @@ def test_what_refers_to_a_place_can_be_resolved_to_it(seed: int, number: int, da
     name = data.draw(st.sampled_from(known))
     slot = data.draw(st.sampled_from(["accommodation", "breakfast", "lunch", "dinner", "attraction"]))
     op = Operation(0, "user", "INQUIRE", (name,), 3, slot)
-    refined = refer_in_travel(op, f"What about {name}? Is {name}'s price fair?", known=known, rng=Random(seed))
+    scene = Scene(known)
+    refined = refer_in_travel(op, f"What about {name}? Is {name}'s price fair?", scene=scene, rng=Random(seed))
     expression = refined.mentions[0].text
-    assert name in expression or resolve(expression, op, known) == name
-    assert resolve(expression, op._replace(day=4), known) is None
+    assert name in expression or resolve(expression, op, scene) == name
+    assert resolve(expression, op._replace(day=4), scene) is None
 
 
 def test_an_expression_without_day_ordinal_or_slot_stands_for_nothing() -> None:
     op = Operation(0, "user", "INQUIRE", ("A",), 1, "lunch")
-    assert resolve("the second restaurant I raised", op, ["A", "B"]) is None
-    assert resolve("the restaurant I raised for day 1's lunch", op, ["A", "B"]) is None
-    assert resolve("the second restaurant I raised for day 1's dinner", op, ["A", "B"]) is None
-    assert resolve("the third restaurant I raised for day 1's lunch", op, ["A", "B"]) is None
-    assert resolve("the second restaurant I raised for day 1's lunch", op, ["A", "B"]) == "B"
-    assert resolve("the 2nd restaurant I raised for day 1's lunch", op, ["A", "B"]) == "B"
-    assert resolve("the restaurant I suggested last for lunch on day 1", op, ["A", "B"]) == "B"
-    assert resolve("the restaurant I suggested last for lunch on day 1", op, []) is None
+    assert resolve("the second restaurant I raised", op, Scene(["A", "B"])) is None
+    assert resolve("the restaurant I raised for day 1's lunch", op, Scene(["A", "B"])) is None
+    assert resolve("the second restaurant I raised for day 1's dinner", op, Scene(["A", "B"])) is None
+    assert resolve("the third restaurant I raised for day 1's lunch", op, Scene(["A", "B"])) is None
+    assert resolve("the second restaurant I raised for day 1's lunch", op, Scene(["A", "B"])) == "B"
+    assert resolve("the 2nd restaurant I raised for day 1's lunch", op, Scene(["A", "B"])) == "B"
+    assert resolve("the restaurant I suggested last for lunch on day 1", op, Scene(["A", "B"])) == "B"
+    assert resolve("the restaurant I suggested last for lunch on day 1", op, Scene([])) is None
 
 
 def test_a_pronoun_takes_its_case_and_its_capital() -> None:
     op = Operation(0, "travel_agent", "PROPOSE", ("Ada Inn",), 1, "accommodation")
     said = {
         refer_in_travel(
-            op, "Ada Inn is fine. Ada Inn's roof leaks, so at Ada Inn you get wet.", known=(), rng=Random(n)
+            op, "Ada Inn is fine. Ada Inn's roof leaks, so at Ada Inn you get wet.", scene=Scene(()), rng=Random(n)
         ).text
         for n in range(60)
     }
