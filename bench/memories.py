@@ -235,11 +235,15 @@ def opener(
         from stitch.observe import Observers
         from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
         from stitch.store import EdgeStore
+        from stitch.themes import TenantThemes
 
         embedder, lexical = StaticEmbedder(), LexicalEncoder()
         store = EdgeStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
         journal = SqliteJournal(folder / "journal.sqlite")
-        ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical)
+        themes = TenantThemes(journal=journal, embedder=embedder)
+        ingestor = Ingestor(
+            journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, projections=[themes]
+        )
         resources = ExitStack()
         resources.callback(ingestor.close)
         intent = IntentRetriever(
@@ -254,6 +258,7 @@ def opener(
         parts = MemoryParts(
             folder=folder,
             ingestor=ingestor,
+            themes=themes,
             retrievers={intent.mode: intent},
             defaults=SearchDefaults(),
             observer=Observers([]),

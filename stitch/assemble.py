@@ -192,6 +192,7 @@ def _open(
     from stitch.remote.address import announce, remove
     from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
     from stitch.store.owner import Ownership
+    from stitch.themes import TenantThemes
 
     check_not_served(location)
     folder = folder_of(location, journal=settings.journal, collection=settings.collection)
@@ -237,6 +238,7 @@ def _open(
             resources.callback(embedder.close)
         if model is not None:
             resources.callback(model.close)
+        themes = TenantThemes(journal=journal, embedder=embedder)
         ingestor = Ingestor(
             journal=journal,
             store=store,
@@ -248,6 +250,7 @@ def _open(
             label_threads=threads,
             interrupt=None if model is None else model.interrupt,
             redact=settings.redact_secrets,
+            projections=[themes],
         )
         resources.callback(ingestor.close)
         ingestor.recover()
@@ -273,6 +276,7 @@ def _open(
         return MemoryParts(
             folder=folder,
             ingestor=ingestor,
+            themes=themes,
             retrievers=by_name,
             defaults=SearchDefaults(settings.retriever, settings.k, settings.budget_tokens, settings.ranking),
             observer=observer,

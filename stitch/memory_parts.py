@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stitch.ingest import Ingestor
     from stitch.lm import LanguageModel, Ledger
     from stitch.observe.recalls import RecallLog
+    from stitch.themes import TenantThemes
 
 
 @runtime_checkable
@@ -87,6 +88,8 @@ class MemoryParts:
     ledger: Ledger
     resources: ExitStack
     """Closes all parts, in their order."""
+    themes: TenantThemes
+    """Episodes, statements and themes of each tenant."""
     retention: tuple[RetentionRule, ...] = ()
     recalls: RecallLog | None = None
     """Keeps what is asked; None if nothing does."""

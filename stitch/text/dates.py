@@ -280,3 +280,52 @@ def _relative(text: str, asked: int) -> Iterator[Span]:
     for match in _LAST_WEEKDAY.finditer(text):
         back = (date.fromordinal(asked).weekday() - _WEEKDAYS.index(match["day"][:3].lower())) % 7 or 7
         yield Span(asked - back, asked - back + 1)
+
+
+_MEANT = re.compile(
+    r"\b(?:(?P<before_yesterday>the day before yesterday)|(?P<yesterday>yesterday|last night)"
+    r"|(?P<today>today|tonight|this (?:morning|afternoon|evening))|(?P<tomorrow>tomorrow)"
+    rf"|(?P<number>\d{{1,3}}|an?|{'|'.join(NUMBER_WORDS)}) (?P<unit>day|week|month|year)s? ago"
+    r"|last (?P<last>week|month|year)"
+    rf"|(?:last|this past) (?P<weekday>{WEEKDAY}))\b",
+    re.IGNORECASE,
+)
+
+
+def day_meant(text: str, *, said: float | str | None) -> str | None:
+    """The day, month or year that a text says something was in, as ISO 8601 writes it; None if it names none.
+
+    "2023-05-07" of "yesterday", "2023-04" of "last month", "2022" of "a year ago". What people round is not told finer
+    than they do: "two weeks ago" is a day, give or take some.
+
+    Args:
+        text: What was said.
+        said: When, as its source says it; without it, only what names a year counts.
+    """
+    for pattern in (_YEAR_FIRST, _WRITTEN):
+        match = pattern.search(text)
+        if match and match["year"] and (day := day_of(match.group())) is not None:
+            return date.fromordinal(day).isoformat()
+    if (match := _MONTH_ALONE.search(text)) and match["year"]:
+        return f"{match['year']}-{_month_number(match['month']):02d}"
+    told = day_of(said)
+    match = None if told is None else _MEANT.search(text)
+    return None if told is None or match is None else _meant(match, date.fromordinal(told))
+
+
+def _meant(match: re.Match[str], told: date) -> str:
+    unit = (match["unit"] or match["last"] or "").lower()
+    count = 1 if match["unit"] is None else number(match["number"]) or 0
+    if unit == "year":
+        return f"{told.year - count:04d}"
+    if unit == "month":
+        year, month = divmod(told.year * 12 + told.month - 1 - count, 12)
+        return f"{year:04d}-{month + 1:02d}"
+    if match["weekday"]:
+        back = (told.weekday() - _WEEKDAYS.index(match["weekday"][:3].lower())) % 7 or 7
+    elif unit:
+        back = count * _DAYS[unit]
+    else:
+        days = {"before_yesterday": 2, "yesterday": 1, "today": 0, "tomorrow": -1}
+        back = next(each for name, each in days.items() if match[name])
+    return date.fromordinal(max(1, told.toordinal() - back)).isoformat()

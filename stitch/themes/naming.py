@@ -1,0 +1,94 @@
+"""What a theme is called, without a model: by the words and phrases that tell it from the others, and its medoid."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import log
+from typing import TYPE_CHECKING
+
+from stitch.text.phrases import noun_phrases
+from stitch.text.words import content_words, is_verb, stem
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
+
+TERMS = 6
+"""So many words and phrases are told of a theme."""
+NAMED_BY = 2
+"""With so many of them it is named."""
+_PHRASE_WORDS = 3
+
+
+def words_counted(text: str) -> set[str]:
+    """The stems by which it is counted how usual a word is: each once a statement."""
+    return {stem(word) for word in content_words(text)}
+
+
+def terms_of(texts: Sequence[str], *, usual: Mapping[str, int], count: int) -> tuple[str, ...]:
+    """The words and phrases that are typical of statements, best first; no two of them with the same words.
+
+    A word weighs as often as it is said in different statements, times how unusual it is among all; a phrase as its
+    words do on average, and a little more.
+
+    Args:
+        texts: Of the statements.
+        usual: In how many of all statements each stem is.
+        count: How many statements there are.
+    """
+    said, forms, phrases = Counter[str](), dict[str, Counter[str]](), Counter[str]()
+    for text in texts:
+        found: dict[str, str] = {}
+        for word in content_words(text):
+            if not word.isdigit() and len(word) > 2:
+                found.setdefault(stem(word), word)
+        said.update(found.keys())
+        for each, word in found.items():
+            forms.setdefault(each, Counter())[word] += 1
+        phrases.update({each.text for each in noun_phrases(text) if 1 < len(each.text.split()) <= _PHRASE_WORDS})
+    weights = {each: _weight(each, said, forms, usual=usual, count=count) for each in said}
+    ranked: list[tuple[float, str, tuple[str, ...]]] = [
+        (weight, _form(forms[each]), (each,)) for each, weight in weights.items()
+    ]
+    for phrase, times in phrases.items():
+        stems = tuple(stem(word) for word in phrase.split())
+        if all(each in weights for each in stems):
+            mean = sum(weights[each] for each in stems) / len(stems)
+            ranked.append((mean * (1.05 + 0.1 * min(times, 3)), phrase, stems))
+    return tuple(_distinct(ranked))
+
+
+def _weight(
+    word: str, said: Mapping[str, int], forms: Mapping[str, Counter[str]], *, usual: Mapping[str, int], count: int
+) -> float:
+    unusual = log(1 + (count + 1) / (usual.get(word, 0) + 1))
+    return said[word] * unusual * (0.6 if is_verb(_form(forms[word])) else 1.0)
+
+
+def _form(forms: Counter[str]) -> str:
+    """The form in which a word is said most, of equals the first in the alphabet."""
+    return min(forms, key=lambda each: (-forms[each], each))
+
+
+def _distinct(ranked: Iterable[tuple[float, str, tuple[str, ...]]]) -> list[str]:
+    chosen: list[str] = []
+    taken: set[str] = set()
+    for _, term, stems in sorted(ranked, key=lambda each: (-each[0], each[1])):
+        if len(chosen) == TERMS:
+            break
+        if not taken.intersection(stems):
+            chosen.append(term)
+            taken.update(stems)
+    return chosen
+
+
+def name_of_terms(terms: Sequence[str], *, medoid: str) -> str:
+    """The name of a theme: its first terms, or the beginning of its medoid if it has none."""
+    return ", ".join(terms[:NAMED_BY]) or " ".join(medoid.split()[:6])
+
+
+def medoid_of(names: Sequence[str], vectors: Vectors) -> str:
+    """The statement that is most like all; of equals the oldest."""
+    if len(names) < 3:
+        return names[0]
+    return names[int((vectors @ vectors.sum(axis=0)).argmax())]

@@ -1,0 +1,81 @@
+"""How good a grouping is: the objective of the paper, with its mends.
+
+    f = sparsity + semantics
+
+    sparsity  = N² / (K · Σ n_k²)                  1 for themes of equal size, less the more one outweighs the others
+    semantics = mean over themes of cohesion_k · g(s_k)
+    cohesion_k = mean similarity of the statements of theme k to its centroid
+    s_k        = similarity of its centroid to the nearest other centroid
+    g(s)       = exp(-(s - m)² / 2σ²)              m: median of the s_k;  σ: their median distance from it (MAD)
+
+Mends: with fewer than four themes, or where the MAD is 0, the s_k tell nothing of what is usual, and g is 1 (as
+written, g is [1, 1, 0] of three themes). All candidates for a change are scored on the same set of statements: those of
+the themes that change and of the themes around them, so that gains can be compared. Sparsity says nothing of how large
+themes should be: the cap does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
+
+LEAST_THEMES = 4
+"""With fewer, g is 1."""
+
+
+class Group(NamedTuple):
+    """A theme, or what might become one, as far as the objective asks."""
+
+    size: int
+    centroid: Vectors
+    """Of unit length."""
+    cohesion: float
+    """Mean similarity of its statements to the centroid."""
+
+
+def group_of(vectors: Vectors) -> Group:
+    """Statements, shape `(statements, dimension)`, as a group."""
+    total = vectors.sum(axis=0)
+    length = float(np.sqrt(total @ total))
+    centroid = total / length if length > 0 else total
+    return Group(len(vectors), centroid, length / len(vectors))
+
+
+def sparsity(sizes: Sequence[int]) -> float:
+    """How equal the sizes of themes are: 1 if they are, 1 / K if one has nearly all."""
+    count = sum(sizes)
+    return count * count / (len(sizes) * sum(size * size for size in sizes))
+
+
+def separations(similarity: Vectors) -> Vectors:
+    """Of a matrix of similarities between centroids, how near the nearest other one is to each."""
+    others = similarity.copy()
+    np.fill_diagonal(others, -1.0)
+    nearest: Vectors = others.max(axis=1)
+    return nearest
+
+
+def typical(nearest: Vectors) -> Vectors:
+    """g: how usual it is to be so near to another theme; 1 where too few themes say what is usual."""
+    spread = np.abs(nearest - np.median(nearest))
+    sigma = float(np.median(spread))
+    if len(nearest) < LEAST_THEMES or sigma == 0.0:
+        return np.ones_like(nearest)
+    weights: Vectors = np.exp(-((spread / sigma) ** 2) / 2)
+    return weights
+
+
+def objective(groups: Sequence[Group]) -> float:
+    """F of a grouping; 0 of none."""
+    if not groups:
+        return 0.0
+    cohesion = np.array([each.cohesion for each in groups], np.float32)
+    if len(groups) >= LEAST_THEMES:
+        centroids = np.stack([each.centroid for each in groups])
+        cohesion = cohesion * typical(separations(centroids @ centroids.T))
+    return sparsity([each.size for each in groups]) + float(cohesion.mean())

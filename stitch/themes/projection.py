@@ -1,0 +1,218 @@
+"""The hierarchy of one tenant, which follows the journal; a `Projection`.
+
+Statements and episodes are derived from steps; which statement is in which theme is derived from the events of
+`grouping`, which are records of the journal. So whatever is lost with a process is found again, and is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from stitch.core import Change, Embedder, Moment, Statement
+from stitch.journal import Journal, NewRecord
+from stitch.text.sentences import sentence_spans
+from stitch.themes.grouping import ATTACHED, KIND, Event, decode, encode, without
+from stitch.themes.holding import Derived, Holding
+from stitch.themes.statements import READ_CHARS, statement_id
+from stitch.themes.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
+
+_BATCH = 1_024
+"""So many statements are embedded at a time."""
+_ATTACHED = f'"{ATTACHED}"'.encode()
+
+
+class ThemeProjection:
+    """Episodes, statements and themes of a tenant.
+
+    Nothing is read before something is asked of it: it costs nothing where themes are not used.
+
+    Args:
+        journal: Is followed.
+        tenant: Whose steps.
+        embedder: Makes the vectors of statements.
+    """
+
+    def __init__(self, *, journal: Journal, tenant: str, embedder: Embedder) -> None:
+        self.name = f"themes {hashlib.blake2b(tenant.encode(), digest_size=8).hexdigest()}"
+        self.tenant, self.embedder = tenant, embedder
+        self._journal = journal
+        self._applied = self.position()
+        self._records = 0
+        self.loaded = False
+        """Whether anything has been read."""
+        self.version = 0
+        """Another number whenever something has changed."""
+        self._clear()
+
+    def _clear(self) -> None:
+        self.holding = Holding(self._journal, tenant=self.tenant)
+        self.upkeep = Upkeep(self.embedder.dimension)
+
+    def position(self) -> int:
+        """The number of the last change that it holds durably."""
+        return self._journal.projected(self.name)
+
+    def bring_up(self) -> None:
+        """Hold what the journal has now."""
+        self.load()
+        if self._journal.last_change() == self._applied:
+            return
+        changes = self._journal.changes(after=self._applied)
+        while batch := list(islice(changes, _BATCH)):
+            self.apply(batch)
+            self.checkpoint()
+
+    def load(self) -> None:
+        """Read everything, if nothing has been read yet."""
+        if not self.loaded:
+            self.rebuild()
+            self.checkpoint()
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Take in what the steps of changes say now, and place it among themes."""
+        self.load()
+        seqs = sorted({seq for each in changes if each.tenant == self.tenant for seq in each.steps})
+        if seqs:
+            entries = [entry for entry in self._journal.entries_of(seqs) if entry.tenant == self.tenant]
+            corrected = self._journal.revisions([entry.seq for entry in entries])
+            self._place(
+                self.holding.take(entries),
+                changed_at={seq: past[-1].replaced for seq, past in corrected.items() if past},
+            )
+        self._applied = max(self._applied, changes[-1].number)
+
+    def erase(self, tenant: str, *, trajectory: str, steps: Sequence[str]) -> None:
+        """Remove all that was made from steps, from the events too; called before the journal forgets them."""
+        if tenant != self.tenant:
+            return
+        gone = frozenset(self._said_by(trajectory, steps))
+        again: list[Derived] = []
+        if self.loaded:
+            held, again = self.holding.leave_out(trajectory, steps)
+            self.upkeep.forget(held)
+            self.upkeep.events = without(self.upkeep.events, gone)
+        self._erase_events(gone)
+        self._place(again, changed_at={})
+        self._write()
+
+    def checkpoint(self) -> None:
+        """Write down what happened to themes, and how far the journal was followed."""
+        self._write()
+        if self._applied > self.position():
+            self._journal.record_projected(self.name, self._applied)
+
+    def rebuild(self) -> int:
+        """Derive everything from the journal; return how many statements there are."""
+        reached = self._journal.last_change()
+        self._clear()
+        self.loaded = True
+        self._read(self.holding.read_all(), self._events())
+        self._applied = reached
+        self.version += 1
+        return len(self.holding.statements)
+
+    def at(self, moment: Moment) -> tuple[Holding, Upkeep]:
+        """What was there at a moment: statements as they were said then, in the themes in which they were.
+
+        As long as it takes to read everything.
+        """
+        past = ThemeProjection(journal=self._journal, tenant=self.tenant, embedder=self.embedder)
+        past.loaded = True
+        events = [each for each in self._events() if each.at <= moment.recorded]
+        past._read(self._derived_at(past.holding, moment), events)
+        return past.holding, past.upkeep
+
+    def _derived_at(self, holding: Holding, moment: Moment) -> Iterator[Derived]:
+        was = self._journal.as_they_were(self.tenant, at=moment.recorded)
+        for trajectory in self._journal.trajectories(self.tenant):
+            yield from holding.read(
+                entry if (then := was.get(entry.seq)) is None else entry._replace(step=then.step, labels=then.labels)
+                for entry in self._journal.entries(self.tenant, trajectory)
+                if entry.recorded <= moment.recorded
+                and not (trajectory == moment.trajectory and entry.position > moment.position)
+                and not entry.was_retired(moment.recorded)
+            )
+
+    def _read(self, derived: Iterable[Derived], events: Sequence[Event]) -> None:
+        """Hold what is derived from steps, in the themes that events tell of; what they do not tell of is placed."""
+        said = sorted(((each.entry.seq, one) for each in derived for one in each.new), key=lambda each: each[0])
+        told = {name for event in events for name in event.statements}
+        for one, vector in self._embedded(one for _, one in said if one.id in told):
+            self.upkeep.hold(one.id, vector)
+        self.upkeep.settle(events)
+        self._attach([(one, one.recorded) for _, one in said if one.id not in self.upkeep.grouping.theme_of])
+
+    def _place(self, derived: Sequence[Derived], *, changed_at: Mapping[int, float]) -> None:
+        """Let what is gone leave its themes, and find themes for what is new."""
+        new: list[tuple[Statement, float]] = []
+        for entry, said, gone in derived:
+            at = changed_at.get(entry.seq, entry.recorded)
+            for name in gone:
+                self.upkeep.detach(name, at=at if entry.retired_at is None else entry.retired_at)
+            new += [(one, at) for one in said]
+        self._attach(new)
+        self.version += 1
+
+    def _attach(self, new: Sequence[tuple[Statement, float]]) -> None:
+        times = dict(zip((one.id for one, _ in new), (at for _, at in new), strict=True))
+        for one, vector in self._embedded(one for one, _ in new):
+            self.upkeep.attach(one.id, vector, at=times[one.id])
+
+    def _embedded(self, statements: Iterable[Statement]) -> Iterator[tuple[Statement, Vectors]]:
+        waiting = iter(statements)
+        while batch := list(islice(waiting, _BATCH)):
+            yield from zip(batch, self.embedder.embed([each.text for each in batch]), strict=True)
+
+    def _events(self) -> list[Event]:
+        """All events that are written down, in the order in which they happened."""
+        kept = sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)
+        self._records = int(kept[-1].key) + 1 if kept else 0
+        events: list[Event] = []
+        for record in kept:
+            read = decode(record.payload)
+            events += read.events
+            self.upkeep.recall(read.measures, next_theme=read.next_theme)
+        return events
+
+    def _write(self) -> None:
+        """Write down the events that are not written down yet."""
+        if self.upkeep.events:
+            payload = encode(self.upkeep.events, next_theme=self.upkeep.grouping.next, measures=self.upkeep.measures())
+            self._journal.append_record(self.tenant, kind=KIND, key=f"{self._records:012d}", payload=payload)
+            self._records += 1
+            self.upkeep.events = []
+
+    def _erase_events(self, gone: Collection[str]) -> None:
+        """Take statements out of the events that are written down; of a tenant without statements, erase them all."""
+        names, marks = frozenset(gone), [name.encode() for name in gone]
+        kept = list(self._journal.records(self.tenant, kind=KIND))
+        changed: dict[str, bytes] = {}
+        for record in kept:
+            if any(mark in record.payload for mark in marks):
+                read = decode(record.payload)
+                changed[record.key] = encode(
+                    without(read.events, names), next_theme=read.next_theme, measures=read.measures
+                )
+        if not any(_ATTACHED in changed.get(record.key, record.payload) for record in kept):
+            self._journal.erase_records(self.tenant, kind=KIND)
+        elif changed:
+            # Interrupted between the two, the statements of these events are without a theme until all is read again.
+            self._journal.erase_records(self.tenant, kind=KIND, key=list(changed))
+            records = [NewRecord(KIND, key, payload) for key, payload in changed.items()]
+            self._journal.append_records(self.tenant, records)
+
+    def _said_by(self, trajectory: str, steps: Iterable[str]) -> Iterator[str]:
+        """The ids of all statements that steps say, or said before they were corrected."""
+        entries = [self._journal.entry(self.tenant, trajectory, step) for step in steps]
+        found = [entry for entry in entries if entry is not None]
+        past = self._journal.revisions([entry.seq for entry in found])
+        for entry in found:
+            texts = [entry.step.content, *(each.step.content for each in past.get(entry.seq, ()))]
+            for number in range(max(len(sentence_spans(text[:READ_CHARS])) for text in texts)):
+                yield statement_id(self.tenant, trajectory, entry.id, number=number)

@@ -1,0 +1,213 @@
+"""The hierarchy of one tenant, to be read; a `Hierarchy`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stitch.core import Episode, Moment, Near, NearStatement, Statement, Theme, Trust
+from stitch.core.process import ProcessLock
+from stitch.themes.graph import name_of, number_of
+from stitch.themes.holding import Holding
+from stitch.themes.naming import medoid_of, name_of_terms, terms_of
+from stitch.themes.projection import ThemeProjection
+from stitch.themes.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
+
+NEIGHBORS = 10
+"""So many neighbors of a statement are told."""
+
+
+class Themes:
+    """The episodes, statements and themes of a tenant, as the journal had them when they were last brought up.
+
+    Args:
+        projection: Derives them.
+        lock: Is held while they are read, and while they are changed.
+    """
+
+    def __init__(self, projection: ThemeProjection, *, lock: ProcessLock) -> None:
+        self._projection, self._lock = projection, lock
+        self._version = -1
+        self._now: _View | None = None
+        self._then: tuple[int, Moment, _View] | None = None
+
+    @property
+    def embedder(self) -> str:
+        """The name of the embedding space of the vectors."""
+        return self._projection.embedder.name
+
+    def nearest(
+        self,
+        vector: Vectors,
+        *,
+        limit: int,
+        trajectory: str | None = None,
+        min_trust: Trust | None = None,
+        as_of: Moment | None = None,
+    ) -> list[NearStatement]:
+        """The statements most similar to a vector, exactly, the best first; of equals the older first."""
+        with self._lock:
+            return self._view(as_of).nearest(vector, limit=limit, trajectory=trajectory, min_trust=min_trust)
+
+    def statement(self, id: str) -> Statement | None:  # noqa: A002 - the word of the domain
+        """A statement by its id; None if it is not there."""
+        with self._lock:
+            return self._view().statement(id)
+
+    def statements(self) -> list[Statement]:
+        """All statements, by trajectory and place."""
+        with self._lock:
+            view = self._view()
+            return [found for name in view.in_order() if (found := view.statement(name)) is not None]
+
+    def episode(self, id: str) -> Episode | None:  # noqa: A002 - the word of the domain
+        """An episode by its id; None if it is not there."""
+        with self._lock:
+            return self._view().episode(id)
+
+    def episodes(self, trajectory: str) -> Sequence[Episode]:
+        """The episodes of a trajectory, in order; together they have all its steps that can be found."""
+        with self._lock:
+            return list(self._view().holding.episodes(trajectory))
+
+    def theme(self, id: str) -> Theme | None:  # noqa: A002 - the word of the domain
+        """A theme by its id, or the one that took its place when it was merged; None if there is none."""
+        number = number_of(id)
+        with self._lock:
+            view = self._view()
+            now = None if number is None else view.upkeep.grouping.now(number)
+            return None if now is None else view.theme(now)
+
+    def theme_of(self, statement_id: str) -> Theme | None:
+        """The theme of a statement; None if there is no such statement."""
+        with self._lock:
+            view = self._view()
+            number = view.upkeep.grouping.theme_of.get(statement_id)
+            return None if number is None else view.theme(number)
+
+    def themes(self, *, as_of: Moment | None = None) -> Sequence[Theme]:
+        """All themes, or those of a moment; the oldest first."""
+        with self._lock:
+            view = self._view(as_of)
+            return [view.theme(number) for number in sorted(view.upkeep.grouping.members)]
+
+    def statements_of_step(self, trajectory: str, step: str) -> list[Statement]:
+        """The statements that a step went into, in order."""
+        with self._lock:
+            view = self._view()
+            found = map(view.statement, view.holding.of_step(trajectory, step))
+            return [each for each in found if each is not None]
+
+    def neighbors(self, statement_id: str) -> list[Near]:
+        """The statements most like one, the best first, of its theme and those around it."""
+        with self._lock:
+            return self._view().neighbors(statement_id)
+
+    def theme_neighbors(self, theme_id: str) -> list[Near]:
+        """The themes most like one, the best first. Whoever is a neighbor of another has it as a neighbor too."""
+        number = number_of(theme_id)
+        with self._lock:
+            return [] if number is None else self._view().upkeep.graph.neighbors(number)
+
+    def statement_vectors(self) -> tuple[Sequence[str], Vectors]:
+        """The ids of all statements, and their unit vectors; a copy."""
+        with self._lock:
+            rows = self._view().upkeep.vectors
+            return list(rows.names), rows.matrix.copy()
+
+    def theme_vectors(self) -> tuple[Sequence[str], Vectors]:
+        """The ids of all themes, and the unit vectors of their centroids; a copy."""
+        with self._lock:
+            rows = self._view().upkeep.cells.centroids
+            return [name_of(number) for number in rows.names], rows.matrix.copy()
+
+    def _view(self, moment: Moment | None = None) -> _View:
+        projection = self._projection
+        projection.load()
+        if moment is not None:
+            if self._then is None or self._then[:2] != (projection.version, moment):
+                self._then = projection.version, moment, _View(*projection.at(moment))
+            return self._then[2]
+        if self._now is None or self._version != projection.version:
+            self._now, self._version = _View(projection.holding, projection.upkeep), projection.version
+        return self._now
+
+
+class _View:
+    """What is there, now or at a moment.
+
+    Args:
+        holding: The statements and episodes.
+        upkeep: Their vectors and themes.
+    """
+
+    def __init__(self, holding: Holding, upkeep: Upkeep) -> None:
+        self.holding, self.upkeep = holding, upkeep
+        self._themes: dict[int, Theme] = {}
+        self._episodes: dict[str, Episode] | None = None
+
+    def statement(self, name: str) -> Statement | None:
+        found = self.holding.statements.get(name)
+        return None if found is None else self.holding.with_episode(found)
+
+    def in_order(self) -> list[str]:
+        statements = self.holding.statements
+        return sorted(statements, key=lambda name: (statements[name].trajectory, statements[name].position, name))
+
+    def episode(self, name: str) -> Episode | None:
+        if self._episodes is None:
+            self._episodes = {each.id: each for one in self.holding.lines for each in self.holding.episodes(one)}
+        return self._episodes.get(name)
+
+    def nearest(
+        self, vector: Vectors, *, limit: int, trajectory: str | None, min_trust: Trust | None
+    ) -> list[NearStatement]:
+        rows = self.upkeep.vectors
+        if trajectory is not None:
+            names: Sequence[str] = list(self.holding.of_trajectory.get(trajectory, ()))
+            similarities = rows.take(names) @ vector if names else np.zeros(0, np.float32)
+        else:
+            names, similarities = rows.names, rows.matrix @ vector
+        if min_trust is not None:
+            kept = [place for place, name in enumerate(names) if self.holding.statements[name].trust >= min_trust]
+            names, similarities = [names[place] for place in kept], similarities[kept]
+        if limit < len(names):
+            least = np.partition(similarities, len(names) - limit)[len(names) - limit]
+            places = np.flatnonzero(similarities >= least).tolist()  # equals of the last one, too: the older are first
+        else:
+            places = list(range(len(names)))
+        found = [(float(similarities[place]), self.holding.statements[names[place]]) for place in places]
+        found.sort(key=lambda each: (-each[0], _age(each[1])))
+        return [NearStatement(self.holding.with_episode(each), near) for near, each in found[:limit]]
+
+    def theme(self, number: int) -> Theme:
+        if number not in self._themes:
+            self._themes[number] = self._theme(number)
+        return self._themes[number]
+
+    def _theme(self, number: int) -> Theme:
+        statements = self.holding.statements
+        names = sorted(self.upkeep.grouping.members[number], key=lambda name: _age(statements[name]))
+        texts = [statements[name].text for name in names]
+        terms = terms_of(texts, usual=self.holding.usual, count=len(statements))
+        medoid = medoid_of(names, self.upkeep.vectors.take(names))
+        name = name_of_terms(terms, medoid=statements[medoid].text)
+        return Theme(name_of(number), name, terms, medoid, tuple(names))
+
+    def neighbors(self, name: str) -> list[Near]:
+        theme = self.upkeep.grouping.theme_of.get(name)
+        if theme is None:
+            return []
+        themes = [theme, *self.upkeep.graph.nearest(theme, limit=NEIGHBORS)]
+        among = [each for one in themes for each in self.upkeep.grouping.members[one] if each != name]
+        near = self.upkeep.vectors.nearest(self.upkeep.vectors[name], among=among)
+        return [Near(each, similarity) for similarity, each in near[:NEIGHBORS]]
+
+
+def _age(statement: Statement) -> tuple[float, str, int, str]:
+    return statement.recorded, statement.trajectory, statement.position, statement.id

@@ -1,0 +1,77 @@
+"""Vectors by name, in one matrix that is always dense."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+class Rows(Generic[Name]):
+    """Unit vectors by name. To add, change or remove one costs the same however many there are.
+
+    Args:
+        dimension: Length of a vector.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self._matrix = np.zeros((64, dimension), np.float32)
+        self._places: dict[Name, int] = {}
+        self.names: list[Name] = []
+        """The names of the rows, in their order."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __getitem__(self, name: Name) -> Vectors:
+        row: Vectors = self._matrix[self._places[name]]
+        return row
+
+    def put(self, name: Name, vector: Vectors) -> None:
+        """Add a vector, or change it."""
+        place = self._places.get(name)
+        if place is None:
+            place = len(self.names)
+            if place == len(self._matrix):
+                self._matrix = np.concatenate([self._matrix, np.zeros_like(self._matrix)])
+            self._places[name] = place
+            self.names.append(name)
+        self._matrix[place] = vector
+
+    def remove(self, name: Name) -> None:
+        """Remove a vector: the last row takes its place, and where that was are zeros."""
+        place, last = self._places.pop(name), len(self.names) - 1
+        moved = self.names.pop()
+        if place != last:
+            self._matrix[place] = self._matrix[last]
+            self._places[moved] = place
+            self.names[place] = moved
+        self._matrix[last] = 0
+
+    def take(self, names: Iterable[Name]) -> Vectors:
+        """The vectors of names, shape `(len(names), dimension)`."""
+        taken: Vectors = self._matrix[[self._places[name] for name in names]]
+        return taken
+
+    @property
+    def matrix(self) -> Vectors:
+        """All vectors, in the order of `names`; not to be written to."""
+        view = self._matrix[: len(self.names)]
+        view.flags.writeable = False
+        return view
+
+    def nearest(self, vector: Vectors, *, among: Sequence[Name]) -> list[tuple[float, Name]]:
+        """Similarities to some of them, the greatest first; of equals in the order of `among`."""
+        if not among:
+            return []
+        found = (self.take(among) @ vector).tolist()
+        return sorted(zip(found, among, strict=True), key=lambda pair: -pair[0])

@@ -1,0 +1,172 @@
+"""What a step says that can be read alone, found without a model.
+
+The sentences that assert something, with their references replaced by what the labeler read them as; neighbors that are
+short are read together. An answer has the question before it, so that "Yes, two weeks ago." can be understood.
+Greetings, thanks and what else carries no matter are left out; so are instructions given before a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from stitch.core import ReferenceRewrite, Statement, StepLabels, Trust, apply_rewrites, is_setup
+from stitch.journal import Entry
+from stitch.journal.entries import borrowed_trust
+from stitch.text.dates import day_meant
+from stitch.text.forms import SentenceForm, sentence_form
+from stitch.text.sentences import sentence_spans
+from stitch.text.words import content_words
+
+TOGETHER_CHARS = 80
+"""A statement shorter than this takes in the next sentence of its step."""
+MOST_CHARS = 320
+"""The longest statement that takes in another sentence; one sentence is cut at twice this."""
+MOST_A_STEP = 12
+"""So many statements at most are made of a step: of a long one they are longer."""
+READ_CHARS = 12_000
+"""How much of a step is read."""
+QUESTION_CHARS = 200
+"""A longer question is not put before its answer."""
+
+_LEAST_WORDS = 2
+"""A sentence with fewer words that carry matter asserts nothing alone."""
+_LEAST_WORDS_OF_COURTESY = 4
+_COURTESIES = frozenset(
+    {
+        SentenceForm.GREETING,
+        SentenceForm.FAREWELL,
+        SentenceForm.THANKS,
+        SentenceForm.AGREEMENT,
+        SentenceForm.REFUSAL,
+        SentenceForm.APOLOGY,
+    }
+)
+
+
+class Sentence(NamedTuple):
+    """A sentence of a step, as it is read alone."""
+
+    number: int
+    """Its place among all sentences of the step."""
+    text: str
+    form: SentenceForm
+    matter: int
+    """How many of its words carry matter."""
+
+    @property
+    def asserts(self) -> bool:
+        """Whether it says something that may be remembered."""
+        if self.form is SentenceForm.QUESTION:
+            return False
+        return self.matter >= (_LEAST_WORDS_OF_COURTESY if self.form in _COURTESIES else _LEAST_WORDS)
+
+
+def statement_id(tenant: str, trajectory: str, step: str, *, number: int) -> str:
+    """The id of the statement that begins with a sentence of a step, by its number."""
+    named = f"{len(tenant)}:{tenant}{len(trajectory)}:{trajectory}{len(step)}:{step}{number}"
+    return "s" + hashlib.blake2b(named.encode(), digest_size=8).hexdigest()
+
+
+def statements_of(entry: Entry, *, before: Entry | None) -> list[Statement]:
+    """The statements of a step, in order; none of one that asserts nothing.
+
+    Args:
+        entry: The step.
+        before: The step before it in its trajectory, of those that can be found; None of the first.
+    """
+    if is_instruction(entry):
+        return []
+    read = list(sentences_of(entry))
+    question = "" if before is None else asked(entry, before=before)
+    told = [each for each in read if each.asserts or (question and each is read[0] and _answers(each))]
+    own, said = trust_of(entry), entry.step.timestamp
+    statements = []
+    for group in _together(told):
+        text, trust = " ".join(each.text for each in group), own
+        steps: tuple[str, ...] = (entry.id,)
+        if question and group[0] is read[0]:
+            assert before is not None
+            text, steps = f"{question} {text}", (before.id, entry.id)
+            trust = min(trust, trust_of(before))
+        statements.append(
+            Statement(
+                id=statement_id(entry.tenant, entry.trajectory, entry.id, number=group[0].number),
+                trajectory=entry.trajectory,
+                text=text,
+                speaker=entry.step.role,
+                said_at=said,
+                happened_at=day_meant(text, said=said),
+                steps=steps,
+                episode="",
+                trust=trust,
+                recorded=entry.recorded,
+                position=entry.position,
+            )
+        )
+    return statements
+
+
+def is_instruction(entry: Entry) -> bool:
+    """Whether a step tells an agent beforehand what to do: nothing that happened."""
+    labels = entry.labels
+    return labels is not None and is_setup(labels.intent)
+
+
+def trust_of(entry: Entry) -> Trust:
+    """How far the statements of a step may be believed: as its snippet."""
+    own, labels = entry.step.whence().trust, entry.labels
+    return own if labels is None else min(own, borrowed_trust(labels, rewritten=bool(labels.references)))
+
+
+def asked(entry: Entry, *, before: Entry) -> str:
+    """The question with which another speaker ended the step before; empty if there is none."""
+    if before.step.role == entry.step.role or entry.step.tool_name is not None or is_instruction(before):
+        return ""
+    last = None
+    for last in sentences_of(before):  # noqa: B007 - the last one is wanted
+        pass
+    if last is None or last.form is not SentenceForm.QUESTION or not last.matter or len(last.text) > QUESTION_CHARS:
+        return ""
+    return last.text
+
+
+def sentences_of(entry: Entry) -> Iterator[Sentence]:
+    """The sentences of a step, its references replaced."""
+    content = entry.step.content[:READ_CHARS]
+    rewrites = _references(entry.labels)
+    for number, (start, end) in enumerate(sentence_spans(content)):
+        own = tuple(
+            each.model_copy(update={"start": each.start - start, "end": each.end - start})
+            for each in rewrites
+            if start <= each.start and each.end <= end
+        )
+        text = " ".join(apply_rewrites(content[start:end], own).split())[: 2 * MOST_CHARS]
+        yield Sentence(number, text, sentence_form(text), len(content_words(text)))
+
+
+def _references(labels: StepLabels | None) -> Sequence[ReferenceRewrite]:
+    return () if labels is None else labels.references
+
+
+def _answers(sentence: Sentence) -> bool:
+    """Whether a sentence that asserts nothing alone does so behind a question: "No, two."."""
+    return sentence.form not in (SentenceForm.QUESTION, SentenceForm.GREETING, SentenceForm.FAREWELL)
+
+
+def _together(told: Sequence[Sentence]) -> Iterator[list[Sentence]]:
+    """Sentences that are read together: neighbors that are short, and more of them where there are many."""
+    least = max(TOGETHER_CHARS, sum(len(each.text) + 1 for each in told) // MOST_A_STEP)
+    most = max(MOST_CHARS, 2 * least)
+    group: list[Sentence] = []
+    chars = 0
+    for each in told:
+        follows = group and each.number - group[-1].number <= 2
+        if group and (chars >= least or not follows or chars + len(each.text) > most):
+            yield group
+            group, chars = [], 0
+        group.append(each)
+        chars += len(each.text) + 1
+    if group:
+        yield group

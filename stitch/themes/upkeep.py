@@ -1,0 +1,219 @@
+"""Keeping themes in shape as statements come and go: attach, split, merge.
+
+    a statement comes ─▶ its nearest theme, if it is as near as others have been to theirs ─▶ else a theme of its own
+    a theme is too large, or loose ─▶ split, the way the objective likes best
+    a theme moved ─▶ merged with a neighbor that is as near as neighbors seldom are, if the objective gains
+
+What is near is a percentile of what was near in this collection. All that is looked at lies around the theme that
+changed, so that a step costs the same among a thousand statements and a hundred thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stitch.themes.cells import Cells
+from stitch.themes.graph import LINKS, Graph
+from stitch.themes.grouping import ATTACHED, LEFT, MERGED, SPLIT, Event, Grouping
+from stitch.themes.objective import Group, group_of, objective
+from stitch.themes.percentiles import Percentiles
+from stitch.themes.rows import Rows
+from stitch.themes.splits import Parts, candidates
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
+
+MOST = 12
+"""The largest theme, in statements."""
+LOOSE_FROM = 4
+"""A theme of so many statements may be split because they are not like each other."""
+
+JOINS = 0.35
+"""A statement joins its nearest theme if it is nearer than this share of all were to theirs."""
+JOINS_SMALL = 0.2
+"""The same of a theme that has fewer than `SMALL` statements: there a centroid says little yet."""
+SMALL = 3
+LOOSE = 0.1
+"""A theme is loose if its mean similarity is less than that of this share of statements to their nearest theme."""
+EDGE = 0.5
+"""Statements nearer than this share are linked where components are looked for."""
+MERGES = 0.7
+"""Neighbors are merged that are nearer than this share of themes are to their nearest neighbor."""
+FLOOR = 0.1
+"""A single statement is merged with a neighbor unless it is farther than all but this share were."""
+ASKED = 2
+"""With so many of its neighbors a theme may be merged."""
+
+
+class Upkeep:
+    """The themes of a tenant, with all that is needed to keep them in shape.
+
+    Args:
+        dimension: Length of a vector.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.grouping = Grouping()
+        self.vectors: Rows[str] = Rows(dimension)
+        """Of the statements."""
+        self.cells = Cells(dimension)
+        self.graph = Graph()
+        self.to_theme = Percentiles()
+        """How near statements were to their nearest theme when they came."""
+        self.to_neighbor = Percentiles()
+        """How near themes were to their nearest neighbor when they changed."""
+        self.events: list[Event] = []
+        """What has happened since they were taken from here."""
+        self._groups: dict[int, Group] = {}
+        self._dimension = dimension
+
+    def measures(self) -> dict[str, dict[str, int]]:
+        """What was near in this collection, as it is kept."""
+        return {"to_theme": self.to_theme.counts(), "to_neighbor": self.to_neighbor.counts()}
+
+    def recall(self, measures: Mapping[str, Mapping[str, int]], *, next_theme: int) -> None:
+        """Go on with measures as they were kept; the next theme has at least this number."""
+        self.to_theme.recall(measures["to_theme"])
+        self.to_neighbor.recall(measures["to_neighbor"])
+        self.grouping.next = max(self.grouping.next, next_theme)
+
+    def group(self, theme: int) -> Group:
+        """The size, centroid and cohesion of a theme."""
+        return self._groups[theme]
+
+    def hold(self, name: str, vector: Vectors) -> None:
+        """Keep the vector of a statement whose theme is known, or will be when `settle` is called."""
+        self.vectors.put(name, vector)
+
+    def settle(self, events: Iterable[Event]) -> None:
+        """Let events happen that happened before, and find where the themes are; their vectors are held."""
+        for event in events:
+            self.grouping.take(event)
+        for name in [name for name in self.grouping.theme_of if name not in self.vectors]:
+            self.grouping.take(Event(0.0, LEFT, 0, (name,)))
+        for theme, names in self.grouping.members.items():
+            self._groups[theme] = group_of(self.vectors.take(names))
+            self.cells.put(theme, self._groups[theme].centroid)
+        for theme in self.grouping.members:
+            self.graph.put(theme, self._near(theme))
+
+    def attach(self, name: str, vector: Vectors, *, at: float) -> None:
+        """Find the theme of a statement that is new."""
+        self.vectors.put(name, vector)
+        near = self.cells.near(vector, limit=1)
+        theme = self.grouping.next
+        if near:
+            similarity, nearest = near[0]
+            share = JOINS_SMALL if self._groups[nearest].size < SMALL else JOINS
+            if similarity >= self.to_theme.at(share):
+                theme = nearest
+            self.to_theme.add(similarity)
+        self._happen(Event(at, ATTACHED, theme, (name,)))
+        self._place(theme)
+        self._tend(theme, at=at)
+
+    def detach(self, name: str, *, at: float) -> None:
+        """Let a statement leave its theme; what is left of it stays together."""
+        self._happen(Event(at, LEFT, 0, (name,)))
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Forget statements as if they had never been; no event tells of it."""
+        for name in names:
+            self._drop(name)
+
+    def _happen(self, event: Event) -> None:
+        self.events.append(event)
+        if event.kind == LEFT:
+            for name in event.statements:
+                self._drop(name)
+        else:
+            self.grouping.take(event)
+
+    def _drop(self, name: str) -> None:
+        theme = self.grouping.theme_of.get(name)
+        self.grouping.take(Event(0.0, LEFT, 0, (name,)))
+        if name in self.vectors:
+            self.vectors.remove(name)
+        if theme is not None:
+            self._place(theme)
+
+    def _place(self, theme: int) -> None:
+        """Find where a theme is now, and link it with those that are near."""
+        names = self.grouping.members.get(theme)
+        if names is None:
+            self._groups.pop(theme)
+            self.cells.remove(theme)
+            self.graph.remove(theme)
+            return
+        self._groups[theme] = group_of(self.vectors.take(names))
+        self.cells.put(theme, self._groups[theme].centroid)
+        self.graph.put(theme, self._near(theme))
+
+    def _near(self, theme: int) -> list[tuple[float, int]]:
+        return self.cells.near(self._groups[theme].centroid, limit=LINKS + 1)
+
+    def _tend(self, theme: int, *, at: float) -> None:
+        """Split or merge a theme that has changed, if that is better."""
+        group = self._groups[theme]
+        loose = group.size >= LOOSE_FROM and group.cohesion < self.to_theme.at(LOOSE)
+        if not ((group.size > MOST or loose) and self._split(theme, at=at)):
+            self._merge(theme, at=at)
+
+    def _around(self, themes: Sequence[int]) -> list[Group]:
+        """The themes around some, which do not change."""
+        found = {each: None for theme in themes for each in self.graph.nearest(theme, limit=LINKS)}
+        return [self._groups[each] for each in found if each not in themes]
+
+    def _split(self, theme: int, *, at: float) -> bool:
+        """Split a theme the way that is best; one that is not too large may stay whole."""
+        names = list(self.grouping.members[theme])
+        vectors = self.vectors.take(names)
+        around = self._around([theme])
+        whole = len(names) <= MOST
+        best, chosen = (objective([self._groups[theme], *around]) if whole else -np.inf), None
+        for parts in candidates(vectors, edge=self.to_theme.at(EDGE), most=MOST):
+            value = objective([*(group_of(vectors[part]) for part in parts), *around])
+            if value > best:
+                best, chosen = value, parts
+        if chosen is None:
+            return False
+        self._divide(theme, names, chosen, at=at)
+        return True
+
+    def _divide(self, theme: int, names: Sequence[str], parts: Parts, *, at: float) -> None:
+        """The largest part stays the theme that was; of equal ones that with its oldest statement."""
+        kept = max(range(len(parts)), key=lambda place: (len(parts[place]), -parts[place][0]))
+        for place, part in enumerate(parts):
+            if place != kept:
+                into = self.grouping.next
+                self._happen(Event(at, SPLIT, theme, tuple(names[each] for each in part), into))
+                self._place(into)
+        self._place(theme)
+
+    def _merge(self, theme: int, *, at: float) -> None:
+        """Merge a theme with one of its neighbors, if they are near and the objective gains."""
+        group = self._groups[theme]
+        near = self.graph.nearest(theme, limit=ASKED)
+        for place, other in enumerate(near):
+            beside = self._groups[other]
+            similarity = float(group.centroid @ beside.centroid)
+            usual = self.to_neighbor.at(MERGES)
+            if place == 0:
+                self.to_neighbor.add(similarity)
+            if group.size + beside.size > MOST:
+                continue
+            single = min(group.size, beside.size) == 1 and similarity >= self.to_theme.at(FLOOR)
+            if similarity < usual and not single:
+                continue
+            around = self._around([theme, other])
+            both = [*self.grouping.members[theme], *self.grouping.members[other]]
+            joined = group_of(self.vectors.take(both))
+            if objective([joined, *around]) > objective([group, beside, *around]):
+                gone, stays = max(theme, other), min(theme, other)
+                self._happen(Event(at, MERGED, gone, (), stays))
+                self._place(gone)
+                self._place(stays)
+                return

@@ -1,0 +1,117 @@
+"""A hierarchy follows its journal: whatever happens to steps, it is as if it had been derived at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stitch.core import Hierarchy, Moment, Step
+from stitch.embed.hashing import HashingEmbedder
+from stitch.journal import Journal
+from stitch.journal.projections import follow
+from stitch.testing.contracts.projection import Derive, ProjectionContract
+from stitch.testing.journaling import DictJournal
+from stitch.themes import TenantThemes, ThemeProjection
+
+
+def everything(projection: ThemeProjection) -> Any:
+    """All that a projection tells: statements, the themes in which they are, episodes."""
+    projection.load()
+    holding, upkeep = projection.holding, projection.upkeep
+    return (
+        {name: holding.with_episode(each) for name, each in sorted(holding.statements.items())},
+        {theme: sorted(names) for theme, names in sorted(upkeep.grouping.members.items())},
+        {name: list(line.episodes()) for name, line in sorted(holding.lines.items()) if len(line)},
+        sorted(holding.usual.items()),
+        sorted(upkeep.vectors.names) == sorted(holding.statements),
+        sorted(upkeep.graph) == sorted(upkeep.grouping.members) == sorted(upkeep.cells.centroids.names),
+    )
+
+
+class TestThemeProjection(ProjectionContract):
+    @pytest.fixture
+    def derive(self) -> Derive:
+        def made(journal: Journal) -> Any:
+            projection = ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(32))
+            return projection, lambda: everything(projection)
+
+        return made
+
+
+SAID = [
+    "I bought a blue tent for the mountain trip.",
+    "The mountain trip begins on Friday with a long hike.",
+    "My sister Anna plays the violin in an orchestra.",
+    "The orchestra of Anna gives a concert in Berlin.",
+    "We repaired the kitchen sink with a new pipe.",
+]
+
+
+@pytest.fixture
+def journal() -> DictJournal:
+    journal = DictJournal()
+    for number, text in enumerate(SAID):
+        step = Step(role="user", content=text, id=f"s{number}")
+        journal.append_many([step], tenant="a", trajectory="t", recorded=100.0 + number)
+    return journal
+
+
+@pytest.fixture
+def themes(journal: DictJournal) -> Callable[[], Any]:
+    held = TenantThemes(journal=journal, embedder=HashingEmbedder(64))
+
+    def of(tenant: str = "a") -> Hierarchy:
+        return held.of(tenant)
+
+    return of
+
+
+def texts(themes: Hierarchy) -> set[str]:
+    return {themes.statement(name).text for each in themes.themes() for name in each.statements}  # type: ignore[union-attr]
+
+
+def test_every_step_that_asserts_something_is_found_in_a_theme(themes: Callable[[], Any]) -> None:
+    assert isinstance(themes(), Hierarchy)
+    assert texts(themes()) == set(SAID)
+
+
+def test_what_comes_later_is_there_when_it_is_asked_for_again(journal: DictJournal, themes: Callable[[], Any]) -> None:
+    before = themes()
+    step = Step(role="user", content="A cat sleeps on the warm roof.", id="later")
+    journal.append_many([step], tenant="a", trajectory="u", recorded=200.0)
+    assert "A cat sleeps on the warm roof." in texts(themes())
+    assert texts(before) == texts(themes())
+
+
+def test_a_moment_of_the_past_shows_what_was_there_and_how_it_was_said(
+    journal: DictJournal, themes: Callable[[], Any]
+) -> None:
+    themes()
+    [entry] = journal.entries("a", "t", start=4)
+    right = entry.step.model_copy(update={"content": "We repaired the bathroom sink with glue."})
+    journal.correct(entry.seq, step=right, labels=None, at=300.0, by="ann", checkpoint=None)
+    [first] = journal.entries("a", "t", stop=1)
+    journal.retire([first.seq], at=400.0, reason="old")
+    now = themes()
+    assert texts(now) == {*SAID[1:4], "We repaired the bathroom sink with glue."}
+    then = now.themes(as_of=Moment(350.0))
+    assert sum(len(each.statements) for each in then) == 5
+    vector = HashingEmbedder(64).embed([SAID[4]])[0]
+    [(found, near)] = now.nearest(vector, limit=1, as_of=Moment(299.0))
+    assert (found.text, round(near, 3)) == (SAID[4], 1.0)
+    assert [each.text for each, _ in now.nearest(vector, limit=9, as_of=Moment(100.5))] == [SAID[0]]
+
+
+def test_tenants_see_nothing_of_each_other(journal: DictJournal, themes: Callable[..., Any]) -> None:
+    assert themes("b").themes() == []
+    assert len(themes("a").themes()) > 0
+
+
+def test_what_another_process_derives_is_the_same(journal: DictJournal) -> None:
+    made = ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(64))
+    assert follow(made, journal) == len(SAID)
+    again = ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(64))
+    again.load()
+    assert everything(again) == everything(made)
