@@ -134,10 +134,11 @@ class ContextualIntent(BaseModel):
 class IntentFilter(BaseModel):
     """The filter configuration F_q = (S_q, E_q, K_q) of a question (§2.3).
 
-    Values are canonical labels of the memory that is asked. An empty filter leaves the ranking to similarity.
+    Values are canonical labels of the memory that is asked. An empty filter leaves the ranking to similarity; a kind of
+    labels that there is not is an error, for it would be an empty filter.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     scopes: FilterLabelValues = ()
     event_types: FilterLabelValues = ()

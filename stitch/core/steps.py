@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from stitch.core.trust import Origin, origin_of
 from stitch.errors import InputError, ScopeError
@@ -131,15 +131,11 @@ class Step(BaseModel):
             return self.origin
         return own
 
-    @model_validator(mode="before")
+    @field_validator("id", "session", "parent", mode="before")
     @classmethod
-    def _numbers_as_ids(cls, data: Any) -> Any:
+    def _numbers_as_ids(cls, value: object) -> object:
         # Many files number their steps and sessions; an id is a name all the same.
-        if isinstance(data, dict):
-            for key in ("id", "session", "parent"):
-                if isinstance(data.get(key), int) and not isinstance(data[key], bool):
-                    data = {**data, key: str(data[key])}
-        return data
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     @model_validator(mode="after")
     def _says_something(self) -> Step:

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ _OF_A_COPY = re.compile(
 )
 """What stands in the folder of a copy that is being made, or of a memory that is made from one."""
 _FORMAT = "stitch backup"
+_SHOWN_CHARS = 200
 
 
 class BackedUp(NamedTuple):
@@ -162,12 +164,20 @@ def check_rows(journal: Journal) -> None:
 
 
 def check_empty(folder: Path) -> None:
-    """Refuse a folder in which there is anything.
+    """Refuse a folder in which there is anything, and what can be the name of none.
 
     Raises:
-        InputError: There is.
+        InputError: There is, or it can be none.
     """
-    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+    try:
+        with suppress(FileNotFoundError):
+            os.lstat(folder)
+        empty = not folder.is_symlink() and (not folder.exists() or (folder.is_dir() and not any(folder.iterdir())))
+    except (OSError, ValueError) as error:
+        why = (getattr(error, "strerror", None) or str(error)).lower()
+        shown = str(folder) if len(str(folder)) <= _SHOWN_CHARS else f"{str(folder)[:_SHOWN_CHARS]}…"
+        raise InputError(f"{shown!r} can be no folder for a copy: {why}", hint="name another") from None
+    if not empty:
         raise InputError(f"there is something at {str(folder)!r}", hint="name a folder that is empty or not there")
 
 

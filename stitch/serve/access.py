@@ -75,8 +75,9 @@ class Access:
             )
         if origin is None:
             return
-        authority = origin.partition("://")[2]
+        scheme, _, authority = origin.partition("://")
         own = authority == host if self._keys is not None else is_loopback(_name(authority))
+        own = own and scheme in ("http", "https")
         if not own:
             raise RefusalError(
                 HTTPStatus.FORBIDDEN,
@@ -128,11 +129,13 @@ def is_loopback(host: str) -> bool:
 
 
 def _name(authority: str) -> str:
-    """The host of `host:port`, without the brackets of an address; empty if it is none."""
+    """The host of `host:port`, without the brackets of an address; empty if this is anything else."""
     try:
-        return urlsplit(f"//{authority}").hostname or ""
+        parts = urlsplit(f"//{authority}")
+        named = parts.port is None or parts.port  # a port that is none is refused here
     except ValueError:
         return ""
+    return parts.hostname or "" if named and parts.netloc == authority and "@" not in authority else ""
 
 
 def _unauthorized(error: str, message: str, hint: str) -> RefusalError:

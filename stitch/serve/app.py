@@ -18,11 +18,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from stitch.api.models import Nothing
 from stitch.api.operations import OPERATIONS
 from stitch.errors import StoreUnavailableError
 from stitch.lm import charged_key
 from stitch.serve.access import Access, Caller, check_action
-from stitch.serve.bodies import JSON, Limits
+from stitch.serve.bodies import JSON, Limits, check_type, parse_query, reading_to_the_end
 from stitch.serve.events import EventFeed
 from stitch.serve.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.serve.metrics import Gauge, Metrics
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
 """Paths that tell nothing of any tenant, and ask for no key."""
 MCP_PATH = "/mcp"
+_VERSIONS = ("1.0", "1.1")
+_ONCE = ("authorization", "origin", "content-type")
+"""Headers of which one is believed: of two, whoever stands before the server might believe the other."""
 
 
 @dataclass(kw_only=True)
@@ -137,14 +141,17 @@ class Gate:
             await send(message)
 
         try:
-            scope.setdefault("state", {})["caller"] = self._caller(Headers(scope=scope), path)
-        except RefusalError as refused:
-            await refusal(refused)(scope, receive, marked)
-        else:
-            if self._mcp is not None and _is_mcp(path):
-                await self._until_closing(self._mcp, scope, receive, marked)
+            headers = Headers(scope=scope)
+            received, sent = reading_to_the_end(headers, receive, marked)
+            try:
+                scope.setdefault("state", {})["caller"] = self._caller(scope, headers)
+            except RefusalError as refused:
+                await refusal(refused)(scope, received, sent)
             else:
-                await self._app(scope, receive, marked)
+                if self._mcp is not None and _is_mcp(path):
+                    await self._until_closing(self._mcp, scope, received, sent)
+                else:
+                    await self._app(scope, received, sent)
         finally:
             asked = f"{'GET' if scope['method'] == 'HEAD' else scope['method']} {path}"
             name = "mcp" if _is_mcp(path) else self._names.get(asked, "other")
@@ -176,17 +183,29 @@ class Gate:
         elif begun:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _caller(self, headers: Headers, path: str) -> Caller | None:
+    def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
         """Who asks; nobody where nothing of a tenant is told.
 
         Raises:
-            RefusalError: It is a foreign page, or has no key that opens anything.
+            RefusalError: It is a foreign page, or has no key that opens anything, or not one alone.
         """
-        access = self._served.access
+        access, path = self._served.access, scope["path"]
+        if scope["http_version"] not in _VERSIONS:
+            raise RefusalError(
+                HTTPStatus.BAD_REQUEST, "BadRequest", "only HTTP/1.1 is spoken here", hint="ask with HTTP/1.1"
+            )
+        for name in _ONCE:
+            if len(headers.getlist(name)) > 1:
+                raise RefusalError(
+                    HTTPStatus.BAD_REQUEST, "BadRequest", f"the header {name} is given twice", hint="send it once"
+                )
         access.check_origin(host=headers.get("host"), origin=headers.get("origin"))
         if path in OPEN and access.keyed:
             return None
-        return access.caller(headers.get("authorization"))
+        caller = access.caller(headers.get("authorization"))
+        if self._mcp is not None and _is_mcp(path) and scope["method"] == "POST":
+            check_type(headers, JSON)
+        return caller
 
 
 def make_app(served: Served) -> ASGIApp:
@@ -261,6 +280,7 @@ class _Others:
 
     async def events(self, request: Request) -> Response:
         """What happens, as it happens."""
+        parse_query(Nothing, request)
         caller, feed, most = caller_of(request), self._served.feed, self._served.limits.streams
         check_action(caller, "read")
         if feed.readers >= most:

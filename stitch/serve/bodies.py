@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from email.message import Message
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import parse_qsl
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -14,11 +16,16 @@ from pydantic import BaseModel, ValidationError
 from stitch.serve.refusals import RefusalError
 
 if TYPE_CHECKING:
+    from starlette.datastructures import Headers
     from starlette.requests import Request
+    from starlette.types import Message as ServerMessage
+    from starlette.types import Receive, Send
 
 JSON, LINES = "application/json", "application/x-ndjson"
 
 _PASSED_OVER_S = 5.0
+"""So long what is left of a body is read that is not wanted."""
+_SHOWN_CHARS = 100
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -53,7 +60,7 @@ async def read_body(request: Request, limits: Limits, *, expected: str = JSON) -
         RefusalError: It is of another type, too long or too slow.
         Gone: The client has left.
     """
-    check_type(request, expected)
+    check_type(request.headers, expected)
     _check_length(request, limits)
     message = await request.receive()
     if message["type"] == "http.request" and not message.get("more_body"):
@@ -111,15 +118,9 @@ async def read_lines(request: Request, limits: Limits, *, closing: asyncio.Event
             return
 
 
-async def pass_over(request: Request) -> None:
-    """Read what is left of a body, for a while: to close on a client that still sends takes the answer away from it."""
-
-    async def read() -> None:
-        while (await request.receive()).get("more_body"):
-            pass
-
-    with suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(read(), _PASSED_OVER_S)
+async def _pass_over(receive: Receive) -> None:
+    while (await receive()).get("more_body"):
+        pass
 
 
 async def _next(request: Request, limits: Limits, closing: asyncio.Event) -> Any:
@@ -142,20 +143,31 @@ async def _next(request: Request, limits: Limits, closing: asyncio.Event) -> Any
         ending.cancel()
 
 
-def check_type(request: Request, expected: str) -> None:
-    """Refuse a body of another type than is expected.
+def check_type(headers: Headers, expected: str) -> None:
+    """Refuse a body of another type than is expected, in another encoding than UTF-8, or packed.
 
     Raises:
-        RefusalError: It is of another.
+        RefusalError: It is.
     """
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    said = Message()
+    said["Content-Type"] = headers.get("content-type", "")
+    given = headers.get("content-type", "").partition(";")[0].strip().lower()
+    encoding = str(said.get_param("charset", "utf-8")).lower()
+    packed = headers.get("content-encoding", "identity").lower()
     if given != expected:
-        raise RefusalError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            "WrongContentType",
-            f"the body is {given or 'of no type'!r}, and {expected} is expected",
-            hint=f"send the header Content-Type: {expected}",
-        )
+        what = repr(_cut(given)) if given else "of no type"
+    elif encoding not in ("utf-8", "utf8", "us-ascii"):
+        what = f"in {_cut(encoding)!r}"
+    elif packed != "identity":
+        what = f"packed as {_cut(packed)!r}"
+    else:
+        return
+    raise RefusalError(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "WrongContentType",
+        f"the body is {what}, and {expected} in UTF-8 is expected",
+        hint=f"send the header Content-Type: {expected}",
+    )
 
 
 def parse(model: type[Model], body: bytes) -> Model:
@@ -165,7 +177,8 @@ def parse(model: type[Model], body: bytes) -> Model:
         RefusalError: It is no JSON, or not what is asked for; the first thing that is wrong is named.
     """
     try:
-        return model.model_validate(orjson.loads(body))
+        orjson.loads(body)  # stricter than pydantic: no NaN, no half of a character
+        return model.model_validate_json(body, strict=True)  # "true" is not true where something may be erased
     except orjson.JSONDecodeError as error:
         raise _wrong(f"the body is no JSON: {error}", "") from None
     except ValidationError as error:
@@ -182,9 +195,13 @@ def parse_query(model: type[Model], request: Request) -> Model:
         RefusalError: A field is not known, given twice, or cannot be used.
     """
     given: dict[str, str] = {}
-    for name, value in request.query_params.multi_items():
+    try:
+        pairs = parse_qsl(request.scope["query_string"].decode("ascii"), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise _wrong("the query of the URL is no UTF-8", "write other characters as %XX of their UTF-8") from None
+    for name, value in pairs:
         if name in given:
-            raise _wrong(f"{name} is given twice", "")
+            raise _wrong(f"{_cut(name)} is given twice", "")
         given[name] = value
     try:
         return model.model_validate(given)
@@ -195,9 +212,43 @@ def parse_query(model: type[Model], request: Request) -> Model:
 def first_mistake(error: ValidationError) -> tuple[str, str]:
     """What is wrong first, without what was given; and what could be there instead, as far as that is known."""
     first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"])) or "body"
+    where = _cut(".".join(map(str, first["loc"]))) or "body"
     hint = "/openapi.json says which fields there are" if first["type"] == "extra_forbidden" else ""
     return f"{where}: {str(first['msg']).removeprefix('Value error, ').lower()}", hint
+
+
+def _cut(said: str) -> str:
+    """The beginning of what a client has said, for a message: a field or a header may be as long as a body."""
+    return said if len(said) <= _SHOWN_CHARS else f"{said[:_SHOWN_CHARS]}…"
+
+
+def reading_to_the_end(headers: Headers, receive: Receive, send: Send) -> tuple[Receive, Send]:
+    """Ways to receive and to send by which what is left of a body is read before an answer ends.
+
+    To close on a client that still sends takes the answer away from it. A body that comes too slowly is not waited for.
+    """
+    left = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+    if not left:
+        return receive, send
+
+    async def received() -> ServerMessage:
+        nonlocal left
+        message = await receive()
+        left = left and message["type"] == "http.request" and bool(message.get("more_body"))
+        return message
+
+    async def sent(message: ServerMessage) -> None:
+        nonlocal left
+        if message["type"] == "http.response.start":
+            left = left and message["status"] != HTTPStatus.REQUEST_TIMEOUT
+        elif left and not message.get("more_body"):
+            await send({**message, "more_body": True})
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(_pass_over(received), _PASSED_OVER_S)
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+        await send(message)
+
+    return received, sent
 
 
 def too_slow() -> RefusalError:

@@ -23,6 +23,8 @@ HEADERS_S = 10.0
 """How long a request may take from the connection, or its first byte, to the end of its headers."""
 STALL_S = 20.0
 """How long a client may read nothing of an answer that waits for it."""
+HALF_CLOSED_S = 2.0
+"""How long a client that sends no more may wait for the answer to what it has asked."""
 
 
 class PatientProtocol(H11Protocol):
@@ -30,6 +32,7 @@ class PatientProtocol(H11Protocol):
 
     headers_s: ClassVar[float] = HEADERS_S
     stall_s: ClassVar[float] = STALL_S
+    half_closed_s: ClassVar[float] = HALF_CLOSED_S
     most: ClassVar[int] = 4_000
     """Connections at once; one more is refused."""
 
@@ -43,6 +46,7 @@ class PatientProtocol(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         self._headers_due: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
+        self._half_closed: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, if there is room."""
@@ -62,10 +66,22 @@ class PatientProtocol(H11Protocol):
         elif self._headers_due is None and self.conn.trailing_data[0]:
             self._wait_for_headers()
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more: it still gets the answer to a whole request, if that does not take long.
+
+        One that has left looks the same; so what it has asked is given up a moment later than it would have to be.
+        """
+        if self.conn.their_state is h11.SEND_BODY or not self._answering():
+            return False
+        self._half_closed = self.loop.call_later(self.half_closed_s, self.transport.close)
+        return True
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget all that was waited for."""
         self._no_headers_due()
         self._not_stalled()
+        if self._half_closed is not None:
+            self._half_closed.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -81,6 +97,8 @@ class PatientProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """What is written may still wait for the client."""
         super().on_response_complete()
+        if self._half_closed is not None and not self._answering():
+            self.transport.close()
         if self.transport.get_write_buffer_size():
             self._watch_reader()
 
@@ -93,7 +111,10 @@ class PatientProtocol(H11Protocol):
         answer = refused(RefusalError(status, error, message))
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer.body)),
                    (b"connection", b"close")]  # fmt: skip
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and not self._answering():
+        if self._answering() and not self.cycle.response_started:
+            self.cycle.disconnected = True  # what it would answer is answered here
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             for event in (
                 h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
                 h11.Data(data=answer.body),

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from stitch.api.models import Nothing
 from stitch.errors import ScopeError
 from stitch.serve.access import check_action
 from stitch.serve.bodies import JSON, LINES, Gone, check_type, parse, parse_query, read_body, read_lines
@@ -75,6 +76,7 @@ class Answering:
                 if operation.name == "add" and request.headers.get("content-type", "").startswith(LINES):
                     return await self._lines(request, caller, memory)
                 read = partial(parse, operation.request, await read_body(request, self._limits))
+                parse_query(Nothing, request)  # `?dry_run=true` behind the path would be taken for said
             if operation.streams:
                 return await self._items(request, operation, caller, memory, read)
             call = partial(self._answer, operation, caller, memory, read)
@@ -91,7 +93,7 @@ class Answering:
         return await self._lines(request, caller, self._tenants.memory(caller.tenant))
 
     async def _lines(self, request: Request, caller: Caller, memory: Memory) -> Response:
-        check_type(request, LINES)
+        check_type(request.headers, LINES)
         options = parse_query(StreamRequest, request)
         with self._spending.of(caller):
             taken = take_lines(request, memory, options, work=self._work, limits=self._limits, closing=self.closing)
@@ -99,7 +101,7 @@ class Answering:
 
     async def _take_in(self, request: Request, operation: Operation, caller: Caller, memory: Memory) -> Response:
         """Answer an operation that takes lines, which are read as it asks for them; its request is the query."""
-        check_type(request, LINES)
+        check_type(request.headers, LINES)
         asked = parse_query(operation.request, request)
         coming = read_lines(request, self._limits, closing=self.closing)
         loop = asyncio.get_running_loop()

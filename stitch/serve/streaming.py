@@ -22,7 +22,7 @@ from stitch.api.failures import Failure
 from stitch.core import Receipt, Step
 from stitch.core.steps import Name
 from stitch.errors import InputError, StepRejectedError
-from stitch.serve.bodies import Gone, first_mistake, pass_over, read_lines
+from stitch.serve.bodies import Gone, first_mistake, read_lines
 from stitch.serve.refusals import refused
 
 if TYPE_CHECKING:
@@ -180,8 +180,6 @@ async def _taken(
         failure = Failure.model_validate_json(refused(error).body)
     end = StreamEnd(done=not failure.error, lines=lines, rejected=rejected, **failure.model_dump())
     yield _line(end)
-    if failure.error:
-        await pass_over(request)
 
 
 def _batches(lines: Sequence[bytes]) -> Iterator[list[bytes]]:

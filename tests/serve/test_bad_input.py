@@ -35,7 +35,15 @@ def check_shape(answer):
         ("/v1/search", b'{"query": "x", "trajectory": "none"}', "no trajectory"),
         ("/v1/search", b'{"query": "x", "asked_at": "never"}', "asked_at"),
         ("/v1/search", b'{"query": "x", "retriever": "none"}', "no retriever"),
+        ("/v1/search", b'{"query": "x", "k": true}', "k:"),
+        ("/v1/search", b'{"query": "x", "k": "3"}', "k:"),
+        ("/v1/search", b'{"query": "x", "intent_filter": {"colors": ["red"]}}', "intent_filter.colors"),
         ("/v1/steps", b'{"trajectory": "", "steps": []}', "trajectory"),
+        ("/v1/steps", b'{"trajectory": "t", "steps": [], "wait": "yes"}', "wait"),
+        ("/v1/forget", b'{"everything": "true"}', "everything"),
+        ("/v1/forget", b'{"everything": 1}', "everything"),
+        ("/v1/backup", b'{"to": "a\\u0000b"}', "no folder"),
+        ("/v1/backup", b'{"to": "%s"}' % (b"a" * 5_000), "no folder"),
         ("/v1/steps", b'{"trajectory": "t", "steps": [{"role": "user"}]}', "steps.0.content"),
         ("/v1/steps", b'{"trajectory": "t", "steps": [{"role": "user", "content": ""}]}', "steps.0"),
         ("/v1/steps", b'{"trajectory": "t", "steps": [{"role": "user", "content": "x", "gold": 1}]}', "gold"),
@@ -50,7 +58,39 @@ def test_a_wrong_body_is_422_and_the_message_names_what_is_wrong(serving, path, 
     assert says in answer.json["message"]
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=1&limit=2", "none=1", "after=none"])
+def test_a_message_is_short_however_long_what_is_wrong_is(serving):
+    client, deep = serving(), "[" * 900 + "]" * 900
+    for answer in (
+        client.get(f"/v1/status?{'a' * 20_000}=1"),
+        client.get(f"/v1/status?{'a' * 20_000}=1&{'a' * 20_000}=1"),
+        client.post("/v1/search", {"query": "x", "y" * 20_000: 1}),
+        client.post("/v1/backup", {"to": "z" * 20_000}),
+        client.ask("POST", "/v1/search", "{}", Content_Type="a" * 20_000),
+        client.ask(
+            "POST",
+            "/v1/steps",
+            f'{{"trajectory": "t", "steps": [{{"role": "user", "content": "x", "metadata": {{"a": {deep}}}}}]}}',
+            Content_Type="application/json",
+        ),
+    ):
+        check_shape(answer)
+        assert 400 <= answer.status < 500
+        assert len(answer.json["message"]) < 500
+
+
+def test_what_stands_behind_the_path_of_a_post_is_refused_and_nothing_is_done(serving):
+    client = serving()
+    client.add("hello")
+    answer = client.post("/v1/forget?dry_run=true", {"everything": True})
+    check_shape(answer)
+    assert (answer.status, answer.json["message"].split(":")[0]) == (422, "dry_run")
+    assert client.get("/v1/status").json["accepted"] == 1
+    assert client.get("/v1/events?since=now").status == 422
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=x", "limit=1&limit=2", "none=1", "after=none", "after=%ff%fe", "%ff=1"]
+)
 def test_a_wrong_query_is_422(serving, query):
     answer = serving().get(f"/v1/trajectories?{query}")
     check_shape(answer)
@@ -69,6 +109,38 @@ def test_a_content_type_may_say_its_encoding(serving):
     client = serving()
     answer = client.ask("POST", "/v1/steps", json.dumps(GOOD), Content_Type="Application/JSON; charset=utf-8")
     assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content_Type": "application/json; charset=utf-16"},
+        {"Content_Type": "application/json; charset=latin-1"},
+        {"Content_Type": "application/json", "Content_Encoding": "gzip"},
+    ],
+)
+def test_a_body_that_is_no_plain_utf8_is_415(serving, headers):
+    answer = serving().ask("POST", "/v1/search", b'{"query": "x"}', **headers)
+    check_shape(answer)
+    assert answer.status == 415
+
+
+def test_a_message_of_the_tools_has_to_be_json(serving):
+    pytest.importorskip("mcp")
+    answer = serving().ask("POST", "/mcp", b"{}", Content_Type="text/plain", Accept="application/json")
+    check_shape(answer)
+    assert answer.status == 415
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Origin", "Content-Type"])
+def test_a_header_that_is_believed_may_come_once(serving, name):
+    client = serving()
+    with socket.create_connection((client.host, client.port), timeout=20) as raw:
+        twice = f"{name}: x\r\n{name}: y\r\n"
+        raw.sendall(f"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n{twice}Connection: close\r\n\r\n".encode())
+        head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
+    assert b" 400 " in head
+    assert "twice" in json.loads(body)["message"]
 
 
 def test_a_path_that_is_not_there_is_404_and_a_method_405(serving):
@@ -105,6 +177,17 @@ def test_a_body_of_unknown_length_is_read_no_further_than_its_limit(serving):
     assert answer.status == 413
 
 
+def test_who_sends_on_what_is_refused_still_gets_the_answer(serving):
+    client = serving()
+    body = b'{"query": "' + b"x" * (40 << 20) + b'"}'
+    for path, kind, status in (("/v1/search", "application/json", 413), ("/v1/search", "text/plain", 415)):
+        answer = client.ask("POST", path, body, Content_Type=kind)
+        check_shape(answer)
+        assert answer.status == status
+    answer = client.ask("POST", "/v1/search", body, Content_Type="application/json", Host="evil.example")
+    assert answer.status == 421
+
+
 def test_more_steps_than_a_request_may_have_are_413(serving):
     steps = [{"role": "user", "content": "x"}] * 10_001
     answer = serving().post("/v1/steps", {"trajectory": "t", "steps": steps})
@@ -122,7 +205,19 @@ def test_a_body_that_does_not_come_is_408(serving):
         assert b" 408 " in raw.recv(4_000)
 
 
-@pytest.mark.parametrize("sent", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET /\x00 HTTP/1.1\r\n\r\n"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /\x00 HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/3.0\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        (
+            b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n"
+        ),
+    ],
+)
 def test_what_is_no_http_is_400_in_the_same_shape(serving, sent):
     client = serving()
     with socket.create_connection((client.host, client.port), timeout=20) as raw:
@@ -144,7 +239,21 @@ def test_a_client_that_leaves_in_the_middle_of_a_body_disturbs_nobody(serving):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", "", "[", "*"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "",
+        "[",
+        "*",
+        "127.0.0.1:99999",
+        "127.0.0.1:80:80",
+        "ann@127.0.0.1",
+        "127.0.0.1/x",
+        "127.0.0.1:x",
+    ],
 )
 def test_without_keys_a_foreign_host_is_421(serving, host):
     answer = serving().get("/v1/status", Host=host)
@@ -157,7 +266,20 @@ def test_the_machine_may_be_called_by_all_its_names(serving, host):
     assert serving().get("/v1/status", Host=host).status == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost.evil.example", "", "http://["])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "https://localhost.evil.example",
+        "",
+        "http://[",
+        "http://127.0.0.1:80.evil.example",
+        "ftp://localhost",
+        "localhost",
+        "http://evil.example@localhost",
+    ],
+)
 def test_a_page_of_another_origin_is_403(serving, origin):
     client = serving()
     answer = client.get("/v1/status", Origin=origin)

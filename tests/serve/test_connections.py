@@ -2,10 +2,12 @@
 
 import json
 import socket
+import threading
 from contextlib import suppress
 
 import pytest
 
+from stitch import Memory
 from stitch.serve.connections import PatientProtocol
 
 
@@ -78,6 +80,37 @@ def test_a_half_closed_connection_gets_its_answer(serving):
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         raw.shutdown(socket.SHUT_WR)
         assert raw.makefile("rb").read().endswith(b'{"status":"ok"}')
+
+
+def test_so_does_one_that_ends_with_its_body_and_takes_a_while(serving, monkeypatch):
+    client = serving()
+    begun, going_on = threading.Event(), threading.Event()
+    search = Memory.search
+
+    def slow(self, query, **options):
+        begun.set()
+        assert going_on.wait(20)
+        return search(self, query, **options)
+
+    monkeypatch.setattr(Memory, "search", slow)
+    asked = (b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+             b'Content-Length: 13\r\n\r\n{"query":"x"}')  # fmt: skip
+    with connect(client) as raw:
+        raw.sendall(asked)
+        raw.shutdown(socket.SHUT_WR)
+        assert begun.wait(20)
+        assert client.get("/healthz").status == 200
+        going_on.set()
+        assert raw.makefile("rb").read().startswith(b"HTTP/1.1 200")
+    begun.clear()
+    going_on.clear()
+    monkeypatch.setattr(PatientProtocol, "half_closed_s", 0.1)
+    with connect(client) as raw:
+        raw.sendall(asked)
+        raw.shutdown(socket.SHUT_WR)
+        assert begun.wait(20)
+        assert raw.makefile("rb").read() == b"", "it is not heard out for ever"
+        going_on.set()
 
 
 def test_requests_may_come_before_the_answers_of_those_before_them(serving):
