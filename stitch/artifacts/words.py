@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from stitch.text.words import content_words, stem, words
+from stitch.text.languages import content_words
+from stitch.text.words import stem, words
 from stitch.trees.nodes import Tree
 from stitch.trees.schema import Schema
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 
 from stitch.core.text_cache import text_cache
-from stitch.text.words import stem, stems, words
+from stitch.text.languages import function_words, is_foreign, language_of, stem_in, words_in
+from stitch.text.words import stem, words
 
 
 @text_cache(maxsize=65_536)
@@ -30,6 +32,32 @@ _LIGHT_WORDS = frozenset(
     )
 )
 """Words a question is built with. "I" and "my" are not among them: they find what the speaker said of himself."""
+
+
+_PIECE = 5
+_WHOLE_SHARE = 0.5
+_PIECES_SHARE = 0.5
+
+
+def _foreign_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
+    """The terms of a text that is not English, with what each counts.
+
+    A word counts by its stem in its language; by its English stem as well, so that a question in English finds names;
+    and by its pieces of five letters, which inflected and compound words share (McNamee and Mayfield 2004).
+    """
+    light = function_words(language)
+    for word in words_in(text):
+        if word in light:
+            yield stem(word), _WHOLE_SHARE
+            continue
+        own, english = stem_in(word, language), stem(word)
+        yield own, 1.0
+        if english != own:
+            yield english, _WHOLE_SHARE
+        if len(word) >= _PIECE and word.isalpha():
+            padded = f"_{word}_"
+            for place in range(len(padded) - _PIECE + 1):
+                yield f"#{padded[place : place + _PIECE]}", _PIECES_SHARE
 
 
 class LexicalEncoder:
@@ -59,17 +87,42 @@ class LexicalEncoder:
 
     def document(self, text: str, *, context: str = "") -> dict[int, float]:
         """The weights of a text to be found; `context` counts as if it stood in the text, but makes it no longer."""
-        counts: dict[str, float] = dict(Counter(stems(text)))
+        language = language_of(text)
+        if language is not None and is_foreign(language):
+            return self._foreign_document(text, context, language)
+        counts: dict[str, float] = dict(Counter(map(stem, words_in(text))))
         length = sum(counts.values())
-        for term, count in Counter(stems(context)).items() if context else ():
+        for term, count in Counter(map(stem, words_in(context))).items() if context else ():
             counts[term] = counts.get(term, 0.0) + self.context_weight * count
         norm = self.k1 * (1 - self.b + self.b * length / self.average_length)
+        return {index_of(term): count * (self.k1 + 1) / (count + norm) for term, count in counts.items()}
+
+    def _foreign_document(self, text: str, context: str, language: str) -> dict[int, float]:
+        counts: dict[str, float] = {}
+        for said, share in ((text, 1.0), (context, self.context_weight)):
+            for term, count in _foreign_terms(said, language):
+                counts[term] = counts.get(term, 0.0) + share * count
+        norm = self.k1 * (1 - self.b + self.b * len(words_in(text)) / self.average_length)
         return {index_of(term): count * (self.k1 + 1) / (count + norm) for term, count in counts.items()}
 
     def query(self, text: str) -> dict[int, float]:
         """The weights of a question: how often each word is asked for; function words count less."""
         weights: dict[int, float] = {}
-        for word in words(text):
+        language = language_of(text)
+        if language is not None and is_foreign(language):
+            return self._foreign_query(text, language)
+        for word in words_in(text):
             index = index_of(stem(word))
             weights[index] = weights.get(index, 0.0) + (self.light_weight if word in _LIGHT_WORDS else 1.0)
+        return weights
+
+    def _foreign_query(self, text: str, language: str) -> dict[int, float]:
+        weights: dict[int, float] = {}
+        light = function_words(language)
+        for word in words_in(text):
+            terms = list(_foreign_terms(word, language))
+            pieces = sum(term.startswith("#") for term, _ in terms) or 1
+            for term, count in terms:
+                weight = self.light_weight if word in light else count / pieces if term.startswith("#") else 1.0
+                weights[index_of(term)] = weights.get(index_of(term), 0.0) + weight
         return weights

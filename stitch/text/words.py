@@ -121,16 +121,6 @@ def is_verb(word: str, *, base: bool = False) -> bool:
     return word in _IRREGULAR or stem(word) in _verb_stems()
 
 
-def content_words(text: str) -> list[str]:
-    """The words of a text that can carry subject matter, in order: no function words, no single letters."""
-    return [word for word in words(text) if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
-
-
-def content_stems(text: str) -> list[str]:
-    """As `content_words`, stemmed."""
-    return [stem(word) for word in content_words(text)]
-
-
 _PLURALS_OF_IE = word_set("movies cookies calories zombies selfies brownies rookies hoodies pixies smoothies")
 _PLURALS_OF_US = word_set("buses bonuses viruses statuses campuses minibuses gases aliases atlases")
 

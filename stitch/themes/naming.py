@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from typing import TYPE_CHECKING
 
+from stitch.text.languages import content_words
 from stitch.text.phrases import noun_phrases
-from stitch.text.words import content_words, is_verb, stem
+from stitch.text.words import is_verb, stem
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors

@@ -16,8 +16,8 @@ from stitch.journal import Entry
 from stitch.journal.entries import borrowed_trust
 from stitch.text.dates import day_meant
 from stitch.text.forms import SentenceForm, sentence_form
+from stitch.text.languages import content_words
 from stitch.text.sentences import sentence_spans
-from stitch.text.words import content_words
 
 TOGETHER_CHARS = 80
 """A statement shorter than this takes in the next sentence of its step."""

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from stitch.embed import LexicalEncoder
 from stitch.embed.lexical import index_of
+from stitch.text.languages import language_of, words_in
 from stitch.text.words import stem, stems, words
 
-texts = st.text(alphabet=st.sampled_from("abcdeé ’'.,5\n-_中"), max_size=80)
+texts = st.text(alphabet=st.sampled_from("abcdeé ’'.,5\n-_中"), max_size=80).filter(
+    lambda text: language_of(text) in (None, "en")
+)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +56,7 @@ def test_weights_are_positive_and_bounded_by_saturation(text, context):
 @given(texts, texts)
 def test_indexes_fit_in_32_bits_and_are_those_of_the_stems(text, context):
     weights = LexicalEncoder().document(text, context=context)
-    assert set(weights) == {index_of(term) for term in [*stems(text), *stems(context)]}
+    assert set(weights) == {index_of(stem(word)) for word in [*words_in(text), *words_in(context)]}
     assert all(0 <= index < 2**32 for index in weights)
 
 
@@ -100,3 +103,35 @@ def test_a_question_counts_how_often_a_word_is_asked_for_and_function_words_for_
 def test_nothing_is_found_in_a_text_without_words():
     assert LexicalEncoder().document("?!") == {}
     assert LexicalEncoder().query("") == {}
+
+
+def shared(question: str, text: str) -> float:
+    """What the words of a text are worth to a question."""
+    encoder = LexicalEncoder()
+    weights = encoder.document(text)
+    return sum(weights.get(index, 0.0) * weight for index, weight in encoder.query(question).items())
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "other"),
+    [
+        ("Wann kommt die neue Waschmaschine an?", "Die Maschine kommt am Donnerstag.", "Der Zug ist am Montag voll."),
+        (
+            "¿Cuánto cuesta la reserva del hotel?",
+            "Las reservas de los hoteles están hechas.",
+            "La caldera no arranca y no sé qué hacer.",
+        ),
+        ("火车几点开？我们要去吗", "我们的火车八点开", "酒店的早餐很好吃"),
+    ],
+)
+def test_in_other_languages_inflected_compound_and_unspaced_words_are_found(question, said, other):
+    assert shared(question, said) > shared(question, other)
+
+
+def test_a_name_in_another_language_is_found_by_an_english_question():
+    assert shared("What did Nora say?", "Nora hat an dem Tag leider Dienst und wir fahren ohne sie.") > 0
+
+
+def test_function_words_of_a_language_count_little():
+    said = "Der Zug ist am Montag voll, und das ist nicht gut."
+    assert shared("Was ist mit der und die das und ist?", said) < shared("Welcher Zug ist das am Montag?", said)

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.text.forms import SentenceForm, sentence_form
+from stitch.text.languages import content_stems, content_words
 from stitch.text.phrases import noun_phrases
 from stitch.text.sentences import sentence_spans, sentences
-from stitch.text.words import content_stems, content_words, fold_case, is_verb, singular
+from stitch.text.words import fold_case, is_verb, singular
 
 
 def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations():

@@ -17,6 +17,7 @@ from stitch.label.local.reading import Reading
 from stitch.label.local.run_labels import kinds_in_run
 from stitch.label.local.turns import Turn
 from stitch.text.forms import SentenceForm
+from stitch.text.languages import is_foreign
 from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES, counted, slot_name, slots, value_keys
 from stitch.text.words import FUNCTION_WORDS, is_verb, singular, whole_words, word_set
 
@@ -81,7 +82,8 @@ class EntityTyper:
         """The entity types of a step, with the values it names."""
         mentions: dict[tuple[str, str], None] = {}
         types: dict[str, None] = {}
-        asked = self._asked_now = _asked_types(reading)
+        foreign = is_foreign(reading.language)
+        asked = self._asked_now = [] if foreign else _asked_types(reading)
         for kind in asked:
             types[kind] = None
         for key, value in reading.data.pairs:
@@ -91,7 +93,7 @@ class EntityTyper:
                 if value:
                     mentions[kind, value] = None
         named: set[str] = set()
-        for slot in slots(reading.text, reading.found):
+        for slot in () if foreign else slots(reading.text, reading.found):
             named.add(slot.value)
             types[_neutral(slot.name)] = None
             mentions[_neutral(slot.name), slot.value] = None
@@ -116,7 +118,8 @@ class EntityTyper:
 
     def of_run(self, reading: Reading, turn: Turn) -> Kinds:
         """The entity types of a step of a run, with the values it names: what programs hand on, amounts and dates."""
-        asked = self._asked_now = _asked_types(reading) if not reading.skimmed else []
+        english = not is_foreign(reading.language)
+        asked = self._asked_now = _asked_types(reading) if english and not reading.skimmed else []
         types, mentions = kinds_in_run(reading.step, turn, values=reading.found)
         return Kinds(self.vocabulary.admit([*types, *asked])[:ENTITY_TYPES_A_STEP], tuple(mentions))
 
@@ -203,7 +206,7 @@ class EntityTyper:
 
 def _asked_types(reading: Reading) -> list[str]:
     """The types of what the questions and requests of a step ask for."""
-    if reading.data.results or reading.data.calls or not reading.forms:
+    if not reading.forms or reading.data.results or reading.data.calls:
         return []
     asked: dict[str, None] = {}
     for (start, end), form in zip(reading.spans, reading.forms, strict=True):

@@ -34,8 +34,9 @@ from stitch.label.local.run_labels import acts_in_run
 from stitch.label.local.runs import RunTracker
 from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.turns import ASKS, CALLS, RESULT, SAYS, Turn
+from stitch.text.words import MAX_READ_CHARS
 
-NAME = "local-5"
+NAME = "local-6"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
@@ -93,6 +94,8 @@ class LocalLabelSession:
         """Of scopes: renamed, or joined to what they continue."""
         self._taken: dict[str, int] = {}
         self._steps = 0
+        self._language: str | None = None
+        """That of the last step that tells one."""
 
     def label(self, steps: Sequence[Step]) -> list[StepLabels]:
         """Label the next steps of the trajectory."""
@@ -115,7 +118,7 @@ class LocalLabelSession:
                 self._label_in_run(step, turn, known=known)
                 continue
             self._runs.heard(step)
-            reading = read_step(step, speakers=self._scopes.speakers)
+            reading = self._read(step)
             unit = turned_to(reading)
             scope = self._choose(reading, unit=unit)
             naming = self._naming(reading, scope, unit=unit)
@@ -231,7 +234,7 @@ class LocalLabelSession:
         if not runs.active and self._scopes.current is not None:
             self._adopt(self._scopes.current)
         if turn.kind in (ASKS, SAYS):
-            reading = read_step(step, speakers=self._scopes.speakers, most_chars=_MOST_SAID_CHARS)
+            reading = self._read(step, most_chars=_MOST_SAID_CHARS)
         else:
             values = dict.fromkeys(turn.handles[:_MOST_HANDLES], "identifier")
             reading = skim_step(step, turn.text, values=values, stems=turn.stems, is_result=turn.kind == RESULT)
@@ -273,10 +276,16 @@ class LocalLabelSession:
         if (turn := self._runs.hear(step)) is not None:
             return self._label_in_run(step, turn)
         self._runs.heard(step)
-        reading = read_step(step, speakers=self._scopes.speakers)
+        reading = self._read(step)
         unit = turned_to(reading)
         scope = self._choose(reading, unit=unit)
         return self._take(reading, scope, self._naming(reading, scope, unit=unit), unit=unit)
+
+    def _read(self, step: Step, *, most_chars: int = MAX_READ_CHARS) -> Reading:
+        """Take a step apart, in the language of what was said before if it does not tell its own."""
+        reading = read_step(step, speakers=self._scopes.speakers, most_chars=most_chars, language=self._language)
+        self._language = reading.language
+        return reading
 
     def _choose(self, reading: Reading, *, unit: str) -> Scope | None:
         named = named_scope(reading, self._names)
@@ -422,6 +431,7 @@ class LocalLabelSession:
                 "merges": [merge.model_dump(mode="json") for merge in self._merges],
                 "taken": self._taken,
                 "steps": self._steps,
+                "language": self._language,
             }
         )
 
@@ -440,6 +450,7 @@ class LocalLabelSession:
         session._merges = [LabelMerge(**merge) for merge in data["merges"]]
         session._taken = dict(data["taken"])
         session._steps = data["steps"]
+        session._language = data["language"]
         return session
 
 

@@ -10,8 +10,9 @@ from stitch.core.intent import clean_label
 from stitch.core.text_cache import text_cache
 from stitch.label.local.reading import Reading
 from stitch.text.forms import SentenceForm
+from stitch.text.languages import carrying, content_stems, is_foreign, words_in
 from stitch.text.phrases import NounPhrase
-from stitch.text.words import FUNCTION_WORDS, content_stems, fold_case, whole_words, word_set
+from stitch.text.words import FUNCTION_WORDS, fold_case, whole_words, word_set
 
 MAX_NAME_WORDS = 6
 
@@ -53,6 +54,9 @@ EXPLICIT, ASKED, SPOKEN, MADE_UP = 3, 2, 1, 0
 """How good a name is: said in so many words, the object of a request, a phrase of the text, none of these."""
 
 
+_FOREIGN_CHARS = 300
+_FOREIGN_WORDS = 3
+
 _REMEMBERED_NAMES = 1_024
 """So many scopes are looked at for a name: a trajectory may have any number of them, and its steps must not wait."""
 
@@ -66,7 +70,7 @@ class ScopeName(NamedTuple):
 
 def turned_to(reading: Reading) -> str:
     """The unit a step turns to ("day 2"): the only one it names, in a request, question or cue; else empty."""
-    if reading.answers_tool or reading.data.results:
+    if reading.answers_tool or reading.data.results or is_foreign(reading.language):
         return ""
     found = {_unit(match) for match in _UNIT.finditer(reading.folded[:600])}
     if len(found) != 1:
@@ -126,6 +130,8 @@ def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = 
     """
     if reading.is_notice:
         return ScopeName(" ".join(_WORD.findall(_BRACKETS.sub(" ", reading.text[:200]))[:3]), SPOKEN)
+    if is_foreign(reading.language):
+        return _foreign_name(reading)
     if unit:
         return ScopeName(_unit_name(reading, unit, siblings), EXPLICIT)
     for quality, phrase in _proposals(reading):
@@ -135,6 +141,21 @@ def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = 
     for call in reading.data.calls:
         return ScopeName(_shorten(call.name), SPOKEN)
     return ScopeName("", MADE_UP)
+
+
+def _foreign_name(reading: Reading) -> ScopeName:
+    """The longest words that carry the first sentences, in order: no grammar of other languages is known."""
+    values = {word for mention in reading.found for word in words_in(fold_case(mention.value))}
+    said = [
+        word
+        for word in carrying(words_in(reading.folded[:_FOREIGN_CHARS]), reading.language)
+        if word not in values and word not in reading.addressees and not word[0].isdigit()
+    ]
+    words = list(dict.fromkeys(said))
+    longest = sorted(words, key=lambda word: (-len(word), words.index(word)))[:_FOREIGN_WORDS]
+    name = " ".join(word for word in words if word in longest)
+    asks = reading.form is SentenceForm.QUESTION
+    return ScopeName(clean_label(name), (ASKED if asks else SPOKEN) if name else MADE_UP)
 
 
 def _unit_name(reading: Reading, unit: str, siblings: Sequence[str]) -> str:

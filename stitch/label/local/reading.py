@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from stitch.core.steps import Step
 from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
 from stitch.text.dates import seconds_of
+from stitch.text.foreign import leaves, mentions_in, resumes
 from stitch.text.forms import SentenceForm, sentence_form
+from stitch.text.languages import carrying, is_foreign, language_of, stem_in, words_in
 from stitch.text.phrases import NounPhrase, noun_phrases
 from stitch.text.sentences import sentence_spans
 from stitch.text.structured import NamedCall, StructuredContent, in_words, structured
-from stitch.text.values import FoundMention, find_mentions, value_keys
+from stitch.text.values import FoundMention, value_keys
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, stem, whole_words, word_set, words
 
 MAX_READ_SENTENCES = 40
@@ -108,6 +110,8 @@ class Reading:
     """Stems of what it speaks of as known: "this apartment", "the other cars"."""
     particles: frozenset[str]
     """The function words it uses: "also", "a", "it"."""
+    language: str | None = None
+    """The language it is read in, see `language_of`; None if neither it nor what was before tells one."""
     skimmed: bool = False
     """Whether only what a run needs was read, see `skim_step`."""
     stem_set: frozenset[str] = field(init=False)
@@ -139,13 +143,20 @@ _ASKING = (SentenceForm.REQUEST, SentenceForm.QUESTION)
 _NOBODY: Mapping[str, object] = {}
 
 
-def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY, most_chars: int = MAX_READ_CHARS) -> Reading:
+def read_step(
+    step: Step,
+    *,
+    speakers: Mapping[str, object] = _NOBODY,
+    most_chars: int = MAX_READ_CHARS,
+    language: str | None = None,
+) -> Reading:
     """Take a step apart.
 
     Args:
         step: The step.
         speakers: The roles seen so far, folded, so that a step's addressee can be found.
         most_chars: How much of it is read.
+        language: That of what was said before, for a step that does not tell its own.
     """
     data = structured(step)
     is_data = bool(data.results or (data.calls and not step.tool_calls))
@@ -155,30 +166,32 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY, most_char
     else:
         text = step.content[:most_chars]
         spans = sentence_spans(text)[:MAX_READ_SENTENCES]
+    language = language_of(text) or language
+    foreign = is_foreign(language)
     lowered = fold_case(text)
     parts = [lowered[start:end] for start, end in spans]
-    forms = [sentence_form(part) for part in parts]
+    forms = [_form(part, foreign) for part in parts]
     asked: list[str] = []
     told: list[str] = []
     all_words: list[str] = []
     if parts:
         for part, form in zip(parts, forms, strict=True):
-            in_part = words(part)
+            in_part = words_in(part)
             all_words += in_part
-            (asked if form in _ASKING else told).extend(_carrying(in_part))
+            (asked if form in _ASKING else told).extend(_carrying(in_part, language))
     else:
-        all_words = words(text)
-        told = _carrying(all_words)
+        all_words = words_in(text)
+        told = _carrying(all_words, language)
     for call in data.calls:
         asked += _carrying(words(call.name))
         asked += [key for name, _ in call.arguments for key in _carrying(words(name))]
     told += [key for name, _ in data.results for key in _carrying(words(name))]
     stems = asked + told
-    found = () if is_data else find_mentions(text)
+    found = () if is_data else mentions_in(text, language)
     values: dict[str, str] = {}
     of_values: set[str] = set()
     for mention in found:
-        of_values.update(map(stem, words(mention.value)))
+        of_values.update(stem_in(word, language) for word in words_in(mention.value))
         for same in value_keys(mention.entity_type, mention.value):
             values[same] = mention.entity_type
     for key, value in data.pairs:
@@ -191,7 +204,7 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY, most_char
     addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
     answers_tool = bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls)
     opens = left_open(parts, forms, asks, gives) if parts else "data"
-    switches = bool(_SWITCH.search(lowered))
+    switches = bool(_SWITCH.search(lowered)) if not foreign else leaves(lowered, language)
     return Reading(
         step=step,
         role=role,
@@ -208,9 +221,9 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY, most_char
         opens_with_name=names_first,
         is_notice=bool(_NOTICE.match(text)) and not answers_tool,
         switches=switches,
-        breaks_off=switches and bool(_BREAK.search(lowered)),
-        returns=bool(_RETURN.search(lowered)),
-        closes=bool(_CLOSING.search(lowered)) or SentenceForm.FAREWELL in forms,
+        breaks_off=switches and not foreign and bool(_BREAK.search(lowered)),
+        returns=resumes(lowered, language) if foreign else bool(_RETURN.search(lowered)),
+        closes=(not foreign and bool(_CLOSING.search(lowered))) or SentenceForm.FAREWELL in forms,
         anaphoric=bool(all_words) and (all_words[0] in _ANAPHORA or " ".join(all_words[:2]) == "the one"),
         asking=frozenset(asked) - of_values,
         telling=frozenset(told) - of_values,
@@ -218,10 +231,18 @@ def read_step(step: Step, *, speakers: Mapping[str, object] = _NOBODY, most_char
         opens=opens,
         stands=stands(parts, forms, opens) if parts else opens,
         takes_up=takes_up(parts) if parts else (opens,),
-        pointed=_pointed(lowered) if parts else frozenset(),
-        particles=frozenset(all_words) & FUNCTION_WORDS,
+        pointed=_pointed(lowered) if parts and not foreign else frozenset(),
+        particles=frozenset() if foreign else frozenset(all_words) & FUNCTION_WORDS,
+        language=language,
         answers_tool=answers_tool,
     )
+
+
+def _form(sentence: str, foreign: bool) -> SentenceForm:
+    """What kind of move a sentence is; of other languages than English only questions are told, by their mark."""
+    if not foreign:
+        return sentence_form(sentence)
+    return SentenceForm.QUESTION if sentence.rstrip("\"')”’» ").endswith(("?", "？")) else SentenceForm.STATEMENT
 
 
 def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequence[str], is_result: bool) -> Reading:
@@ -268,8 +289,8 @@ def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequen
     )
 
 
-def _carrying(in_part: list[str]) -> list[str]:
-    return [stem(word) for word in in_part if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
+def _carrying(in_part: list[str], language: str | None = None) -> list[str]:
+    return [stem_in(word, language) for word in carrying(in_part, language)]
 
 
 _DEFINITE = re.compile(r"\b(?:this|that|the|these|those|its|their|other|another|your) ([a-z]{3,}(?: [a-z]{3,})?)")

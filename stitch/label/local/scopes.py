@@ -45,7 +45,7 @@ from stitch.label.local.threads import (
     take_over,
 )
 from stitch.text.forms import SentenceForm
-from stitch.text.words import content_stems
+from stitch.text.languages import content_stems
 
 MAX_CANDIDATES = 10
 """With how many scopes a step is compared."""

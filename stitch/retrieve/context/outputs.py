@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from stitch.core import MemorySnippet, ScoredSnippet
 from stitch.core.text_cache import text_cache
 from stitch.retrieve.kinds import Kind, kind_of
-from stitch.text.words import content_stems
+from stitch.text.languages import content_stems
 
 SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 280))
 """Up to which rank a step is shown with how many characters; chosen on agent_runs."""

@@ -13,7 +13,8 @@ from operator import is_not
 from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelVocabulary, ScopeSummary
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import find_moments
-from stitch.text.words import content_stems, stem, words
+from stitch.text.languages import content_stems
+from stitch.text.words import stem, words
 
 _UNIT = re.compile(r"\b[a-z]+ \d+\b")
 

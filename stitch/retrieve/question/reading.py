@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import find_moments
+from stitch.text.languages import content_stems
 from stitch.text.phrases import NounPhrase, noun_phrases
 from stitch.text.values import find_mentions
-from stitch.text.words import content_stems, is_verb, singular, stem, whole_words, words
+from stitch.text.words import is_verb, singular, stem, whole_words, words
 
 _ASKING = r"what|which|when|where|who|whom|whose|how|why"
 _MAX_READ_CHARS = 4_000

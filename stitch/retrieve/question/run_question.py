@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from stitch.core.text_cache import text_cache
 from stitch.retrieve.question.tasks import asked_of_memory, is_task
-from stitch.text.words import content_stems, whole_words, words
+from stitch.text.languages import content_stems
+from stitch.text.words import whole_words, words
 
 _MAX_READ_CHARS = 4_000
 _MOST_TERMS = 48

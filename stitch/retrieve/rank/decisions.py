@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from stitch.core import Label, LabelKind, MemorySnippet
 from stitch.retrieve.rank.hinted import in_time
 from stitch.retrieve.rank.pool import Pool
-from stitch.text.words import content_stems
+from stitch.text.languages import content_stems
 
 DECIDE = Label(LabelKind.EVENT_TYPE, "decide")
 _DECIDES = re.compile(

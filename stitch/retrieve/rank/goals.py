@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from stitch.retrieve.rank.pool import Pool
 from stitch.retrieve.rank.runs import Goal, Runs, runs
-from stitch.text.words import content_stems
+from stitch.text.languages import content_stems
 
 _BEST = 3
 """So many of the steps of a goal that are most alike say how alike the goal is."""

@@ -16,7 +16,7 @@ from stitch.core import LabelKind, Origin
 from stitch.retrieve.kinds import GOAL_OPENED, Kind, goal_of, kind_of
 from stitch.retrieve.question.run_question import RunQuestion, read_run_question
 from stitch.retrieve.rank.pool import Candidate, Pool
-from stitch.text.words import content_stems
+from stitch.text.languages import content_stems
 
 _READ_CHARS = 12_000
 """How much of a step is looked through for the words of a question."""

@@ -1,0 +1,155 @@
+"""In which language a text is written, told by its script and its function words, and what that language needs.
+
+The lists of function words are those of the package `stopwordsiso` (stopwords-iso), the stemmers those of Snowball.
+English keeps the lists in `text/words.py`: all that reads sentences was made on it. Of other languages words,
+values and marks of a return are read (`foreign`), and nothing of grammar.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from stitch.core.text_cache import text_cache
+from stitch.text.words import FUNCTION_WORDS, stem, words
+
+ENGLISH = "en"
+
+_BY_WORDS = (
+    "ar", "bg", "cs", "da", "de", "es", "fa", "fi", "fr", "hu", "id", "it", "nl", "no", "pl", "pt", "ro", "ru", "sv",
+    "tr", "uk", "vi",
+)  # fmt: skip
+"""Languages told by their function words (ISO 639-1)."""
+
+_BY_SCRIPT = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("ko", re.compile(r"[\uac00-\ud7af]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff]")),
+    ("th", re.compile(r"[\u0e00-\u0e7f]")),
+    ("el", re.compile(r"[\u0370-\u03ff]")),
+    ("he", re.compile(r"[\u0590-\u05ff]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")),
+)
+"""Languages told by their script, in the order in which it is looked for: Japanese has Chinese signs too."""
+
+_READ_CHARS = 1_000
+_LEAST = 1.4
+"""So much is needed to tell a language: a function word counts 1 if no other language has it, else less."""
+_LEAST_SHARE = 0.12
+"""So much of a text's words are function words of its language, at the least."""
+_ABOVE_ENGLISH = 1.5
+_PLAIN = re.compile(r"[^\W\d_]+")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+")
+_STEMMERS = {
+    "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "es": "spanish", "fi": "finnish", "fr": "french",
+    "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nl": "dutch", "no": "norwegian",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
+}  # fmt: skip
+_local = threading.local()
+
+
+@lru_cache(maxsize=1)
+def _weights() -> Mapping[str, tuple[tuple[str, float], ...]]:
+    """By function word, the languages that have it, and what it counts for each."""
+    import stopwordsiso
+
+    found: dict[str, set[str]] = {}
+    for language in (ENGLISH, *_BY_WORDS):
+        for word in stopwordsiso.stopwords(language):
+            if len(word) > 1 and _PLAIN.fullmatch(word):
+                found.setdefault(word.lower(), set()).add(language)
+    return {
+        word: tuple((language, len(languages) ** -0.5) for language in sorted(languages))
+        for word, languages in found.items()
+    }
+
+
+@text_cache(maxsize=16_384)
+def language_of(text: str) -> str | None:
+    """The language of a text (ISO 639-1); None if too little tells it, as of "OK" or of a table."""
+    text = text[:_READ_CHARS].lower()
+    said = _PLAIN.findall(text)
+    if not text.isascii():
+        letters = sum(map(len, said))
+        for language, script in _BY_SCRIPT:
+            if 3 * len(script.findall(text)) > letters:
+                return language
+    known, scores = _weights(), {ENGLISH: 0.0}
+    for word in set(said):
+        for language, weight in known.get(word, ()):
+            scores[language] = scores.get(language, 0.0) + weight
+    best = max(scores, key=lambda language: (scores[language], language))
+    least = max(_LEAST, _LEAST_SHARE * len(set(said)))
+    if best != ENGLISH and scores[best] < _ABOVE_ENGLISH * scores[ENGLISH]:
+        best = ENGLISH
+    return best if scores[best] >= least else None
+
+
+def is_foreign(language: str | None) -> bool:
+    """Whether it is known to be another language than English."""
+    return language is not None and language != ENGLISH
+
+
+@text_cache(maxsize=64)
+def function_words(language: str | None) -> frozenset[str]:
+    """The words of a language that carry no subject matter by themselves; those of English if none is known."""
+    if language is None or language == ENGLISH:
+        return FUNCTION_WORDS
+    import stopwordsiso
+
+    return frozenset(map(str.lower, stopwordsiso.stopwords(language)))
+
+
+@text_cache(maxsize=65_536)
+def stem_in(word: str, language: str | None) -> str:
+    """The Snowball stem of a lower-case word; the word itself in a language without stemmer."""
+    if language is None or language == ENGLISH:
+        return stem(word)
+    name = _STEMMERS.get(language)
+    if name is None:
+        return word
+    stemmers = getattr(_local, "stemmers", None)
+    if stemmers is None:  # a Stemmer keeps a buffer of its own: one for each thread
+        stemmers = _local.stemmers = {}
+    if name not in stemmers:
+        import Stemmer
+
+        stemmers[name] = Stemmer.Stemmer(name)
+    return str(stemmers[name].stemWord(word))
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text; where words are written without spaces (Chinese, Japanese, Thai), pairs of signs."""
+    found = words(text)
+    if text.isascii():
+        return found
+    cut: list[str] = []
+    for word in found:
+        last = 0
+        for match in _UNSPACED.finditer(word):
+            signs = match.group()
+            cut += [rest] if (rest := word[last : match.start()]) else []
+            cut += [signs[place : place + 2] for place in range(max(1, len(signs) - 1))]
+            last = match.end()
+        cut += [rest] if (rest := word[last:]) else []
+    return cut
+
+
+def carrying(said: Iterable[str], language: str | None) -> Iterator[str]:
+    """The words that can carry subject matter in this language: no function words, no single letters."""
+    light = function_words(language)
+    return (word for word in said if word not in light and (len(word) > 1 or word.isdigit() or not word.isascii()))
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that can carry subject matter in the language it tells, in order."""
+    language = language_of(text)
+    return list(carrying(words_in(text), language))
+
+
+def content_stems(text: str) -> list[str]:
+    """As `content_words`, stemmed."""
+    language = language_of(text)
+    return [stem_in(word, language) for word in carrying(words_in(text), language)]

@@ -1,0 +1,134 @@
+"""The language of a text, its words, and what is read of texts that are not English."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stitch.text.foreign import leaves, mentions_in, resumes
+from stitch.text.languages import content_stems, content_words, function_words, language_of, stem_in, words_in
+
+SAID = {
+    "de": "Der Zug fährt um acht, und wir müssen noch die Karten für den Abend holen.",
+    "en": "The train leaves at eight, and we still have to pick up the tickets for the evening.",
+    "es": "El tren sale a las ocho y todavía tenemos que recoger las entradas para la noche.",
+    "fr": "Le train part à huit heures et nous devons encore prendre les billets pour la soirée.",
+    "it": "Il treno parte alle otto e dobbiamo ancora ritirare i biglietti per la serata.",
+    "ja": "電車は八時に出ますので、切符を取りに行かなければなりません。",
+    "nl": "De trein vertrekt om acht uur en we moeten nog de kaartjes voor de avond ophalen.",
+    "pl": "Pociąg odjeżdża o ósmej, a my musimy jeszcze odebrać bilety na wieczór, bo już późno.",
+    "pt": "O trem sai às oito e nós ainda temos que pegar os ingressos para a noite.",
+    "ru": "Поезд уходит в восемь, и нам ещё нужно забрать билеты на вечер.",
+    "sv": "Tåget går klockan åtta och vi måste fortfarande hämta biljetterna till kvällen.",
+    "tr": "Tren sekizde kalkıyor ve akşam için biletleri daha almamız gerekiyor, ama çok geç değil.",
+    "zh": "火车八点开，我们还要去拿晚上的票。",
+}
+
+
+@pytest.mark.parametrize("language", SAID)
+def test_a_sentence_tells_its_language(language):
+    assert language_of(SAID[language]) == language
+
+
+@pytest.mark.parametrize(
+    "text", ["", "OK", "R-2026-0071", "count | sum\n164 | 187432.55", "Bern 1848", "def f(x): pass"]
+)
+def test_what_has_no_function_words_tells_none(text):
+    assert language_of(text) is None
+
+
+def test_names_from_elsewhere_leave_an_english_sentence_english():
+    assert language_of("I want to go to the Musée des Arts Forains and then to La Cantina de la Abuela") == "en"
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "it", "pt", "nl", "pl", "sv", "tr", "ru", "zh", "ja"])
+def test_no_function_word_of_its_language_is_a_content_word(language):
+    assert not set(content_words(SAID[language])) & function_words(language)
+
+
+def test_inflected_words_of_a_language_have_one_stem():
+    assert stem_in("reservas", "es") == stem_in("reserva", "es")
+    assert stem_in("häuser", "de") == stem_in("häusern", "de")
+    assert set(content_stems("Las reservas que tenemos para el hotel")) & set(
+        content_stems("¿Tienes la reserva de los hoteles para mí?")
+    )
+
+
+def test_english_keeps_its_own_stems():
+    assert stem_in("reservations", "en") == stem_in("reservations", None) == "reserv"
+
+
+def test_words_without_spaces_are_cut_into_pairs_of_signs():
+    assert words_in("14日订酒店 Hotel") == ["14", "日订", "订酒", "酒店", "hotel"]
+    assert words_in("酒") == ["酒"]
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_read(text):
+    language = language_of(text)
+    assert all(word in text.lower().replace("’", "'") for word in words_in(text))
+    assert all(text[m.start : m.end].strip() == m.value for m in mentions_in(text, language))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "kind", "value"),
+    [
+        ("de", "Das kostet 212 €, am 14. Mai um 14:30 Uhr.", "price", "212 €"),
+        ("de", "Das kostet 212 €, am 14. Mai um 14:30 Uhr.", "date", "14. Mai"),
+        ("de", "Wir kommen am Donnerstag um 9 Uhr.", "day", "Donnerstag"),
+        ("de", "Wir kommen am Donnerstag um 9 Uhr.", "time", "9 Uhr"),
+        ("es", "Son 1.250,50 euros el 3 de octubre.", "price", "1.250,50 euros"),
+        ("es", "Son 1.250,50 euros el 3 de octubre.", "date", "3 de octubre"),
+        ("es", "Quedamos el miércoles.", "day", "miércoles"),
+        ("fr", "Le 3 février à 14h30, 45 €.", "date", "3 février"),
+        ("fr", "Le 3 février à 14h30, 45 €.", "time", "14h30"),
+        ("pt", "No dia 7 de setembro por R$ 300.", "price", "R$ 300"),
+        ("pt", "No dia 7 de setembro por R$ 300.", "date", "7 de setembro"),
+        ("it", "Il 12 giugno, 80 euro a notte", "date", "12 giugno"),
+        ("it", "Ci vediamo sabato.", "day", "sabato"),
+        ("zh", "5月14日下午3点，一共300元", "date", "5月14日"),
+        ("zh", "5月14日下午3点，一共300元", "time", "3点"),
+        ("zh", "5月14日下午3点，一共300元", "price", "300元"),
+        ("zh", "星期三见", "day", "星期三"),
+        ("pl", "12 czerwca, 300 zł", "date", "12 czerwca"),
+    ],
+)
+def test_amounts_dates_and_weekdays_are_told_by_their_form(language, text, kind, value):
+    assert (kind, value) in [(mention.entity_type, mention.value) for mention in mentions_in(text, language)]
+
+
+def test_nouns_with_capitals_are_no_names_in_german():
+    assert not mentions_in("Die Waschmaschine steht im Keller, das Haus ist alt.", "de")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "zurück zur reise: welcher zug war das?"),
+        ("es", "volviendo a la boda, ¿cuántos somos?"),
+        ("fr", "revenons au voyage"),
+        ("it", "tornando alla caldaia, quanto costa?"),
+        ("pt", "voltando ao aluguel, quanto ficou?"),
+        ("zh", "回到旅行的事"),
+        ("nl", "terug naar de reis"),
+    ],
+)
+def test_marks_of_coming_back_are_known(language, text):
+    assert resumes(text, language)
+    assert not resumes(text, "en")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "übrigens, der motor klappert"),
+        ("es", "oye, y otra cosa"),
+        ("fr", "au fait, tu viens ?"),
+        ("it", "a proposito, hai chiamato?"),
+        ("pt", "outra coisa: o carro"),
+        ("zh", "对了，明天几点？"),
+    ],
+)
+def test_marks_of_leaving_a_subject_are_known(language, text):
+    assert leaves(text, language)
