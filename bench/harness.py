@@ -18,9 +18,11 @@ from stitch.bench.answering import Answerer, Diagnostician, answer_and_judge
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.memories import MemoryMethod
 from stitch.bench.methods import Found, Method
+from stitch.bench.metrics.attribution import Frame, frames_of
 from stitch.bench.metrics.entity_resolution import surfaces
 from stitch.bench.metrics.judging import Judge
 from stitch.bench.metrics.label_selection import diagnose_selection
+from stitch.bench.metrics.plans import items_of
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, append, mend, prepared_file, read_prepared, read_records, record_file
 from stitch.bench.registry import make_methods
@@ -190,9 +192,12 @@ def _each(job: Job) -> Iterator[tuple[str, Record]]:
             _prepare(job, method)
             labels = method.labels(job.data.trajectories[0].id) if isinstance(method, MemoryMethod) else None
             tokens = _step_tokens(job.data.trajectories[0])
+            steps = job.data.trajectories[0].steps if job.contexts else ()
+            texts = {str(step.id): (place, step.content) for place, step in enumerate(steps)}
             for question in job.data.questions:
                 found = method.search(question.inquiry, k=DEPTH, budget_tokens=job.budget_tokens)
-                yield method.name, _record(job, question, found, tokens=tokens, labels=labels)
+                record = _record(job, question, found, tokens=tokens, labels=labels)
+                yield method.name, record.model_copy(update={"frames": _frames(question, texts)}) if texts else record
     finally:
         for method in methods:
             method.close()
@@ -223,6 +228,11 @@ def _prepare(job: Job, method: Method) -> None:
         cost_usd=spent.cost_usd,
     )
     append(prepared_file(job.folder), note)
+
+
+def _frames(question: Question, texts: Mapping[str, tuple[int, str]]) -> tuple[Frame, ...]:
+    evidence = [texts[step] for step in question.evidence if step in texts]
+    return tuple(frames_of(items_of(question.type, question.answer), evidence))
 
 
 def _step_tokens(trajectory: Trajectory) -> dict[str, int]:

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict
 
+from stitch.bench.metrics.attribution import Frame
 from stitch.errors import InputError
 
 
@@ -63,6 +64,8 @@ class Record(BaseModel):
     """See `stitch.core.DecidedBy`; None for methods without labels, and in runs of older versions."""
     diagnostics: tuple[float, ...] | None = None
     """The figures of `SelectionDiagnostics`; None for methods without labels, or without evidence."""
+    frames: tuple[Frame, ...] = ()
+    """Which evidence steps say the gold items, and how they open; see `bench.metrics.attribution`."""
     answered: Answered | None = None
 
 

@@ -20,7 +20,7 @@ from stitch.errors import InputError
 
 _COLUMNS = {
     "retrieval": ("recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall"),
-    "came": ("answer_in_context", "evidence_recall"),
+    "came": ("answer_in_context", "answer_tied", "evidence_recall"),
 }
 _SMALLER_BUDGETS = (1024, 2048)
 _COSTS = ("entity_resolution_recall", "context_tokens_p50", "search_p50_ms", "search_p95_ms")

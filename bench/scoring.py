@@ -9,14 +9,14 @@ from typing import Any
 from stitch.bench.answering import NO_MODEL, score_answered
 from stitch.bench.figures import Figures
 from stitch.bench.metrics.answer_set import AnswerSetScore
+from stitch.bench.metrics.attribution import tied_items
 from stitch.bench.metrics.bleu import bleu_1
 from stitch.bench.metrics.budget_recall import budget_all, budget_recall
-from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.containment import contains_normalized, normalize
 from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diagnostics
 from stitch.bench.metrics.ndcg import ndcg_at
 from stitch.bench.metrics.paired import PairedDifference, compare_paired
-from stitch.bench.metrics.plans import is_plan, plan_parts
+from stitch.bench.metrics.plans import items_of
 from stitch.bench.metrics.recall import all_at, recall_at
 from stitch.bench.metrics.reciprocal_rank import reciprocal_rank
 from stitch.bench.metrics.rouge_l import rouge_l
@@ -52,6 +52,7 @@ def came_measures() -> dict[str, Measure]:
     """The measures of CAME-Bench, by name; those of answers are unscored without a model."""
     return {
         "answer_in_context": answer_in_context,
+        "answer_tied": answer_tied,
         "evidence_recall": lambda r: NO_CONTEXT if r.context_steps is None else recall_at(r.context_steps, r.evidence),
         "precision": lambda r: _part(answer_score(r), "precision"),
         "recall": lambda r: _part(answer_score(r), "recall"),
@@ -96,10 +97,7 @@ def _tokens(record: Record) -> dict[str, int]:
 
 def gold_items(record: Record) -> list[str]:
     """The items of the gold answer, normalized: the places of a plan, else its candidates."""
-    answer = record.gold_answer or ""
-    if is_plan(record.type, answer):
-        return [part.name for part in plan_parts(answer)]
-    return [normalize(item) for item in candidates(answer)]
+    return items_of(record.type, record.gold_answer)
 
 
 def answer_in_context(record: Record) -> Score:
@@ -111,6 +109,14 @@ def answer_in_context(record: Record) -> Score:
         return NO_ANSWER
     text = normalize(record.context)
     return sum(contains_normalized(text, item) for item in items) / len(items)
+
+
+def answer_tied(record: Record) -> Score:
+    """The share of gold items that stand in the context with what ties them to the question."""
+    if record.context is None:
+        return NO_CONTEXT
+    items = gold_items(record)
+    return tied_items(record.text, record.context, items=items, frames=record.frames) if items else NO_ANSWER
 
 
 def answer_score(record: Record) -> AnswerSetScore | Unscored:

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from stitch.bench.metrics.answer_set import AnswerSetScore
+from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.containment import contains_normalized, normalize
 from stitch.bench.metrics.scores import Unscored, harmonic
 
@@ -40,8 +41,15 @@ def plan_parts(text: str) -> tuple[PlanPart, ...]:
 
 
 def is_plan(type_: str, gold: str | None) -> bool:
-    """Whether the gold answer of a question of this type is a plan, and not a set."""
-    return type_ == "type_4" and ";" in (gold or "")
+    """Whether the gold answer of a question of this type is a plan, and not a set: a debate's has no slots."""
+    return type_ == "type_4" and any(part.slot for part in plan_parts(gold or ""))
+
+
+def items_of(type_: str, gold: str | None) -> list[str]:
+    """The items of a gold answer, normalized: the places of a plan, else its candidates."""
+    if is_plan(type_, gold):
+        return [part.name for part in plan_parts(gold or "")]
+    return [normalize(item) for item in candidates(gold or "")]
 
 
 def count_slots(gold: str, generated: str) -> int:

@@ -68,7 +68,7 @@ def test_labels_that_do_not_follow_from_the_question_are_named() -> None:
 
 
 def test_a_useless_reply_is_no_answer_and_no_verdict() -> None:
-    broken = model(completion=ScriptedCompletion(lambda system, user: "nonsense"), limits=Limits(retries=0))
+    broken = model(completion=ScriptedCompletion(lambda system, user: '{"answer": "tor'), limits=Limits(retries=0))
     answer = ModelAnswerer(broken).answer("q", context="c", domain="")
     assert isinstance(answer, Unscored)
     assert answer.reason.startswith("no answer: ")
