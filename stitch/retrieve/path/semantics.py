@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -119,9 +120,20 @@ def _passage(tree: Tree, position: int, target: str) -> Passage:
 
 
 def _texts(node: Node) -> tuple[str, ...]:
-    """What a node says in words; numbers, times and the like are for typed conditions."""
-    return tuple(said for said in node.fields.values() if isinstance(said, Several) or _is_words(said))
+    """What a node says in words; numbers, times and the like are for typed conditions.
+
+    Of a field that says "yes", the name of the field is what is said: `waterproof="yes"`.
+    """
+    return tuple(said for name, value in node.fields.items() if (said := _said(name, value)))
 
 
-def _is_words(said: str) -> bool:
-    return bool(said) and read_value(said).kind == "words"
+def _said(field: str, value: str) -> str:
+    if isinstance(value, Several) or not value:
+        return value
+    read = read_value(value)
+    if read.kind == "boolean" and read.low:
+        return _NAME_PART.sub(" ", field).strip()
+    return value if read.kind == "words" else ""
+
+
+_NAME_PART = re.compile(r"^(?:is|has)(?=[A-Z_-])[_-]?|[_-]+|(?<=[a-z])(?=[A-Z])")

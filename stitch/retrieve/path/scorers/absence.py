@@ -1,6 +1,7 @@
-"""Conditions of absence: "vegan" is said of what holds nothing of animals, "gluten-free" of what holds no gluten.
+"""Conditions of absence: "vegan" is said of what holds nothing of animals, "not technical" of what is not technical.
 
-Near words are wrong here: what is nearest to "without milk" speaks of milk.
+Near words are wrong here: what is nearest to "without a computer" speaks of computers. So the condition that is denied is
+scored, and who fulfils it does not fulfil its denial; where a text names a thing of a kind that is ruled out, that decides.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from stitch.retrieve.path.scorers.reading import TextReading
+from stitch.retrieve.path.scorers.reading import TextReading, words_of
 from stitch.text.kinds import kinds_of, singular_stem
 
 _MEAT = "meat seafood fish shellfish poultry fowl ham bacon sausage gelatin lard"
@@ -21,8 +22,13 @@ _NEVER_IN = {
     "pescatarian": "meat poultry fowl ham bacon sausage lard",
     "dairy-free": _DAIRY,
 }
-_FREE_OF = re.compile(
-    r"(?:free of|without(?: any)?|with no|contain(?:s|ing) no|has no) ([\w ]+)|([\w ]+)[- ]free", re.IGNORECASE
+_DENIED = re.compile(
+    r"(?:(?:is |are |has |have |with |need(?:s|ing)? |contain(?:s|ing)? |includ(?:es?|ing) )?"
+    r"(?:not|no|non|without|free (?:of|from)|lack(?:s|ing)?|nothing)"
+    r"(?:[ -](?:any|anything|a|an|the|of|from|with|in|need(?:s|ing)?|contain(?:s|ing)?))*[ -]"
+    r"|(?:does|do|is|are)(?:n't| not) (?:need |contain |have |include )?(?:any |a |an |the )?)"
+    r"(?P<denied>\w[\w -]*)|(?P<free>\w[\w ]*)[- ]free",
+    re.IGNORECASE,
 )
 _SAYS_SO = frozenset(("no", "without", "non"))
 _DAIRY_STEMS = frozenset(map(singular_stem, (*_DAIRY.split(), "egg")))
@@ -34,13 +40,21 @@ FREE, HOLDS = 0.8, 0.03
 
 
 def never_in(condition: str) -> frozenset[str]:
-    """The stems of the kinds of things that a condition rules out; none if it is no condition of absence."""
+    """The stems of the kinds of things that a condition rules out by their names; none if there are none.
+
+    What is denied in several words ("without red meat") is no kind that one word has: it is left to the scorer.
+    """
     said = condition.strip().lower()
     if said in _NEVER_IN:
         return frozenset(map(singular_stem, _NEVER_IN[said].split()))
-    if match := _FREE_OF.fullmatch(said):
-        return frozenset(singular_stem(word) for word in re.split(r"\W+|\bor\b|\band\b", match[1] or match[2]) if word)
-    return frozenset()
+    things = (words_of(part) for part in re.split(r",|/|\bor\b|\band\b", denied(said) or ""))
+    return frozenset(singular_stem(words[0]) for words in things if len(words) == 1)
+
+
+def denied(condition: str) -> str | None:
+    """What a condition denies: "not technical" and "contains no nuts" deny "technical" and "nuts"; None if nothing."""
+    match = _DENIED.fullmatch(condition.strip())
+    return (match["denied"] or match["free"]) if match else None
 
 
 def absent(condition: str, readings: Sequence[tuple[TextReading, ...]]) -> list[float] | None:
@@ -52,7 +66,7 @@ def absent(condition: str, readings: Sequence[tuple[TextReading, ...]]) -> list[
     """
     ruled_out = never_in(condition)
     if not ruled_out:
-        return None
+        return [FREE] * len(readings) if denied(condition) else None
     if any(_says_so(part, ruled_out, condition) for reading in readings for text in reading for part in text.parts):
         return None
     return [HOLDS if any(_names(text, ruled_out) for text in reading) else FREE for reading in readings]

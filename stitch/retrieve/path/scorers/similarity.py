@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, overload
 from stitch.core.protocols import Embedder
 from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
-from stitch.retrieve.path.scorers.absence import absent
+from stitch.retrieve.path.scorers.absence import absent, denied
 from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of
 from stitch.retrieve.path.scorers.features import Population, Space, features, population_of
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, best_cut
@@ -88,16 +88,25 @@ class SimilarityScorer:
 
     def score(self, condition: str, passages: Passages) -> Judgement:
         """Score passages, nothing remembered of the scores."""
+        import numpy as np
+
         population, places = _population(self, passages)
+        empty = [not any(text.words for text in reading) for reading in population.readings]
         told = absent(condition, population.readings)
         if told is not None:
-            return Judgement(tuple(told[place] for place in places))
-        calibration = self._given or calibration_of(self._name)
-        probabilities = calibration.probabilities(features(condition, population))
-        empty = [not any(text.words for text in reading) for reading in population.readings]
+            probabilities = np.array(told)
+            if opposite := denied(condition):
+                probabilities = np.minimum(probabilities, 1 - self._probabilities(opposite, population))
+            probabilities[empty] = 0.0
+            return Judgement(tuple(probabilities[places].tolist()))
+        probabilities = self._probabilities(condition, population)
         probabilities[empty] = 0.0
         scores = tuple(probabilities[places].tolist())
         return Judgement(scores, best_cut(scores))
+
+    def _probabilities(self, condition: str, population: Population) -> Column:
+        calibration = self._given or calibration_of(self._name)
+        return calibration.probabilities(features(condition, population))
 
 
 @text_cache(maxsize=512)
