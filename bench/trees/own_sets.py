@@ -1,7 +1,7 @@
 """Judged conditions of our own: small trees of five domains that no data set has, beside which the scorers are fitted.
 
-A file of `lessons` holds nodes (`id type | field: text | ...`) and below them conditions (`= words: ids ? unclear ids`).
-They were written before the features that they fit, but by the same hand: figures on them prove little, and none is told.
+A file of `lessons` holds nodes (`id type | field: text | ...`), and below them conditions (`= words: ids ? unclear`).
+They were written by the hand that made the features: figures on them prove little, and none is told.
 """
 
 from __future__ import annotations
