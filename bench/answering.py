@@ -9,13 +9,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
-from stitch.bench.metrics.answer_set import AnswerSetScore, score_answer_set
-from stitch.bench.metrics.judging import Judge, Verdict
-from stitch.bench.metrics.plans import is_plan, score_plan
+from stitch.bench.metrics.answer_set import AnswerSetScore
+from stitch.bench.metrics.forms import AnswerForm, form_of, judge_by, score_by, settled
+from stitch.bench.metrics.judging import Judge
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Answered, Record
 
 NO_MODEL = "no model answered: see --answers"
+NO_GOLD = "the question has no gold answer"
 
 
 @dataclass
@@ -24,7 +25,8 @@ class Spent:
 
     calls: int = 0
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None if the price of any of the calls is not known."""
 
 
 _spent: ContextVar[Spent | None] = ContextVar("_spent", default=None)
@@ -41,13 +43,18 @@ def metered() -> Iterator[Spent]:
         _spent.reset(token)
 
 
-def spend(*, calls: int = 1, tokens: int = 0, cost_usd: float = 0.0) -> None:
-    """Report a call to whoever meters this thread; without one, it is not counted."""
+def spend(*, calls: int = 1, tokens: int = 0, cost_usd: float | None = 0.0) -> None:
+    """Report a call to whoever meters this thread; without one, it is not counted. None: its price is not known."""
     spent = _spent.get()
     if spent is not None:
         spent.calls += calls
         spent.tokens += tokens
-        spent.cost_usd += cost_usd
+        spent.cost_usd = add_costs(spent.cost_usd, cost_usd)
+
+
+def add_costs(one: float | None, other: float | None) -> float | None:
+    """The sum of two costs; None if one of them is not known."""
+    return None if one is None or other is None else one + other
 
 
 class Answerer(Protocol):
@@ -76,12 +83,14 @@ def answer_and_judge(
 ) -> Answered:
     """Answer the question of a record from its context and judge the answer; a failure on either side is kept as such.
 
-    The judge is chosen by the form of the answer: places in the slots of a plan, a set of items, or one answer. Of a
-    wrong answer, the labels selected for the question are diagnosed, one kind after the other.
+    The judge is chosen by the form of the answer (`form_of`); what is empty, declines, or is exactly the gold answer is
+    judged without a call. Of a wrong answer, the labels selected for the question are diagnosed, one kind after the
+    other. Of a record that was answered before and not scored, what is there is kept, and the rest is asked for again.
     """
+    before = record.answered or Answered(answer=None)
     started = time.perf_counter()
     with metered() as spent:
-        made = _answer_and_judge(record, answerer=answerer, judge=judge)
+        made = _answer_and_judge(record, before, answerer=answerer, judge=judge)
         seconds = time.perf_counter() - started
         failures: dict[str, tuple[str, ...]] = {}
         if diagnostician is not None and made.correct is not None and not _is_right(record, made):
@@ -89,44 +98,56 @@ def answer_and_judge(
                 found = diagnostician.diagnose(record.text, kind=kind, labels=own) if own else None
                 if isinstance(found, tuple):
                     failures[kind] = found
-    used = {"model_calls": spent.calls, "model_tokens": spent.tokens, "cost_usd": spent.cost_usd}
-    return made.model_copy(update={**used, "seconds": seconds, "failures": failures})
+    return made.model_copy(
+        update={
+            "model_calls": before.model_calls + spent.calls,
+            "model_tokens": before.model_tokens + spent.tokens,
+            "cost_usd": add_costs(before.cost_usd, spent.cost_usd),
+            "seconds": before.seconds + seconds,
+            "failures": failures,
+            "tries": before.tries + 1,
+        }
+    )
 
 
-def _answer_and_judge(record: Record, *, answerer: Answerer, judge: Judge) -> Answered:
-    text = answerer.answer(record.text, context=record.context or "", domain=record.domain)
-    if isinstance(text, Unscored):
-        return Answered(answer=None, reason=text.reason)
+def _answer_and_judge(record: Record, before: Answered, *, answerer: Answerer, judge: Judge) -> Answered:
+    text = before.answer
+    if text is None:
+        told = answerer.answer(record.text, context=record.context or "", domain=record.domain)
+        if isinstance(told, Unscored):
+            return Answered(answer=None, reason=told.reason)
+        text = told
     if record.gold_answer is None:
-        return Answered(answer=text, reason="the question has no gold answer")
-    verdict = _judge(record, judge)(record.text, gold=record.gold_answer, generated=text)
+        return Answered(answer=text, reason=NO_GOLD)
+    form = answer_form(record)
+    verdict = settled(form, gold=record.gold_answer, generated=text) or judge_by(
+        form, judge, record.text, gold=record.gold_answer, generated=text
+    )
     if isinstance(verdict.correct, Unscored):
         return Answered(answer=text, reason=verdict.correct.reason)
     return Answered(answer=text, correct=verdict.correct, given=verdict.given, reason=verdict.reason)
 
 
-class _Judging(Protocol):
-    def __call__(self, question: str, *, gold: str, generated: str) -> Verdict: ...
+def answer_form(record: Record) -> AnswerForm:
+    """Of what form the gold answer of a record is."""
+    return form_of(record.type, record.gold_answer, came=bool(record.domain))
 
 
-def _judge(record: Record, judge: Judge) -> _Judging:
-    if not record.domain:
-        return judge.accept  # CAME-Bench asks for sets, the other sets for one answer
-    return judge.fill if is_plan(record.type, record.gold_answer) else judge.count
+def is_unscored(record: Record) -> bool:
+    """Whether a model was asked, and something is still to be asked for."""
+    own = record.answered
+    return own is not None and own.correct is None and (own.answer is None or record.gold_answer is not None)
 
 
 def score_answered(record: Record, answered: Answered) -> AnswerSetScore | Unscored:
     """The score of a judged answer to a question of CAME-Bench."""
-    gold = record.gold_answer or ""
     if answered.answer is None or answered.correct is None:
         return Unscored(answered.reason or "not judged")
-    if is_plan(record.type, gold):
-        return score_plan(gold, answered.answer, count=answered.correct, given=answered.given)
-    return score_answer_set(gold, answered.answer, count=answered.correct)
+    gold = record.gold_answer or ""
+    form = answer_form(record)
+    return score_by(form, gold=gold, generated=answered.answer, count=answered.correct, given=answered.given)
 
 
 def _is_right(record: Record, answered: Answered) -> bool:
-    if not record.domain:
-        return bool(answered.correct)
     score = score_answered(record, answered)
     return isinstance(score, Unscored) or score.correct

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "perf": ("stitch.bench.perf:command", "Speed and size."),
     "stream": ("stitch.bench.stream:command", "Accepting, searching meanwhile, growing, and opening again."),
     "serve": ("stitch.bench.serving:command", "Searches and adds over HTTP beside the same in process."),
+    "judges": ("stitch.bench.suites.judges:command", "How far a judge agrees with recorded judgements."),
     "model": ("stitch.bench.model:command", "What labeling with a model costs, without a model."),
     "report": ("stitch.bench.report:command", "One HTML page of finished runs."),
     "results": ("stitch.bench.results:command", "Markdown tables of finished runs."),

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from stitch.bench.answering import Answerer, Diagnostician, answer_and_judge
+from stitch.bench.answering import Answerer, Diagnostician, answer_and_judge, is_unscored
 from stitch.bench.data.types import DataSet, Question
+from stitch.bench.kept import FOLDER, AwaitedError, KeptReplies
 from stitch.bench.memories import MemoryMethod
 from stitch.bench.methods import Found, Method
 from stitch.bench.metrics.attribution import Frame, frames_of
@@ -27,7 +29,7 @@ from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, append, mend, prepared_file, read_prepared, read_records, record_file
 from stitch.bench.registry import make_methods
 from stitch.core import Trajectory, with_calls
-from stitch.lm import Totals
+from stitch.lm import Totals, asking_again, keeping_replies
 
 DEPTH = 200
 """How many steps a method ranks: enough to fill the budget with short steps."""
@@ -75,27 +77,29 @@ class Advance(Protocol):
 
 
 def run(job: Job) -> None:
-    """Answer every question that has no record yet, and write its record at once.
+    """Answer every question that has no record yet, or could not be scored, and write its record at once.
 
-    Progress goes to standard error. When this returns, every method has a record for every question.
+    Progress goes to standard error. When this returns, every method has a record for every question, but for those
+    whose requests lie on a desk. Replies of models are kept as they come; memories that a model labeled stay there.
     """
     for method in job.methods:
         mend(record_file(job.folder, method))
     mend(prepared_file(job.folder))
-    tasks = list(_tasks(job))
-    total = sum(len(own.questions) for part in tasks for own in (part.data,) for _ in part.methods)
+    tasks, unscored = list(_tasks(job)), list(_unscored(job))
+    total = len(unscored) + sum(len(own.questions) for part in tasks for own in (part.data,) for _ in part.methods)
     with _progress(total, job) as advance:
         if job.answerer is not None:
-            _answer(job, tasks, advance)
+            _answer(job, tasks, unscored, advance)
             return
-        many = sum(part.data.steps for part in tasks) >= _WORTH_WORKERS
+        many = job.labels != "model" and sum(part.data.steps for part in tasks) >= _WORTH_WORKERS
         if job.workers > 1 and many and len(tasks) > 1:
             _run_side_by_side(tasks, workers=job.workers, advance=advance)
             return
-        for part in tasks:
-            for method, record in _each(part):
-                append(record_file(job.folder, method), record)
-                advance(1)
+        with keeping_replies(KeptReplies(job.folder)):
+            for part in tasks:
+                for method, record in _each(part):
+                    append(record_file(job.folder, method), record)
+                    advance(1)
 
 
 def _run_side_by_side(tasks: Sequence[Job], *, workers: int, advance: Callable[[int], None]) -> None:
@@ -112,23 +116,24 @@ def _run_side_by_side(tasks: Sequence[Job], *, workers: int, advance: Callable[[
             raise
 
 
-def _answer(job: Job, tasks: Iterable[Job], advance: Advance) -> None:
+def _answer(job: Job, tasks: Iterable[Job], unscored: Iterable[tuple[str, Record]], advance: Advance) -> None:
     """Answer and judge what was found, several questions at a time; a record is written when its answer is there."""
-    waiting: dict[Future[Record], str] = {}
+    waiting: dict[Future[Record | None], str] = {}
+    kept = KeptReplies(job.folder)
 
-    def write(done: Iterable[Future[Record]]) -> None:
+    def write(done: Iterable[Future[Record | None]]) -> None:
         for future in done:
-            record = future.result()
-            append(record_file(job.folder, waiting.pop(future)), record)
-            advance(1, record.answered.cost_usd if record.answered else 0.0)
+            method, record = waiting.pop(future), future.result()
+            if record is not None:
+                append(record_file(job.folder, method), record)
+                advance(1, (record.answered.cost_usd or 0.0) if record.answered else 0.0)
 
     with ThreadPoolExecutor(job.threads) as pool:
         try:
-            for part in tasks:
-                for method, record in _each(part):
-                    waiting[pool.submit(_answered, job, record)] = method
-                    if len(waiting) >= 2 * job.threads:
-                        write(wait(waiting, return_when=FIRST_COMPLETED).done)
+            for method, record in chain(unscored, (made for part in tasks for made in _kept_each(part, kept))):
+                waiting[pool.submit(_answered, job, record, kept)] = method
+                if len(waiting) >= 2 * job.threads:
+                    write(wait(waiting, return_when=FIRST_COMPLETED).done)
             while waiting:
                 write(wait(waiting, return_when=FIRST_COMPLETED).done)
         except BaseException:
@@ -137,11 +142,38 @@ def _answer(job: Job, tasks: Iterable[Job], advance: Advance) -> None:
             raise
 
 
-def _answered(job: Job, record: Record) -> Record:
+def _kept_each(part: Job, kept: KeptReplies) -> Iterator[tuple[str, Record]]:
+    """As `_each`; what a model says of a question's labels is kept."""
+    found = _each(part)
+    while True:
+        with keeping_replies(kept):  # not around the loop: whoever takes the records has contexts of its own
+            made = next(found, None)
+        if made is None:
+            return
+        yield made
+
+
+def _answered(job: Job, record: Record, kept: KeptReplies) -> Record | None:
+    """A record with its answer and verdict; None if these are awaited from elsewhere."""
     if record.context is None or job.answerer is None or job.judge is None:
         return record
-    made = answer_and_judge(record, answerer=job.answerer, judge=job.judge, diagnostician=job.diagnostician)
+    tries = record.answered.tries if record.answered else 0
+    try:
+        with keeping_replies(kept), asking_again(times=2 * tries):  # each try asks once more by itself
+            made = answer_and_judge(record, answerer=job.answerer, judge=job.judge, diagnostician=job.diagnostician)
+    except AwaitedError:
+        return None
     return record.model_copy(update={"answered": made})
+
+
+def _unscored(job: Job) -> Iterator[tuple[str, Record]]:
+    """The records of which a model's answer or verdict is missing."""
+    if job.answerer is not None:
+        asked = {question.id for question in job.data.questions}
+        for method in job.methods:
+            for record in read_records(job.folder, method):
+                if record.question in asked and is_unscored(record):
+                    yield method, record
 
 
 def _tasks(job: Job) -> Iterator[Job]:
@@ -186,7 +218,8 @@ def _run_part(job: Job) -> int:
 
 def _each(job: Job) -> Iterator[tuple[str, Record]]:
     """Run the methods over one trajectory; yields each method's name with its record of each question."""
-    methods = make_methods(job.methods, job.data, contexts=job.contexts, labels=job.labels)
+    keep = job.folder / FOLDER / "memories" if job.labels == "model" else None
+    methods = make_methods(job.methods, job.data, contexts=job.contexts, labels=job.labels, keep=keep)
     try:
         for method in methods:
             _prepare(job, method)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,10 +52,12 @@ class SharedMemory:
 
     Args:
         open_in: Makes the memory.
+        keep: Where it stays when it is closed, so that what was paid for labels is not paid again.
     """
 
-    def __init__(self, open_in: Opener) -> None:
+    def __init__(self, open_in: Opener, *, keep: Path | None = None) -> None:
         self._open_in = open_in
+        self._keep = keep
         self._resources = ExitStack()
         self._memory: Memory | None = None
         self._holds: tuple[str, ...] = ()
@@ -70,7 +73,7 @@ class SharedMemory:
         if self._memory is not None and names == self._holds:
             return
         self.close()
-        folder = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="stitch-bench-"))
+        folder = self._folder(names)
         started = time.perf_counter()
         memory = self._resources.enter_context(self._open_in(Path(folder)))
         for trajectory in trajectories:
@@ -82,6 +85,13 @@ class SharedMemory:
 
         self.spent = sum_up(read_ledger(Path(folder) / LEDGER_FILE))
         self._memory, self._holds = memory, names
+
+    def _folder(self, names: Sequence[str]) -> str:
+        if self._keep is None:
+            return self._resources.enter_context(tempfile.TemporaryDirectory(prefix="stitch-bench-"))
+        folder = self._keep / hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        return str(folder)
 
     @property
     def memory(self) -> Memory:

@@ -7,13 +7,23 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stitch.bench.answering import spend
+from stitch.bench.kept import AwaitedError
 from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.judging import Verdict
 from stitch.bench.metrics.scores import Unscored
 from stitch.config import load_settings
-from stitch.errors import BudgetSpentError, ModelError
-from stitch.lm import Charge, LanguageModel, Ledger, Purpose
-from stitch.parts import model_for
+from stitch.errors import BudgetSpentError, ModelError, ReplyError
+from stitch.lm import (
+    Charge,
+    Completion,
+    LanguageModel,
+    Ledger,
+    Price,
+    Purpose,
+    Sampling,
+    asking_again,
+)
+from stitch.parts import language_model_of
 
 if TYPE_CHECKING:
     from stitch.signatures.programs import AnswerProgram
@@ -21,16 +31,34 @@ if TYPE_CHECKING:
 _SETTINGS = {"travel": "a travel plan", "debate": "a debate"}
 
 
-def configured_model() -> LanguageModel | None:
+def configured_model(
+    name: str | None = None,
+    *,
+    sampling: Sampling | None = None,
+    completion: Completion | None = None,
+    price: Price | None = None,
+) -> LanguageModel | None:
     """The model that settings name (`STITCH_MODEL` or a settings file); None if they name none.
+
+    Args:
+        name: Another model, at the same provider's address if settings name one.
+        sampling: How it is to answer.
+        completion: Answers in the place of a provider.
+        price: Of another model; what it costs is not known if None.
 
     Raises:
         SettingsError: Settings contradict each other.
         ModelUnavailableError: The network is off and the model is not on this machine.
     """
-    if load_settings().settings.model is None:
+    settings = load_settings().settings
+    if settings.model is None:
         return None
-    return model_for(ledger=_MeteredLedger())
+    if name is not None and name != settings.model:
+        prices = price or (None, None)
+        settings = settings.model_copy(
+            update={"model": name, "price_prompt": prices[0], "price_reply": prices[1], "model_budget_usd": None}
+        )
+    return language_model_of(settings, _MeteredLedger(), sampling=sampling, completion=completion)
 
 
 class _MeteredLedger(Ledger):
@@ -38,7 +66,11 @@ class _MeteredLedger(Ledger):
 
     def charge(self, charge: Charge) -> None:
         super().charge(charge)
-        spend(tokens=charge.prompt_tokens + charge.reply_tokens, cost_usd=charge.cost_usd or 0.0)
+        self.recall(charge)
+
+    def recall(self, charge: Charge) -> None:
+        """Paid by an earlier process of the same run, it is of the run all the same."""
+        spend(calls=charge.calls, tokens=charge.prompt_tokens + charge.reply_tokens, cost_usd=charge.cost_usd)
 
 
 def prompts_sha256() -> str:
@@ -74,7 +106,7 @@ def configured_program() -> AnswerProgram:
 
 
 class ModelAnswerer:
-    """Answers questions from contexts, in one call each.
+    """Answers questions from contexts, in one call each; a reply that cannot be used is asked for once more.
 
     A spent budget is raised, so that the run stops where it can go on later; any other failure is kept as an answer
     that could not be made.
@@ -87,19 +119,20 @@ class ModelAnswerer:
     def __init__(self, model: LanguageModel, *, program: AnswerProgram | None = None) -> None:
         self._model = model
         self._program = program or configured_program()
-        self.name = " ".join(filter(None, (model.name, self._program.digest[:8])))
+        self.name = " ".join(filter(None, (model.name, self._program.digest[:8], str(model.sampling))))
 
     def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
         """Answer from the context alone."""
         try:
-            said: Any = self._model.run(
+            said = _run(
+                self._model,
                 self._program.answer_debate if domain == "debate" else self._program.answer_question,
                 purpose=Purpose("answer"),
                 setting=_SETTINGS.get(domain, "a log of what was said and done"),
                 quoted_steps=context,
                 question=question,
             )
-        except BudgetSpentError:
+        except (BudgetSpentError, AwaitedError):
             raise
         except ModelError as error:
             return Unscored(f"no answer: {error.message}")
@@ -118,7 +151,7 @@ class ModelJudge:
 
         from stitch.signatures import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
 
-        self.name = model.name
+        self.name = " ".join(filter(None, (model.name, str(model.sampling))))
         self._model = model
         self._single, self._set = dspy.Predict(JudgeAnswer), dspy.Predict(JudgeAnswerSet)
         self._plan, self._labels = dspy.Predict(JudgePlan), dspy.Predict(DiagnoseLabels)
@@ -143,8 +176,8 @@ class ModelJudge:
         """What is wrong with the labels of one kind that were selected for a question."""
         given = {"question": question, "label_kind": kind.replace("_", " "), "selected_labels": list(labels)}
         try:
-            said = self._model.run(self._labels, purpose=Purpose("diagnose"), **given)
-        except BudgetSpentError:
+            said = _run(self._model, self._labels, purpose=Purpose("diagnose"), **given)
+        except (BudgetSpentError, AwaitedError):
             raise
         except ModelError as error:
             return Unscored(f"not diagnosed: {error.message}")
@@ -157,9 +190,18 @@ class ModelJudge:
 
     def _judge(self, predictor: Any, given: Mapping[str, Any], read: Any, *, slots: Any = None) -> Verdict:
         try:
-            said = self._model.run(predictor, purpose=Purpose("judge"), **given)
-        except BudgetSpentError:
+            said = _run(self._model, predictor, purpose=Purpose("judge"), **given)
+        except (BudgetSpentError, AwaitedError):
             raise
         except ModelError as error:
             return Verdict(Unscored(f"not judged: {error.message}"))
         return Verdict(read(said), str(said.reasoning), slots(said) if slots else None)
+
+
+def _run(model: LanguageModel, predictor: Any, *, purpose: Purpose, **given: Any) -> Any:
+    """What a model says, asked once more if its first reply cannot be used."""
+    try:
+        return model.run(predictor, purpose=purpose, **given)
+    except ReplyError:
+        with asking_again():
+            return model.run(predictor, purpose=purpose, **given)

@@ -30,8 +30,11 @@ class Answered(BaseModel):
     """Of a wrong answer, by kind: what is wrong with the labels selected for the question (Appendix D.2)."""
     model_calls: int = 0
     model_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None if the price of any of the calls is not known."""
     seconds: float = 0.0
+    tries: int = 0
+    """How often it was asked for, over all runs of the command."""
 
 
 class Record(BaseModel):
@@ -99,10 +102,14 @@ def prepared_file(folder: Path) -> Path:
 
 def append(path: Path, model: BaseModel) -> None:
     """Write one line at the end of a file in one piece, so that writers side by side do not mix."""
-    line = orjson.dumps(model.model_dump(mode="json")) + b"\n"
+    append_line(path, orjson.dumps(model.model_dump(mode="json")))
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Write a line, given without its end, at the end of a file in one piece."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(descriptor, line)
+        os.write(descriptor, line + b"\n")
     finally:
         os.close(descriptor)
 
@@ -118,12 +125,13 @@ def mend(path: Path) -> None:
 
 
 def read_records(folder: Path, method: str) -> list[Record]:
-    """The records of a method; empty if it has none.
+    """The records of a method, of a question the last one; empty if it has none.
 
     Raises:
         InputError: A line is damaged.
     """
-    return [Record.model_validate(value) for value in _read(record_file(folder, method))]
+    records = [Record.model_validate(value) for value in read_lines(record_file(folder, method))]
+    return list({record.question: record for record in records}.values())
 
 
 def read_prepared(folder: Path) -> list[Prepared]:
@@ -132,7 +140,7 @@ def read_prepared(folder: Path) -> list[Prepared]:
     Raises:
         InputError: A line is damaged.
     """
-    notes = [Prepared.model_validate(value) for value in _read(prepared_file(folder))]
+    notes = [Prepared.model_validate(value) for value in read_lines(prepared_file(folder))]
     return list({(note.method, note.trajectory): note for note in notes}.values())
 
 
@@ -141,7 +149,12 @@ def methods_in(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.jsonl") if path != prepared_file(folder))
 
 
-def _read(path: Path) -> Iterable[Any]:
+def read_lines(path: Path) -> Iterable[Any]:
+    """The values of a file of JSON lines; none if there is no file.
+
+    Raises:
+        InputError: A line is damaged.
+    """
     if not path.exists():
         return
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from stitch.bench import memories, methods
 from stitch.bench.data.types import DataSet
@@ -31,6 +32,8 @@ class Bench:
     data: DataSet
     contexts: bool
     labels: str
+    keep: Path | None = None
+    """Where memories stay when they are closed; None if they are removed."""
 
     def __post_init__(self) -> None:
         self._shared: dict[str, SharedMemory] = {}
@@ -61,7 +64,7 @@ class Bench:
 
     def _memory(self, name: str, make: Callable[[], memories.Opener]) -> SharedMemory:
         if name not in self._shared:
-            self._shared[name] = SharedMemory(make())
+            self._shared[name] = SharedMemory(make(), keep=self.keep / name if self.keep else None)
         return self._shared[name]
 
 
@@ -118,7 +121,9 @@ def missing_for(name: str, data: DataSet) -> str | None:
     return None
 
 
-def make_methods(names: Sequence[str], data: DataSet, *, contexts: bool, labels: str = "local") -> list[Method]:
-    """The methods of these names for a set, in order; those that can share a memory do."""
-    bench = Bench(data, contexts, labels)
+def make_methods(
+    names: Sequence[str], data: DataSet, *, contexts: bool, labels: str = "local", keep: Path | None = None
+) -> list[Method]:
+    """The methods of these names for a set, in order; those that can share a memory do; `keep` is where they stay."""
+    bench = Bench(data, contexts, labels, keep)
     return [METHODS[name](bench) for name in names]

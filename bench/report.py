@@ -61,6 +61,9 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
             f'<p class="soft">Labeling {taken["steps"]:,} steps took {taken["model_calls"]:,} calls of a model, '
             f"{taken['model_tokens']:,} tokens, {price}.</p>"
         )
+    if run.models:
+        told = ", ".join(f"{what} by {who}" for what, who in run.models.items())
+        yield f'<p class="soft">Language models took part: {escape(told)}.</p>'
     if run.manifest.command:
         yield f"<p><code>{escape(run.manifest.command)}</code></p>"
     yield from (f'<p class="soft">{escape(note)}.</p>' for note in run.manifest.notes)
@@ -108,6 +111,7 @@ def _differences(run: Run) -> str:
         rows.append(
             [
                 f"stitch − {escape(row['b'])}",
+                escape(row["metric"]),
                 f'<span class="{mark}">{row["difference"]:+.3f}</span>',
                 f"[{row['low']:+.3f}, {row['high']:+.3f}]",
                 f"{row['p']:.4f}",
@@ -117,13 +121,15 @@ def _differences(run: Run) -> str:
     if not rows:
         return ""
     return page.table(
-        ["pair", "difference", "95 % interval", "p", "questions"], rows, caption=f"Paired differences, {run.main}"
+        ["pair", "measure", "difference", "95 % interval", "p", "questions"],
+        rows,
+        caption=f"Paired differences, {' and '.join(run.compared)}",
     )
 
 
 def _spent_usd(records: Sequence[Record]) -> float:
     """What answering cost, in dollars a question."""
-    return sum(record.answered.cost_usd for record in records if record.answered) / max(1, len(records))
+    return sum(record.answered.cost_usd or 0.0 for record in records if record.answered) / max(1, len(records))
 
 
 def _plots(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]], *, salt: str) -> Iterator[str]:
@@ -233,13 +239,26 @@ def _question(run: Run, name: str, records: Mapping[str, Record]) -> str:
         score = run.measures[run.main](record)
         steps = [_step(record, step) for step in record.steps[:_STEPS_SHOWN]]
         labels = [f"{kind}: {value}" for kind, values in (record.labels or {}).items() for value in values]
+        given = record.answered.answer if record.answered else None
         rows.append(
-            [escape(method), "-" if isinstance(score, Unscored) else shown(score), _labels(labels), " ".join(steps)]
+            [
+                escape(method),
+                "-" if isinstance(score, Unscored) else shown(score),
+                *([escape(given if given is not None else "-")] if run.answered else []),
+                _labels(labels),
+                " ".join(steps),
+            ]
         )
     gold = " ".join(f'<code class="gold">{escape(_short(step))}</code>' for step in any_record.evidence)
     answer = escape(any_record.gold_answer or "none")
     body = f"<p>Gold steps: {gold or 'none'}. Gold answer: {answer}</p>" + page.table(
-        ["method", run.main, "labels of the question", f"first {_STEPS_SHOWN} steps (gold in green)"],
+        [
+            "method",
+            run.main,
+            *(["answer"] if run.answered else []),
+            "labels of the question",
+            f"first {_STEPS_SHOWN} steps (gold in green)",
+        ],
         rows,
         wrap=True,
     )

@@ -22,8 +22,10 @@ _COLUMNS = {
     "retrieval": ("recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall"),
     "came": ("answer_in_context", "answer_tied", "evidence_recall"),
 }
+_OF_ANSWERS = {"retrieval": ("accuracy", "token_f1", "bleu_1", "rouge_l"), "came": ("precision", "recall", "f1")}
 _SMALLER_BUDGETS = (1024, 2048)
-_COSTS = ("entity_resolution_recall", "context_tokens_p50", "search_p50_ms", "search_p95_ms")
+_COSTS = ("entity_resolution_recall", "context_tokens_p50", "search_p50_ms", "search_p95_ms", "answered",
+          "scored", "unscored", "model_calls", "model_tokens", "model_cost_usd")  # fmt: skip
 _OF_LABELS = (
     ("scope", "bcubed_f1"), ("scope", "bcubed_precision"), ("scope", "bcubed_recall"), ("scope", "switch_f1"),
     ("scope", "pk"), ("event_type", "v_measure"), ("event_type", "ari"), ("entity_type", "f1"),
@@ -34,7 +36,11 @@ Row = tuple[str | int | float, ...]
 
 def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> str:
     """The Markdown page of some runs, and of saved figures of labels and rewrites."""
-    lines = ["# Results", "", _ABOUT]
+    lines = ["# Results", "", _about(runs)]
+    if rows := list(_answers(runs)):
+        lines += ["", "## Answers", "", _ANSWERED, ""]
+        head = ["set", "method", "precision", "recall", "F1", "scored", "unscored", "calls", "tokens", "US$"]
+        lines += _table(head, rows)
     if rows := list(_differences(runs)):
         lines += ["", "## Do labels help?", "", _HELP, ""]
         head = ["set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels"]
@@ -73,13 +79,21 @@ def figures(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> dic
     return {name: _csv(table) for name, table in rows.items() if len(table) > 1}
 
 
+_WITHOUT_MODEL = """\
+No language model took part. Labels are local, so precision, recall and F1 of generated answers are not here. """
+
 _ABOUT = """\
-Written by `stitch bench results` from run folders; do not edit. No language model took part. Labels are local, so
-precision, recall and F1 of generated answers are not here. Every method has the same token budget; `full-context`
-alone reads 128,000 tokens. `recall@10` is the share of the evidence among the first ten steps. `answer_in_context` is
-the share of the gold items that stand literally in the context inside the budget. Brackets are 95 % bootstrap
-intervals over questions. Where a question asks for a list, the memories cut long steps to the sentences that name
-something, with labels and without; the baselines show raw steps."""
+Written by `stitch bench results` from run folders; do not edit. {models}Every method has the same
+token budget; `full-context` alone reads 128,000 tokens. `recall@10` is the share of the evidence among the first ten
+steps. `answer_in_context` is the share of the gold items that stand literally in the context inside the budget,
+`answer_tied` of those that stand there with what ties them to the question: whose, what for, when. Brackets are 95 %
+bootstrap intervals over questions. Where a question asks for a list, the memories cut long steps to how they open and
+the sentences that name something, with labels and without; the baselines show raw steps."""
+
+_ANSWERED = """\
+Macro averages over the questions that were scored, by the judge of the run; what could not be answered or judged is
+counted beside them, and asked for again by the run's command. Calls, tokens and dollars are those of answers and
+verdicts."""
 
 _HELP = "`stitch` minus another method, question by question, on the measure that matters most for the set."
 
@@ -107,10 +121,33 @@ _FILES = {
 }
 
 
+def _about(runs: Sequence[Run]) -> str:
+    told = [
+        f"`{run.manifest.settings.set}`: {', '.join(f'{what} by {who}' for what, who in run.models.items())}"
+        for run in runs
+        if run.models
+    ]
+    said = f"Language models took part in {'; '.join(told)}. " if told else _WITHOUT_MODEL
+    return _ABOUT.format(models=said)
+
+
+def _answers(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """What became of the answers of each method, where a model gave some."""
+    for run in runs:
+        for method in run.records if run.answered else ():
+            row = run.row(method)
+            cells = [run.interval(method, measure) for measure in _OF_ANSWERS["came"] if measure in run.measures]
+            if run.manifest.settings.suite != "came":
+                cells = [None, None, run.interval(method, "accuracy")]
+            told = [f"{each.value:.3f}" if each else "-" for each in cells]
+            costs = (row.get(name) for name in ("scored", "unscored", "model_calls", "model_tokens", "model_cost_usd"))
+            yield [run.manifest.settings.set, f"`{method}`", *told, *("-" if v is None else shown(v) for v in costs)]
+
+
 def _differences(runs: Sequence[Run]) -> Iterator[list[str]]:
     """Where labels help, and where they do not."""
     for run in runs:
-        found = {row["b"]: row for row in run.differences()}
+        found = {row["b"]: row for row in run.differences() if row["metric"] == run.main}
         if not found:
             continue
         cells = [_difference(found.get(other)) for other in ("stitch-unlabeled", "bm25", "hybrid")]
@@ -148,7 +185,7 @@ def _set(run: Run) -> Row:
 def _methods(run: Run) -> Iterator[Row]:
     name, suite = run.manifest.settings.set, run.manifest.settings.suite
     for method in run.records:
-        for measure in _COLUMNS[suite]:
+        for measure in (*_COLUMNS[suite], *(_OF_ANSWERS[suite] if run.answered else ())):
             if interval := run.interval(method, measure):
                 bounds = (_digits(interval.low), _digits(interval.high)) if measure == run.main else ("", "")
                 yield (name, method, measure, _digits(interval.value), *bounds)

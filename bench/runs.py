@@ -49,8 +49,35 @@ class Run:
 
     @property
     def main(self) -> str:
-        """The measure that matters most."""
+        """The measure that matters most: of CAME-Bench that of answers, where a model gave any that could be scored."""
+        if self.manifest.settings.suite == "came" and self.answered:
+            return "f1"
         return MAIN[self.manifest.settings.suite]
+
+    @property
+    def answered(self) -> bool:
+        """Whether answers of a model were scored."""
+        return any(
+            record.answered is not None and record.answered.correct is not None
+            for records in self.records.values()
+            for record in records
+        )
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The models that took part, by what they did; empty if none did."""
+        settings = self.manifest.settings
+        made = {
+            "labels": settings.labels if any(note.model_calls for note in self.prepared) else None,
+            "answers": settings.answerer,
+            "verdicts": settings.judge if settings.judge != "containment" else None,
+        }
+        return {what: who for what, who in made.items() if who}
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The measures on which methods are compared, question by question."""
+        return tuple(dict.fromkeys((self.main, MAIN[self.manifest.settings.suite])))
 
     @property
     def measures(self) -> dict[str, Measure]:
@@ -93,8 +120,9 @@ class Run:
         return {method: figures for method, figures in found.items() if figures}
 
     def differences(self) -> list[dict[str, Any]]:
-        """How `stitch` compares with every other method on the main measure."""
-        return paired_with("stitch", self.records, self.measures, names=(self.main,))
+        """How `stitch` compares with every other method on the measures that matter most, the main one first."""
+        found = paired_with("stitch", self.records, self.measures, names=self.compared)
+        return sorted(found, key=lambda row: self.compared.index(row["metric"]))
 
     def recall_by_budget(self, method: str) -> list[float]:
         """Evidence recall of the ranked steps whose texts fit each of `BUDGETS`."""

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from stitch.bench.answering import NO_MODEL, score_answered
+from stitch.bench.answering import NO_MODEL, is_unscored, score_answered
 from stitch.bench.figures import Figures
 from stitch.bench.metrics.answer_set import AnswerSetScore
-from stitch.bench.metrics.attribution import tied_items
+from stitch.bench.metrics.attribution import said_in_context, tied_items
 from stitch.bench.metrics.bleu import bleu_1
 from stitch.bench.metrics.budget_recall import budget_all, budget_recall
 from stitch.bench.metrics.containment import contains_normalized, normalize
@@ -107,7 +107,7 @@ def answer_in_context(record: Record) -> Score:
     items = gold_items(record)
     if not items:
         return NO_ANSWER
-    text = normalize(record.context)
+    text = normalize(said_in_context(record.context))
     return sum(contains_normalized(text, item) for item in items) / len(items)
 
 
@@ -184,10 +184,15 @@ def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
     made = [record.answered for record in records if record.answered is not None]
     if not made:
         return {}
+    costs = [own.cost_usd for own in made]
+    known = [cost for cost in costs if cost is not None]
     return {
+        "answered": sum(own.answer is not None for own in made),
+        "scored": sum(own.correct is not None for own in made),
+        "unscored": sum(is_unscored(record) for record in records),
         "model_calls": sum(own.model_calls for own in made),
         "model_tokens": sum(own.model_tokens for own in made),
-        "model_cost_usd": round(sum(own.cost_usd for own in made), 6),
+        "model_cost_usd": round(sum(known), 6) if len(known) == len(costs) else None,
         "answer_p50_s": quantile([own.seconds for own in made], 0.5),
     }
 

@@ -18,7 +18,7 @@ from stitch.lifecycle.folder import is_url
 if TYPE_CHECKING:
     from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
     from stitch.label.model.offline import OfflineLabeler
-    from stitch.lm import LanguageModel, Ledger, Price
+    from stitch.lm import Completion, LanguageModel, Ledger, Price, Sampling
     from stitch.store.connection import Server
 
 
@@ -130,7 +130,7 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
     """The language model; None if neither labels nor filters are made by one."""
-    return _language_model(settings, ledger) if settings.labels == "model" or _filter_by_model(settings) else None
+    return language_model_of(settings, ledger) if settings.labels == "model" or _filter_by_model(settings) else None
 
 
 def _filter_by_model(settings: Settings) -> bool:
@@ -151,10 +151,21 @@ def model_for(*, config: str | Path | None = None, ledger: Ledger | None = None,
     """
     from stitch.lm import Ledger
 
-    return _language_model(load_settings(config, **settings).settings, ledger or Ledger())
+    return language_model_of(load_settings(config, **settings).settings, ledger or Ledger())
 
 
-def _language_model(settings: Settings, ledger: Ledger) -> LanguageModel:
+def language_model_of(
+    settings: Settings,
+    ledger: Ledger,
+    *,
+    sampling: Sampling | None = None,
+    completion: Completion | None = None,
+) -> LanguageModel:
+    """The language model of settings that are loaded; `sampling` says how it answers, `completion` who in its place.
+
+    Raises:
+        SettingsError: They name none.
+    """
     if settings.model is None:
         raise SettingsError("no model is named", hint="name one with --model, for example openai/gpt-5-mini")
     from stitch.lm import LanguageModel, Limits
@@ -174,6 +185,8 @@ def _language_model(settings: Settings, ledger: Ledger) -> LanguageModel:
         price=_price(settings),
         offline=settings.offline,
         ledger=ledger,
+        sampling=sampling,
+        completion=completion,
     )
 
 

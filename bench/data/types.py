@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from stitch.core import Trajectory
@@ -95,10 +96,15 @@ class DataSet:
         return sum(len(trajectory.steps) for trajectory in self.trajectories)
 
     def limited(self, questions: int | None) -> DataSet:
-        """The first questions, with the trajectories that they ask about; everything if None."""
+        """So many questions, of each type the first, with the trajectories that they ask about; everything if None."""
         if questions is None:
             return self
-        kept = self.questions[:questions]
+        by_type: dict[str, list[int]] = {}
+        for place, question in enumerate(self.questions):
+            by_type.setdefault(question.type, []).append(place)
+        turns = chain.from_iterable(zip_longest(*by_type.values()))
+        chosen = sorted(islice((place for place in turns if place is not None), questions))
+        kept = tuple(self.questions[place] for place in chosen)
         asked = {question.trajectory for question in kept}
         return DataSet(
             self.name,

@@ -80,6 +80,17 @@ def tied_items(question: str, context: str, *, items: Sequence[str], frames: Seq
     return sum(scores) / len(scores) if scores else NOTHING_TIES
 
 
+def said_in_context(context: str) -> str:
+    """What the steps of a context say, with their scopes: no number of a step is taken for an answer."""
+    found = _STEP.findall(context)
+    if not found:
+        return context
+    return "\n".join(
+        html.unescape(f"{told.group(1) if (told := _SCOPE.search(attributes)) else ''} {text}")
+        for _, attributes, text in found
+    )
+
+
 def _by_frame(frames: Iterable[Frame], shown: dict[int, _Shown]) -> bool:
     for frame in frames:
         step = shown.get(frame.position)

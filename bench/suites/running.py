@@ -10,21 +10,28 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from stitch.bench.answering import Answerer, Diagnostician
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, Job, run
+from stitch.bench.kept import Desk, KeptReplies
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
 from stitch.bench.metrics.judging import ContainmentJudge, Judge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
 from stitch.errors import SettingsError
+from stitch.lm.sampling import EFFORTS, Sampling
+
+if TYPE_CHECKING:
+    from stitch.label.model.batches import BatchFormat
 
 BUDGET_TOKENS = 4096
+PAPER_JUDGE = Sampling(temperature=0.0, top_p=0.9)
+"""How the paper lets its judge answer (§4.1)."""
 JUDGES = ("model", "containment")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -44,13 +51,25 @@ class Options:
     answers: bool = False
     """Whether the configured model answers."""
     judge: str = "model"
+    judge_model: str | None = None
+    answer_temperature: float | None = None
+    answer_top_p: float | None = None
+    answer_effort: str | None = None
+    judge_temperature: float | None = PAPER_JUDGE.temperature
+    judge_top_p: float | None = PAPER_JUDGE.top_p
+    judge_effort: str | None = None
+    judge_price: tuple[float, float] | None = None
+    seed: int | None = None
+    batch: Path | None = None
+    batch_format: BatchFormat = "neutral"
+    replies: tuple[Path, ...] = ()
 
 
 def suite_options(command: Command) -> Command:
     """Add the options that `Options` holds."""
     options = (
         click.option("--methods", metavar="A,B", help="Methods to compare, or `all`.  [default: five of them]"),
-        click.option("--limit", type=click.IntRange(min=1), help="Only the first questions."),
+        click.option("--limit", type=click.IntRange(min=1), help="Only so many questions, of each type the first."),
         click.option("--budget", type=click.IntRange(min=1), default=BUDGET_TOKENS, show_default=True, metavar="TOKENS",
                      help="What a context may have."),
         click.option("--labels", type=click.Choice(LABELERS), default="local", show_default=True, help="Who labels."),
@@ -60,6 +79,24 @@ def suite_options(command: Command) -> Command:
         click.option("--answers", is_flag=True, help="Let the configured model (STITCH_MODEL) answer and judge."),
         click.option("--judge", type=click.Choice(JUDGES), default=JUDGES[0], show_default=True,
                      help="Who judges: the model, or containment, which needs none."),
+        click.option("--judge-model", metavar="NAME", help="Another model that judges; the paper's is gpt-4.1-mini."),
+        click.option("--answer-temperature", type=float, metavar="T", help="Of the answers; else the provider's."),
+        click.option("--answer-top-p", type=float, metavar="P", help="Of the answers; else the provider's."),
+        click.option("--answer-effort", type=click.Choice(EFFORTS), help="How much it thinks before it answers."),
+        click.option("--judge-temperature", type=float, metavar="T", default=PAPER_JUDGE.temperature,
+                     show_default=True, help="Of the verdicts; the paper's, as is the next."),
+        click.option("--judge-top-p", type=float, metavar="P", default=PAPER_JUDGE.top_p, show_default=True,
+                     help="Of the verdicts."),
+        click.option("--judge-effort", type=click.Choice(EFFORTS), help="How much the judge thinks."),
+        click.option("--judge-price", type=(float, float), metavar="PROMPT REPLY",
+                     help="What another judge costs, in dollars for a million tokens."),
+        click.option("--seed", type=int, help="For providers that can repeat themselves."),
+        click.option("--batch", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                     help="Ask nothing; write what would be asked into FILE."),
+        click.option("--batch-format", type=click.Choice(("neutral", "openai")), default="neutral", show_default=True,
+                     help="Of that file."),
+        click.option("--replies", type=click.Path(path_type=Path, dir_okay=False, exists=True), multiple=True,
+                     metavar="FILE", help="Take in replies to what --batch wrote."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     )  # fmt: skip
     for option in reversed(options):
@@ -88,7 +125,8 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
         SettingsError: The run folder is of other settings.
     """
     names = method_names(options.methods)
-    asked = _asked(options.judge) if options.answers else None
+    _check_batch(options)
+    asked = _asked(options) if options.answers else None
     missing = {name: reason for name in names if (reason := missing_for(name, data))}
     chosen = tuple(name for name in names if name not in missing)
     data = data.limited(options.limit)
@@ -99,6 +137,7 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
         click.echo(f"stitch: {name} is left out: {reason}", err=True)
     with _folder(options.out) as folder:
         manifest = claim(folder, new_manifest(settings, command=_command(), notes=data.notes))
+        _take_in(folder, options.replies)
         run(
             Job(
                 data=data,
@@ -114,6 +153,8 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
                 threads=asked.threads if asked else 1,
             )
         )
+        if asked and asked.desk is not None and asked.desk.asked:
+            _tell_awaited(asked.desk)
         records = {name: _in_order(read_records(folder, name), data) for name in chosen}
         yield Finished(manifest=manifest, folder=folder, records=records, missing=missing)
 
@@ -152,17 +193,47 @@ class _Asked(NamedTuple):
     diagnostician: Diagnostician | None
     threads: int
     prompts_sha256: str
+    desk: Desk | None
 
 
-def _asked(judge: str) -> _Asked:
+def _asked(options: Options) -> _Asked:
     from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
+    from stitch.lm import Price
 
-    model = configured_model()
-    if model is None:
+    desk = Desk(options.batch, form=options.batch_format) if options.batch is not None else None
+    answering = Sampling(options.answer_temperature, options.answer_top_p, options.answer_effort, options.seed)
+    model = configured_model(sampling=answering, completion=desk)
+    judging = Sampling(options.judge_temperature, options.judge_top_p, options.judge_effort, options.seed)
+    price = Price(*options.judge_price) if options.judge_price else None
+    other = configured_model(options.judge_model, sampling=judging, completion=desk, price=price)
+    if model is None or other is None:
         raise SettingsError("answers need a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
-    judging = ModelJudge(model) if judge == "model" else None
-    threads = model.limits.concurrency
-    return _Asked(ModelAnswerer(model), judging or ContainmentJudge(), judging, threads, prompts_sha256())
+    judge = ModelJudge(other) if options.judge == "model" else None
+    return _Asked(
+        ModelAnswerer(model), judge or ContainmentJudge(), judge, model.limits.concurrency, prompts_sha256(), desk
+    )
+
+
+def _check_batch(options: Options) -> None:
+    wanted = "--batch" if options.batch else "--replies" if options.replies else None
+    if wanted and not (options.answers and options.out):
+        raise SettingsError(f"{wanted} goes on with a run with answers", hint="add --answers and --out FOLDER")
+
+
+def _take_in(folder: Path, files: Iterable[Path]) -> None:
+    """Take in replies that were made elsewhere; lines of no use are named on standard error."""
+    for file in files:
+        count, wrong = KeptReplies(folder).take_in(file.read_bytes().splitlines())
+        click.echo(f"stitch: {count} replies taken in from {file}", err=True)
+        for problem in wrong:
+            click.echo(f"stitch: {file}, {problem}", err=True)
+
+
+def _tell_awaited(desk: Desk) -> None:
+    click.echo(
+        f"stitch: {desk.asked} requests lie in {desk.file}; the same command takes their replies by --replies FILE",
+        err=True,
+    )
 
 
 @contextmanager

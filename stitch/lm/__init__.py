@@ -14,11 +14,11 @@ from stitch.lm.ledger import (
     sum_up,
 )
 from stitch.lm.model import LanguageModel, Limits
-from stitch.lm.replies import ReplyKeeper, keeping_replies
+from stitch.lm.replies import ReplyKeeper, asking_again, keeping_replies
 from stitch.lm.sampling import Sample, Sampling
 
 __all__ = [
     "CHARS_PER_TOKEN", "Charge", "Completion", "LanguageModel", "Ledger", "Limits", "Price", "Purpose",
-    "ReplyKeeper", "Sample", "Sampling", "Totals", "charged_key", "charged_to", "keeping_replies",
+    "ReplyKeeper", "Sample", "Sampling", "Totals", "asking_again", "charged_key", "charged_to", "keeping_replies",
     "led_by", "read_ledger", "sum_up",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from stitch.errors import BudgetSpentError, CutReplyError, ModelError, ModelUnavailableError, ReplyError
 from stitch.lm.ledger import Charge, Price, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import PendingCalls, Places
-from stitch.lm.replies import decode_reply, digest_of, encode_reply, reply_keeper
+from stitch.lm.replies import decode_reply, digest_of, encode_reply, reply_keeper, text_of
 from stitch.lm.sampling import Sample
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Engine:
             self._tells = False  # some models take no such request
             return self.sample(prompt, system=system, temperature=temperature, told=False)
         tokens = response.logprobs
-        return Sample(_text(response), tuple(token.logprob for token in tokens) if told and tokens else None)
+        return Sample(text_of(response), tuple(token.logprob for token in tokens) if told and tokens else None)
 
     def _complete(self, request: lm15.Request, *, kept: bool = True) -> lm15.Response:
         """The reply to a request; one that is `kept` is asked for once."""
@@ -128,9 +128,11 @@ class Engine:
         sent = replace(request, model=self._target, config=config)
         assert self._completion is not None
         keeper = reply_keeper.get() if kept else None
-        digest = digest_of(sent) if keeper is not None else b""
+        digest = digest_of(replace(sent, model=self._model.name)) if keeper is not None else b""
         if keeper is not None and (said := keeper.get(digest)) is not None:
-            return self._whole(decode_reply(said, model=sent.model))
+            known = decode_reply(said, model=sent.model)
+            self._model.ledger.recall(self._charge_of(known, prompt_chars))
+            return self._whole(known)
         complete, tries = self._completion.complete, 0
         while True:
             self._check_budget(prompt_chars // CHARS_PER_TOKEN)
@@ -145,7 +147,7 @@ class Engine:
             else:
                 if keeper is not None:
                     keeper.keep(digest, encode_reply(response))
-                self._charge(response, prompt_chars)
+                self._model.ledger.charge(self._charge_of(response, prompt_chars))
                 return self._whole(response)
 
     def close(self) -> None:
@@ -169,31 +171,31 @@ class Engine:
                     hint="`stitch relabel --model-budget-usd N` goes on",
                 )
 
-    def _charge(self, response: lm15.Response, prompt_chars: int) -> None:
-        text, purpose, usage = _text(response), current_purpose.get(), response.usage
+    def _charge_of(self, response: lm15.Response, prompt_chars: int) -> Charge:
+        text, purpose, usage = text_of(response), current_purpose.get(), response.usage
         prompt_tokens = prompt_chars // CHARS_PER_TOKEN if usage.input_tokens is None else usage.input_tokens
         reply_tokens = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
-        self._model.ledger.charge(
-            Charge(
-                model=self._model.name,
-                **purpose._asdict(),
-                tenant=charged_tenant.get(),
-                key=charged_key.get(),
-                prompt_tokens=prompt_tokens,
-                reply_tokens=reply_tokens,
-                cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
-                used=response.finish_reason == "stop" and bool(text.strip()),
-            )
+        return Charge(
+            model=self._model.name,
+            **purpose._asdict(),
+            tenant=charged_tenant.get(),
+            key=charged_key.get(),
+            prompt_tokens=prompt_tokens,
+            reply_tokens=reply_tokens,
+            cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
+            used=response.finish_reason == "stop" and bool(text.strip()),
         )
 
     def _whole(self, response: lm15.Response) -> lm15.Response:
         """The reply, if it was not cut; whether it says what was asked for is seen when it is read."""
-        text = _text(response)
+        from dspy import lm15
+
+        text = text_of(response)
         if response.finish_reason == "length":
             raise CutReplyError(f"the reply of {self._model.name!r} was cut after {len(text)} characters", said=text)
         if response.finish_reason != "stop" or not text.strip():
             raise CutReplyError(f"the reply of {self._model.name!r} is empty", said=text)
-        return response
+        return replace(response, message=lm15.Message.assistant([lm15.TextPart(text)]))
 
     def _mapped(self, error: lm15.LM15Error) -> ModelError:
         from dspy import lm15
@@ -218,12 +220,6 @@ class AsyncEngine:
     async def complete(self, request: lm15.Request) -> lm15.Response:
         """As `Engine.complete`."""
         return await asyncio.to_thread(self._engine.complete, request)
-
-
-def _text(response: lm15.Response) -> str:
-    from dspy import lm15
-
-    return "".join(part.text for part in response.message.parts if isinstance(part, lm15.TextPart))
 
 
 def _chars(request: lm15.Request) -> int:

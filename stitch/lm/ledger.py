@@ -115,6 +115,9 @@ class Ledger:
                 except OSError as error:
                     _log.warning("the ledger %r cannot be written: %s", str(self.file), error.strerror)
 
+    def recall(self, charge: Charge) -> None:
+        """Take note that a reply is used which was paid for earlier: it is not spent again, and not counted here."""
+
     def total(self) -> Totals:
         """Of all stages."""
         with self._lock:

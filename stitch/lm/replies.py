@@ -39,6 +39,34 @@ def keeping_replies(keeper: ReplyKeeper) -> Iterator[None]:
         reply_keeper.reset(before)
 
 
+@contextmanager
+def asking_again(*, times: int = 1) -> Iterator[None]:
+    """Meanwhile, what was kept of the tries before is not used: the same is asked, and kept beside it."""
+    keeper = reply_keeper.get()
+    before = reply_keeper.set(None if keeper is None else _Further(keeper, times))
+    try:
+        yield
+    finally:
+        reply_keeper.reset(before)
+
+
+class _Further:
+    """Keeps the replies of a further try."""
+
+    def __init__(self, keeper: ReplyKeeper, times: int) -> None:
+        self._keeper = keeper
+        self._mark = b"again" * times
+
+    def get(self, request: bytes) -> bytes | None:
+        return self._keeper.get(self._digest(request))
+
+    def keep(self, request: bytes, reply: bytes) -> None:
+        self._keeper.keep(self._digest(request), reply)
+
+    def _digest(self, request: bytes) -> bytes:
+        return hashlib.blake2b(request + self._mark, digest_size=16).digest() if self._mark else request
+
+
 def digest_of(request: lm15.Request) -> bytes:
     """What two requests share that ask the same model the same."""
     from dspy import lm15
@@ -56,23 +84,41 @@ def digest_of(request: lm15.Request) -> bytes:
     return hashlib.blake2b(json.dumps(asked).encode(), digest_size=16).digest()
 
 
-def encode_reply(response: lm15.Response) -> bytes:
-    """What of a reply is kept."""
+def text_of(response: lm15.Response) -> str:
+    """What a reply says; an object that the client has read, as it does where a choice was asked for, as JSON."""
     from dspy import lm15
 
-    text = "".join(part.text for part in response.message.parts if isinstance(part, lm15.TextPart))
-    return json.dumps({"text": text, "finish_reason": response.finish_reason}).encode()
+    said = []
+    for part in response.message.parts:
+        if isinstance(part, lm15.TextPart):
+            said.append(part.text)
+        elif isinstance(part, lm15.DataPart):
+            said.append(json.dumps(part.value, ensure_ascii=False))
+    return "".join(said)
+
+
+def encode_reply(response: lm15.Response) -> bytes:
+    """What of a reply is kept."""
+    text = text_of(response)
+    usage = (response.usage.input_tokens, response.usage.output_tokens)
+    return pack_reply(text, str(response.finish_reason), usage=usage)
+
+
+def pack_reply(text: str, finish_reason: str, *, usage: tuple[int | None, int | None] = (None, None)) -> bytes:
+    """A reply as it is kept; `usage` are the tokens of prompt and reply, None if nobody counted."""
+    return json.dumps({"text": text, "finish_reason": finish_reason, "usage": usage}).encode()
 
 
 def decode_reply(reply: bytes, *, model: str) -> lm15.Response:
-    """The reply that was kept; how many tokens it took is in the ledger already."""
+    """The reply that was kept."""
     from dspy import lm15
 
     kept = json.loads(reply)
+    asked, replied = kept.get("usage") or (None, None)
     return lm15.Response(
         id=None,
         model=model,
         message=lm15.Message.assistant([lm15.TextPart(kept["text"])]),
         finish_reason=kept["finish_reason"],
-        usage=lm15.Usage(),
+        usage=lm15.Usage(input_tokens=asked, output_tokens=replied),
     )

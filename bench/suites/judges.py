@@ -1,0 +1,113 @@
+"""`stitch bench judges`: how far a judge agrees with judgements that were recorded, by the same counts and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from stitch.bench.data.files import read_json
+from stitch.bench.figures import print_json, print_table
+from stitch.bench.metrics.answer_set import score_answer_set
+from stitch.bench.metrics.judging import ContainmentJudge, Judge
+from stitch.bench.metrics.scores import Unscored
+from stitch.bench.suites.running import JUDGES, PAPER_JUDGE
+from stitch.console.options import json_option
+from stitch.errors import InputError, SettingsError
+from stitch.lm.sampling import EFFORTS, Sampling
+
+
+class Judged(NamedTuple):
+    """An answer with the count that a judge gave it."""
+
+    question: str
+    gold: str
+    generated: str
+    counted: int
+
+
+def read_judged(path: Path) -> list[Judged]:
+    """Recorded judgements: a JSON list of objects with `question`, `gold`, `generated` and `judge_count`.
+
+    Raises:
+        InputError: The file is none such.
+    """
+    said = read_json(path)
+    try:
+        return [Judged(str(one["question"]), one["gold"], one["generated"], int(one["judge_count"])) for one in said]
+    except (TypeError, KeyError, ValueError) as error:
+        raise InputError(
+            f"{str(path)!r} holds no judgements", hint="a list of question, gold, generated, judge_count"
+        ) from error
+
+
+def agreement(judge: Judge, recorded: Sequence[Judged], *, threads: int = 1) -> Mapping[str, Any]:
+    """How often a judge gives the recorded count, and what the difference does to the figure; unscored ones aside."""
+
+    def one(own: Judged) -> tuple[bool, float] | None:
+        verdict = judge.count(own.question, gold=own.gold, generated=own.generated)
+        mine = score_answer_set(own.gold, own.generated, count=verdict.correct)
+        theirs = score_answer_set(own.gold, own.generated, count=own.counted)
+        if isinstance(mine, Unscored) or isinstance(theirs, Unscored):
+            return None
+        return mine == theirs, mine.f1 - theirs.f1
+
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(one, recorded))
+    judged = [own for own in found if own is not None]
+    return {
+        "judged": len(judged),
+        "unscored": len(found) - len(judged),
+        "agreed": sum(same for same, _ in judged),
+        "agreement": round(sum(same for same, _ in judged) / len(judged), 6) if judged else None,
+        "f1_difference": round(sum(difference for _, difference in judged) / len(judged), 6) if judged else None,
+    }
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="Recorded judgements, a JSON list.")
+@click.option("--judge", type=click.Choice(JUDGES), default=JUDGES[0], show_default=True, help="Who judges.")
+@click.option("--judge-model", metavar="NAME", help="Another model than the configured one.")
+@click.option("--judge-temperature", type=float, default=PAPER_JUDGE.temperature, show_default=True)
+@click.option("--judge-top-p", type=float, default=PAPER_JUDGE.top_p, show_default=True)
+@click.option("--judge-effort", type=click.Choice(EFFORTS))
+@click.option("--seed", type=int)
+@json_option
+def command(
+    data: Path,
+    judge: str,
+    judge_model: str | None,
+    judge_temperature: float | None,
+    judge_top_p: float | None,
+    judge_effort: str | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Judge answers that were judged before, and tell how often the count is the same.
+
+    \b
+    Example:
+      stitch bench judges --data judged_answers.json --judge containment
+    """
+    recorded = read_judged(data)
+    named: Judge = ContainmentJudge()
+    threads = 1
+    if judge == "model":
+        from stitch.bench.models import ModelJudge, configured_model
+
+        sampling = Sampling(judge_temperature, judge_top_p, judge_effort, seed)
+        model = configured_model(judge_model, sampling=sampling)
+        if model is None:
+            raise SettingsError("a judge needs a language model", hint="set STITCH_MODEL, or take --judge containment")
+        named, threads = ModelJudge(model), model.limits.concurrency
+    figures = {"judge": named.name, **agreement(named, recorded, threads=threads)}
+    if as_json:
+        print_json(figures)
+    else:
+        print_table(
+            {named.name: {k: v for k, v in figures.items() if k != "judge"}},
+            title=f"{data.name}: agreement with recorded judgements",
+        )

@@ -1,0 +1,135 @@
+"""The judge of an answer is that of its form, and what needs no judge is not shown to one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from stitch.bench.commands import group
+from stitch.bench.data.types import DataSet, Question
+from stitch.bench.metrics.forms import AnswerForm, form_of, score_by, settled
+from stitch.bench.metrics.judging import ContainmentJudge, Verdict
+from stitch.bench.metrics.scores import Unscored
+from stitch.bench.suites.judges import Judged, agreement, read_judged
+from stitch.core import Trajectory
+from stitch.errors import InputError, SettingsError
+from stitch.testing.model import LoopbackProvider
+
+PLAN = "Stay at Apollo Resort; Breakfast at Olympus; Visit Oracle Hill"
+
+
+@pytest.mark.parametrize(
+    ("type_", "gold", "came", "form"),
+    [
+        ("type_1", "Apollo Resort", True, AnswerForm.SINGLE),
+        ("type_1", "Apollo Resort, Daphne Hotel", True, AnswerForm.SET),
+        ("type_2", "$1,234.50", True, AnswerForm.SINGLE),
+        ("type_2", "2.0", True, AnswerForm.SINGLE),
+        ("type_3", "Apollo Resort", True, AnswerForm.SET),
+        ("type_3", '["AIC (2023); CFR (2024)"]', True, AnswerForm.SET),
+        ("type_4", PLAN, True, AnswerForm.PLAN),
+        ("type_4", '["AIC (2023); CFR (2024)"]', True, AnswerForm.SET),
+        ("type_4", "Apollo; Daphne", True, AnswerForm.SET),
+        ("single-session", "a red hat, and a scarf", False, AnswerForm.SINGLE),
+        ("type_1", None, True, AnswerForm.SET),
+    ],
+)
+def test_the_form_of_an_answer_is_that_of_its_type_and_gold(
+    type_: str, gold: str, came: bool, form: AnswerForm
+) -> None:
+    assert form_of(type_, gold, came=came) is form
+
+
+@pytest.mark.parametrize(
+    ("form", "gold", "generated", "count"),
+    [
+        (AnswerForm.SINGLE, "The Apollo Resort", "apollo resort", 1),
+        (AnswerForm.SINGLE, "$76.22", "76.22", 1),
+        (AnswerForm.SINGLE, "Apollo", "It is the Apollo.", None),
+        (AnswerForm.SINGLE, "Apollo", "", 0),
+        (AnswerForm.SINGLE, "Apollo", "Question not answerable.", 0),
+        (AnswerForm.SINGLE, "Apollo", "I don't know", 0),
+        (AnswerForm.SINGLE, "It was not mentioned", "Question not answerable", None),
+        (AnswerForm.SET, '["AIC (2023); CFR (2024)"]', "CFR (2024); AIC (2023)", 2),
+        (AnswerForm.SET, "Apollo; Daphne", "Apollo; Hermes", None),
+        (AnswerForm.SET, "Apollo; Daphne", "Apollo", None),
+        (AnswerForm.SET, "Apollo; Daphne", "  ", 0),
+        (AnswerForm.PLAN, PLAN, PLAN, 3),
+        (AnswerForm.PLAN, PLAN, "Stay at Apollo Resort", None),
+    ],
+)
+def test_what_is_exact_empty_or_declines_needs_no_judge(
+    form: AnswerForm, gold: str, generated: str, count: int | None
+) -> None:
+    verdict = settled(form, gold=gold, generated=generated)
+    assert (verdict.correct if verdict else None) == count
+
+
+def test_a_single_answer_is_right_or_wrong_as_a_whole() -> None:
+    told = "It was $70 first and is $76.22 now, taxes aside"
+    right = score_by(AnswerForm.SINGLE, gold="$76.22", generated=told, count=1, given=None)
+    wrong = score_by(AnswerForm.SINGLE, gold="$76.22", generated=told, count=0, given=None)
+    assert not isinstance(right, Unscored)
+    assert not isinstance(wrong, Unscored)
+    assert (right.f1, wrong.f1) == (1.0, 0.0)
+
+
+def test_a_limit_takes_of_each_type_the_first() -> None:
+    questions = tuple(
+        Question(id=f"{type_}{n}", trajectory=f"t{n}", type=type_, text="?", answer=None, evidence=())
+        for type_, count in (("a", 5), ("b", 2), ("c", 1))
+        for n in range(count)
+    )
+    data = DataSet("set", tuple(Trajectory(id=f"t{n}", steps=()) for n in range(5)), questions, "0")
+    assert [question.id for question in data.limited(4).questions] == ["a0", "a1", "b0", "c0"]
+    assert [question.id for question in data.limited(6).questions] == ["a0", "a1", "a2", "b0", "b1", "c0"]
+    assert [trajectory.id for trajectory in data.limited(4).trajectories] == ["t0", "t1"]
+    assert data.limited(None) is data
+
+
+RECORDED = [
+    {"question": "q", "gold": "Apollo; Daphne", "generated": "Apollo; Hermes", "judge_count": 1},
+    {"question": "q", "gold": "Claned (2024)", "generated": "a report by Claned", "judge_count": 1},
+]
+
+
+class Failing(ContainmentJudge):
+    def count(self, question: str, *, gold: str, generated: str) -> Verdict:
+        return Verdict(Unscored("down"))
+
+
+def test_agreement_counts_equal_scores_and_leaves_failures_out() -> None:
+    recorded = [Judged("q", str(own["gold"]), str(own["generated"]), 1) for own in RECORDED]
+    assert agreement(ContainmentJudge(), recorded) == {
+        "judged": 2, "unscored": 0, "agreed": 1, "agreement": 0.5, "f1_difference": -0.5
+    }  # fmt: skip
+    assert agreement(Failing(), recorded)["unscored"] == 2
+    assert agreement(Failing(), recorded)["agreement"] is None
+
+
+def test_a_model_judges_recorded_answers_as_the_paper_lets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "judged.json"
+    file.write_text(json.dumps(RECORDED))
+    arguments = ["judges", "--data", str(file), "--judge-model", "openai/judge", "--json"]
+    monkeypatch.delenv("STITCH_MODEL", raising=False)
+    assert isinstance(CliRunner().invoke(group, arguments).exception, SettingsError)
+    with LoopbackProvider(lambda system, user: {"reasoning": "", "correct_entries": 1}) as provider:
+        for name, value in {"MODEL": "openai/m", "BASE_URL": provider.base_url, "OFFLINE": "true"}.items():
+            monkeypatch.setenv(f"STITCH_{name}", value)
+        said: dict[str, Any] = json.loads(CliRunner().invoke(group, arguments, catch_exceptions=False).stdout)
+        CliRunner().invoke(group, [*arguments[:-1], "--judge", "containment"], catch_exceptions=False)
+    assert (said["agreement"], said["judge"]) == (1.0, "openai/judge temperature=0 top_p=0.9")
+    asked = provider.requests[0].body
+    assert (asked["model"], asked["temperature"], asked["top_p"]) == ("judge", 0.0, 0.9)
+    assert len(provider.requests) == 2
+
+
+def test_a_file_without_judgements_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text('[{"question": "q"}]')
+    with pytest.raises(InputError, match="holds no judgements"):
+        read_judged(file)
