@@ -2,18 +2,24 @@
 
     python -m stitch.bench.fit_ranking                                     # on generated trips and debates
     python -m stitch.bench.fit_ranking --data locomo --data sgd_interleaved --only time --only speaker
+    python -m stitch.bench.fit_ranking --data locomo ... --only time --only speaker --rounds 2 --kept DIR
 
 Each constant of `retrieve/constants.py` is set to nothing, half, and twice what it is, all others as they are. For each
 set, the value is taken that does best on all *other* sets, and what it gives on this one is told beside what the value
-in use gives. A constant is worth changing if most sets gain by what the others chose. Nothing is written.
+in use gives. A constant is worth changing if most sets gain by what the others chose.
+
+With `--rounds`, steps are taken along one constant after the other, and again: once for all sets, and once for each set
+by all others. The table that comes of it says what each set has with the constants in use, with those that the others
+chose (left out), with those that all chose (shipped), and what labels bring there. Nothing is written but, with
+`--kept`, the memories, so that the next run finds them.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,21 +31,11 @@ from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
 from stitch.bench.generate.generation import SIZES, Size, generate
 from stitch.bench.generate.trajectory import write_release
-from stitch.bench.methods import TENANT
-from stitch.bench.metrics.recall import recall_at
+from stitch.bench.metrics.paired import PairedDifference, compare_paired
 from stitch.bench.metrics.scores import mean
-from stitch.core import SearchRequest
-from stitch.embed import LexicalEncoder, StaticEmbedder
+from stitch.bench.searched import Searched, taken_in
 from stitch.errors import InputError
-from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
-from stitch.label.local import LocalLabeler
-from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
 from stitch.retrieve.constants import CHOSEN_ON, CONSTANTS, Constants
-from stitch.store import EdgeStore
-
-K = 10
-"""Evidence is looked for among so many hits."""
 
 Recalls = Mapping[str, Mapping[float, float]]
 """By set, the recall that each value of a constant gives."""
@@ -55,75 +51,25 @@ class Choice(NamedTuple):
     """The recall with the value in use."""
 
 
-class Searched:
-    """A set in a memory, searched with one table of constants after the other.
-
-    Args:
-        data: The set.
-        ingestor: Holds its trajectories.
-    """
-
-    def __init__(self, data: DataSet, ingestor: Ingestor) -> None:
-        self.name = data.name
-        self._data, self._ingestor = data, ingestor
-
-    def recall(self, constants: Constants) -> float:
-        """The mean share of a question's evidence among the first hits; 0 if no question names any."""
-        ingestor = self._ingestor
-        retriever = IntentRetriever(
-            store=ingestor.store,
-            selector=LocalFilterSelector(constants=constants),
-            embedder=ingestor.embedder,
-            lexical=ingestor.lexical,
-            inventories=ingestor.inventory,
-            counter=PieceCounter(),
-            constants=constants,
-        )
-        scores = []
-        for question in self._data.questions:
-            asked = question.inquiry
-            request = SearchRequest(
-                query=asked.text, tenant=TENANT, trajectory=asked.trajectory, asked_at=asked.asked_at, k=K
-            )
-            found = [hit.snippet.step for hit in retriever.search(request).hits]
-            scores.append(recall_at(found, question.evidence, k=K))
-        return mean(scores).value or 0.0
-
-
-@contextmanager
-def taken_in(data: DataSet) -> Iterator[Searched]:
-    """A set in a memory of its own, which goes when this ends."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stitch-bench-")))
-        embedder = StaticEmbedder()
-        ingestor = Ingestor(
-            journal=SqliteJournal(folder / "journal.sqlite"),
-            store=EdgeStore(folder / "store", embedder_name=embedder.name, dimension=embedder.dimension),
-            embedder=embedder,
-            labeler=LocalLabeler(),
-            lexical=LexicalEncoder(),
-        )
-        stack.callback(ingestor.close)
-        for trajectory in data.trajectories:
-            ingestor.add_many(trajectory.steps, tenant=TENANT, trajectory=trajectory.id)
-        yield Searched(data, ingestor)
-
-
-def values_of(name: str) -> list[float]:
-    """What a constant is tried with, the value in use first."""
-    used = getattr(CONSTANTS, name)
-    tried = (used, max(1, used // 2), 2 * used) if isinstance(used, int) else (used, 0.0, used / 2, 2 * used)
+def values_of(name: str, table: Constants = CONSTANTS, *, finely: bool = False) -> list[float]:
+    """What a constant is tried with, the value in a table first; finely, also with what lies between."""
+    used: float = getattr(table, name)
+    factors = (0.5, 0.75, 4 / 3, 2.0) if finely else (0.5, 2.0)
+    if isinstance(used, int):
+        tried: list[float] = [used, *(max(1, int(used * factor)) for factor in factors)]
+    else:
+        tried = [used, 0.0, *(float(f"{used * factor:.3g}") for factor in factors)]
     return list(dict.fromkeys(tried))
 
 
 def recalls(sets: Sequence[Searched], name: str) -> Recalls:
     """What each value of a constant gives on each set, all other constants as they are."""
-    tables = {value: _with(name, value) for value in values_of(name)}
+    tables = {value: _with(CONSTANTS, name, value) for value in values_of(name)}
     return {each.name: {value: each.recall(table) for value, table in tables.items()} for each in sets}
 
 
-def _with(name: str, value: Any) -> Constants:
-    return replace(CONSTANTS, **{name: value})
+def _with(table: Constants, name: str, value: Any) -> Constants:
+    return replace(table, **{name: value})
 
 
 def choose(found: Recalls, *, in_use: float) -> list[Choice]:
@@ -137,6 +83,82 @@ def choose(found: Recalls, *, in_use: float) -> list[Choice]:
         best = max(own, key=lambda value: (sum(recall[value] for recall in others), value == in_use))
         choices.append(Choice(left_out, best, own[best], own[in_use]))
     return choices
+
+
+def climb(names: Sequence[str], goodness: Callable[[Constants], float], *, rounds: int) -> Constants:
+    """Steps along one constant after the other, each to the value that is best, until none is better.
+
+    Of equals the value stays. What is hardly better than chance allows is not: see `_LEAST_GAIN`.
+    """
+    table, best = CONSTANTS, goodness(CONSTANTS)
+    for _ in range(rounds):
+        before = table
+        for name in names:
+            for value in values_of(name, table, finely=True)[1:]:
+                tried = _with(table, name, value)
+                if (good := goodness(tried)) > best + _LEAST_GAIN:
+                    table, best = tried, good
+        if table == before:
+            break
+    return table
+
+
+class Fitted(NamedTuple):
+    """What a set has before and after constants are fitted."""
+
+    name: str
+    in_use: float
+    left_out: float
+    """With the constants that all other sets chose."""
+    shipped: float
+    """With those that all sets chose."""
+    over_off: PairedDifference
+    """With these, labels on minus labels off."""
+    acted: float
+    """In this share of the questions, labels changed the first hits."""
+
+
+class Fit:
+    """Sets with what each table of constants gives on them, each table measured once.
+
+    Args:
+        sets: The sets.
+    """
+
+    def __init__(self, sets: Sequence[Searched]) -> None:
+        self.sets = sets
+        self._known: dict[tuple[Constants, int], float] = {}
+
+    def goodness(self, table: Constants, number: int) -> float:
+        """The recall on a set; what labels cost there counts once more, for they must not."""
+        if (table, number) not in self._known:
+            own = self.sets[number]
+            on, off = (mean(own.scores(table, labels=labels)).value or 0.0 for labels in (True, False))
+            self._known[table, number] = on - max(0.0, off - on)
+        return self._known[table, number]
+
+    def choose(self, names: Sequence[str], *, rounds: int, left_out: int | None = None) -> Constants:
+        """The constants that all sets choose, or all but one."""
+        judging = [number for number in range(len(self.sets)) if number != left_out]
+        return climb(names, lambda table: sum(self.goodness(table, n) for n in judging) / len(judging), rounds=rounds)
+
+    def report(self, shipped: Constants, left_out: Sequence[Constants]) -> Iterator[Fitted]:
+        """What each set has, with one table for all and with the one that its others chose."""
+        for own, chosen_by_others in zip(self.sets, left_out, strict=True):
+            on, off = (own.scores(shipped, labels=labels) for labels in (True, False))
+            over_off = compare_paired(on, off)
+            if not isinstance(over_off, PairedDifference):
+                raise InputError(f"no question of {own.name} names its evidence", hint="leave this --data out")
+            steps = zip(own.found(shipped), own.found(shipped, labels=False), strict=True)
+            acted = [with_labels != without for with_labels, without in steps]
+            yield Fitted(
+                own.name, own.recall(CONSTANTS), own.recall(chosen_by_others), own.recall(shipped), over_off,
+                sum(acted) / len(acted),
+            )  # fmt: skip
+
+
+_LEAST_GAIN = 0.0003
+"""A mean over sets that is higher by less says nothing: it is one question of a small set."""
 
 
 def generated(seed: int, *, size: Size = SIZES["S"]) -> list[DataSet]:
@@ -158,37 +180,84 @@ def _constants(only: Sequence[str]) -> list[str]:
     return list(only) or known
 
 
+def _told(table: Constants) -> dict[str, float]:
+    """In what a table differs from the one in use."""
+    return {
+        each.name: getattr(table, each.name)
+        for each in fields(Constants)
+        if getattr(table, each.name) != getattr(CONSTANTS, each.name)
+    }
+
+
+def _show_values(sets: Sequence[Searched], names: Sequence[str], *, as_json: bool) -> None:
+    chosen_on = {field.name: field.metadata[CHOSEN_ON] for field in fields(Constants)}
+    for name in names:
+        used = float(getattr(CONSTANTS, name))
+        found = recalls(sets, name)
+        choices = choose(found, in_use=getattr(CONSTANTS, name))
+        if as_json:
+            left_out = [choice._asdict() for choice in choices]
+            row = {"constant": name, "in_use": used, "chosen_on": chosen_on[name], "recall": found}
+            click.echo(json.dumps({**row, "left_out": left_out}))
+            continue
+        click.echo(f"{name} = {used:g}, chosen on {chosen_on[name]}")
+        for choice in choices:
+            tried = ", ".join(f"{value:g}: {recall:.3f}" for value, recall in found[choice.left_out].items())
+            click.echo(
+                f"  {choice.left_out}: {choice.recall - choice.in_use:+.3f} with {choice.value:g},"
+                f" which the others chose ({tried})"
+            )
+
+
+def _show_fit(sets: Sequence[Searched], names: Sequence[str], *, rounds: int, as_json: bool) -> None:
+    fit = Fit(sets)
+    shipped = fit.choose(names, rounds=rounds)
+    click.echo(json.dumps({"shipped": _told(shipped)}))
+    left_out = []
+    for number, own in enumerate(sets):
+        left_out.append(fit.choose(names, rounds=rounds, left_out=number))
+        click.echo(json.dumps({"left_out": own.name, "chosen": _told(left_out[-1])}))
+    rows = list(fit.report(shipped, left_out))
+    if as_json:
+        for row in rows:
+            click.echo(json.dumps({**row._asdict(), "over_off": row.over_off._asdict()}))
+        return
+    click.echo(
+        "\n| set | in use | left out | shipped | labels on minus off | labels acted |\n|---|---:|---:|---:|---:|---:|"
+    )
+    for name, in_use, out, all_chose, over_off, acted in rows:
+        interval = f"{over_off.difference:+.3f} [{over_off.low:+.3f}, {over_off.high:+.3f}]"
+        click.echo(f"| {name} | {in_use:.3f} | {out:.3f} | {all_chose:.3f} | {interval} | {acted:.2f} |")
+
+
 @click.command()
 @click.option("--data", "folders", multiple=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--only", multiple=True, help="A constant, by its name in retrieve/constants.py; all by default.")
 @click.option("--limit", type=click.IntRange(1), help="Use so many questions of a set.")
+@click.option("--rounds", type=click.IntRange(0), help="Step along the constants so many times; 0 only reports.")
+@click.option("--kept", type=click.Path(path_type=Path, file_okay=False), help="Keep the memories in this folder.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is generated where no data is named.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a constant.")
-def main(folders: Sequence[Path], only: Sequence[str], limit: int | None, seed: int, as_json: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a constant, or a set.")
+def main(
+    folders: Sequence[Path],
+    only: Sequence[str],
+    limit: int | None,
+    rounds: int | None,
+    kept: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
     """Tell of each constant of the search what other values would give, each set judged by what the others chose."""
     names = _constants(only)
     sets = [load_questions(folder) for folder in folders] or generated(seed)
     if len({data.name for data in sets}) < max(2, len(sets)):
         raise InputError("fitting needs sets of at least two names", hint="give --data once for each set")
-    chosen_on = {field.name: field.metadata[CHOSEN_ON] for field in fields(Constants)}
     with ExitStack() as stack:
-        searched = [stack.enter_context(taken_in(data.limited(limit))) for data in sets]
-        for name in names:
-            used = float(getattr(CONSTANTS, name))
-            found = recalls(searched, name)
-            choices = choose(found, in_use=getattr(CONSTANTS, name))
-            if as_json:
-                left_out = [choice._asdict() for choice in choices]
-                row = {"constant": name, "in_use": used, "chosen_on": chosen_on[name], "recall": found}
-                click.echo(json.dumps({**row, "left_out": left_out}))
-                continue
-            click.echo(f"{name} = {used:g}, chosen on {chosen_on[name]}")
-            for choice in choices:
-                tried = ", ".join(f"{value:g}: {recall:.3f}" for value, recall in found[choice.left_out].items())
-                click.echo(
-                    f"  {choice.left_out}: {choice.recall - choice.in_use:+.3f} with {choice.value:g},"
-                    f" which the others chose ({tried})"
-                )
+        searched = [stack.enter_context(taken_in(data.limited(limit), kept=kept)) for data in sets]
+        if rounds is None:
+            _show_values(searched, names, as_json=as_json)
+        else:
+            _show_fit(searched, names, rounds=rounds, as_json=as_json)
 
 
 if __name__ == "__main__":

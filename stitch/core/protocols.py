@@ -125,13 +125,21 @@ class SnippetStore(Protocol):
         Equal to `rank_by_label_density` over all snippets that the query admits (`DensityQuery.admits`), snippets
         without any matched label included. Similarity is `(1 - s) * cosine + s * lexical / (lexical + 10)` where `s` is
         `lexical_share` and both parts are asked for; one part alone counts in full. `lexical` is the sum, over the
-        words asked for, of both weights times ln(1 + (N - n + .5) / (n + .5)): N snippets *of the tenant* have any
-        word, n of them this one. Nothing that another tenant holds changes a number.
+        words asked for, of both weights times ln(1 + (N - n + .5) / (n + .5)) ** 1.3: N snippets *of the tenant* have
+        any word, n of them this one. Nothing that another tenant holds changes a number.
         """
         ...
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return the snippets with these ids, in the order of `ids`; unknown ones and other tenants' are left out."""
+        ...
+
+    def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
+        """Return the snippets that stand up to `reach` positions before or after these in their trajectories.
+
+        Each once, these themselves left out, by trajectory, position and step. Only what the query sees is returned
+        (`DensityQuery.sees`); what else it asks for says nothing here.
+        """
         ...
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:

@@ -1,7 +1,8 @@
 """The lexical side of similarity: BM25 weights as sparse vectors; the store adds the idf.
 
 BM25 = Σ idf(w) · tf·(k1+1) / (tf + k1·(1 − b + b·len/avg_len)) (Robertson and Zaragoza 2009, Eq. 3.15). Only the second
-factor is made here. The first changes with every snippet: a store counts the tenant's own when it is asked.
+factor is made here. The first changes with every snippet: a store counts the tenant's own when it is asked, and lets
+rare words tell more than BM25 does.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class LexicalEncoder:
         b: float = 0.75,
         average_length: float = 40.0,
         context_weight: float = 0.9,
-        light_weight: float = 0.4,
+        light_weight: float = 0.2,
     ) -> None:
         self.k1, self.b = k1, b
         self.average_length = average_length

@@ -168,17 +168,30 @@ class PastStore:
         held = {snippet.id: snippet for snippet in self._store.get(tenant, ids) if self._moment.knows(snippet)}
         return [found for name in ids if (found := changed.get(name) or held.get(name)) is not None]
 
+    def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
+        """Return what stood beside these snippets; see `SnippetStore.near`."""
+        changed = self._changed_of(query.tenant)
+        today = self._store.near(query, snippets, reach=reach)
+        there = [each for each in today if each.id not in changed]
+        given = {snippet.id for snippet in snippets}
+        there += [
+            each
+            for each in changed.values()
+            if query.sees(each)
+            and each.id not in given
+            and any(
+                each.trajectory == own.trajectory and abs(each.position - own.position) <= reach for own in snippets
+            )
+        ]
+        return sorted(there, key=_place)
+
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over the snippets that were there."""
-
-        def place(snippet: MemorySnippet) -> tuple[str, int, str]:
-            return snippet.trajectory, snippet.position, snippet.step
-
         changed = self._changed_of(tenant)
-        mine = sorted((each for each in changed.values() if trajectory in (None, each.trajectory)), key=place)
+        mine = sorted((each for each in changed.values() if trajectory in (None, each.trajectory)), key=_place)
         today = self._store.scroll(tenant, trajectory)
         same = (each for each in today if self._moment.knows(each) and each.id not in changed)
-        return heapq.merge(same, mine, key=place)
+        return heapq.merge(same, mine, key=_place)
 
     def count(self, tenant: str | None = None) -> int:
         """No fewer than the snippets that were there."""
@@ -210,6 +223,10 @@ class PastStore:
             made = make_records(missing, embedder=self._ingestor.embedder, lexical=self._ingestor.lexical)
             self._records.update((record.snippet.id, record) for record in made)
         return [self._records[snippet.id] for snippet in snippets]
+
+
+def _place(snippet: MemorySnippet) -> tuple[str, int, str]:
+    return snippet.trajectory, snippet.position, snippet.step
 
 
 def _was_there(entry: Entry, moment: Moment) -> bool:

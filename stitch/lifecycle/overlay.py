@@ -9,7 +9,7 @@ import numpy as np
 from stitch.core import DensityQuery, Label, MemorySnippet, SnippetRecord, SnippetStore, StoreHit, density
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import words_of
-from stitch.store.similarity import LEXICAL_HALF, Similarity
+from stitch.store.similarity import LEXICAL_HALF, Similarity, informativeness
 
 
 def rank_beside(
@@ -78,4 +78,4 @@ def _rarity(index: int, tenant: str, store: SnippetStore, lexical: LexicalEncode
         weight = words_of(hit.snippet, lexical=lexical).get(index, 0.0)
         if weight and hit.similarity > 0.0:
             return LEXICAL_HALF * hit.similarity / (1.0 - hit.similarity) / weight
-    return float(np.log(2.0 * store.count(tenant) + 2.0))
+    return informativeness(0, snippets=store.count(tenant))

@@ -15,6 +15,7 @@ T = TypeVar("T", int, float)
 CHOSEN_ON = "chosen_on"
 """Under this key the metadata of a field names the sets on which it was chosen."""
 
+_ALL = "all sets of the folder, each left out once"
 _CHATS = "LoCoMo, LongMemEval, BEAM"
 _INTERLEAVED = "sgd_interleaved"
 _CAME = "generated travel and debate"
@@ -57,6 +58,13 @@ class Constants:
     """A decision that says less than this share of what the best one says of the matter is about another one."""
     named: float = _chosen(1.0, _CAME)
     """What it counts beside labels to name the thing of which a fact is asked."""
+
+    beside_hits: int = _chosen(20, _ALL)
+    """Short neighbors of so many of the first hits come right after these, before what is less alike."""
+    beside_reach: int = _chosen(2, _ALL)
+    """At most so many positions away."""
+    beside_chars: int = _chosen(240, _ALL)
+    """Of at most so many characters; longer ones say themselves what they are about."""
 
     described_scope: float = _chosen(0.2, _INTERLEAVED)
     """What a matched scope adds where a clause of the question says where to look."""

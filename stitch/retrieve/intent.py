@@ -45,6 +45,7 @@ from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.kinds import GOAL_OPENED, goal_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.reading import Question, read_question
+from stitch.retrieve.rank.beside import beside_rule, with_neighbors
 from stitch.retrieve.rank.decisions import DECIDE
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
 from stitch.retrieve.rank.goals import leading_goals
@@ -152,14 +153,31 @@ class IntentRetriever:
         started = time.perf_counter()
         asked = self._read(request, self._inventories(request.tenant, request.trajectory))
         asked, hits = self._rank(asked, k=request.k)
-        return answer(
-            request, asked.selection, hits, rule=asked.rule, counter=self._counter, mode=self.mode, started=started
+        rule = asked.rule
+        if request.k > self._constants.beside_hits and _lets_neighbors_in(asked):
+            rule, hits = beside_rule(rule), self._with_neighbors(asked, hits)
+        return answer(request, asked.selection, hits, rule=rule, counter=self._counter, mode=self.mode, started=started)
+
+    def _with_neighbors(self, asked: _Asked, ranked: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
+        query = DensityQuery(
+            tenant=asked.request.tenant,
+            trajectory=asked.request.trajectory,
+            min_trust=asked.request.min_trust,
+            as_of=asked.request.as_of,
+        )
+        return with_neighbors(
+            ranked,
+            near=lambda snippets, reach: self._store.near(query, snippets, reach=reach),
+            rule=asked.rule,
+            k=asked.request.k,
+            constants=self._constants,
         )
 
     def why_not(self, request: SearchRequest, *, step: str, trajectory: str | None = None) -> WhyNot:
         """Say where a step stands for a question, and what kept it from standing higher.
 
-        Ranks everything the request can see; meant for looking into a memory, not for answering.
+        Ranks everything the request can see; meant for looking into a memory, not for answering. What is moved up
+        because it stands beside a hit has the place here that it has by itself.
 
         Args:
             request: The question.
@@ -348,6 +366,11 @@ class IntentRetriever:
 
     def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
         return {label: informativeness(label, inventory) for label in labels} if self._informative else None
+
+
+def _lets_neighbors_in(asked: _Asked) -> bool:
+    """Whether labels leave room: where they decide, what carries them comes first, however many there are."""
+    return asked.rule is WEIGHED or (asked.rule in (SURE, LICENSED) and not asked.labels)
 
 
 _MOST_SETUP = 1_000

@@ -241,6 +241,25 @@ class TenantLabels:
             alive &= ~(here & (self._position.values > as_of.position))
         return np.flatnonzero(alive) if found is None else found[alive[found]]
 
+    def near(self, places: Sequence[tuple[str, int]], *, reach: int, among: DensityQuery) -> Slots:
+        """The living slots that stand up to `reach` positions from these places, of those that a query sees."""
+        wanted = {
+            (number, position + away)
+            for trajectory, position in places
+            if among.trajectory in (None, trajectory) and (number := self._names.get(trajectory)) is not None
+            for away in range(-reach, reach + 1)
+        }
+        if not wanted:
+            return np.empty(0, dtype=np.int64)
+        slots = self.slots(among.trajectory, min_trust=among.min_trust, as_of=among.as_of)
+        # Few trajectories are left of many snippets before anything is compared one by one.
+        here = np.zeros(len(self._names), dtype=bool)
+        here[[number for number, _ in wanted]] = True
+        slots = slots[here[self._trajectory.values[slots]]]
+        own = zip(self._trajectory.values[slots].tolist(), self._position.values[slots].tolist(), strict=True)
+        beside: Slots = slots[np.fromiter((place in wanted for place in own), dtype=bool, count=len(slots))]
+        return beside
+
     def ordered(self, slots: Slots, *, first: int | None = None) -> Slots:
         """Return slots by trajectory, position and step; only the `first` ones if a number is given."""
         return slots[self.order(slots)[:first]]

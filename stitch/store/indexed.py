@@ -223,6 +223,16 @@ class IndexedStore(ABC):
             index = self._index
             return self._read(tenant, [held for name in ids if (held := index.find(tenant, name)) is not None])
 
+    def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
+        """Return what stands beside some of a tenant's snippets; see `SnippetStore.near`."""
+        places = [(snippet.trajectory, snippet.position) for snippet in snippets]
+        given = {snippet.id for snippet in snippets}
+        with self._calls:
+            labels = self._index.of(query.tenant)
+            slots = labels.ordered(labels.near(places, reach=reach, among=query))
+            others = [number for number, name in enumerate(labels.ids(slots)) if name not in given]
+            return self._read(query.tenant, labels.held(slots[others])) if others else []
+
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""
         with self._calls:

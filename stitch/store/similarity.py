@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Hashable)
 
 LEXICAL_HALF = 10.0
-"""The BM25 score that counts as a lexical similarity of one half."""
+"""The lexical score that counts as a lexical similarity of one half."""
+
+RARITY = 1.3
+"""The power of the inverse document frequency: steps are short, and who has the rare word of a question is meant."""
 
 _GROWTH = 4
 
@@ -82,18 +85,19 @@ Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
 def lexical_similarity(lexical: Number) -> Number:
-    """How similar a BM25 score says that a snippet is, from 0 to 1."""
+    """How similar a lexical score says that a snippet is, from 0 to 1."""
     return lexical / (lexical + LEXICAL_HALF)
 
 
 def informativeness(carrying: int, *, snippets: int) -> float:
-    """The inverse document frequency of BM25: ln(1 + (N - n + .5) / (n + .5)).
+    """How much a word tells: the inverse document frequency of BM25, ln(1 + (N - n + .5) / (n + .5)), to the power 1.3.
 
     Args:
         carrying: How many snippets of the tenant have the word.
         snippets: How many snippets of the tenant have any word.
     """
-    return math.log(1 + (snippets - carrying + 0.5) / (carrying + 0.5))
+    rarity: float = math.log(1 + (snippets - carrying + 0.5) / (carrying + 0.5)) ** RARITY
+    return rarity
 
 
 @dataclass(frozen=True)

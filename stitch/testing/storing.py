@@ -113,6 +113,19 @@ class ListStore:
             found = [self.records[snippet].snippet for snippet in ids if snippet in self.records]
         return [snippet for snippet in found if snippet.tenant == tenant]
 
+    def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
+        """Return what stands beside these snippets."""
+        given = {snippet.id for snippet in snippets}
+        return [
+            each
+            for each in self.scroll(query.tenant, query.trajectory)
+            if query.sees(each)
+            and each.id not in given
+            and any(
+                each.trajectory == own.trajectory and abs(each.position - own.position) <= reach for own in snippets
+            )
+        ]
+
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets, by trajectory and position."""
         with self._lock:

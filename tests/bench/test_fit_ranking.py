@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.fit_ranking import Choice, choose, main, recalls, taken_in, values_of
+from stitch.bench.fit_ranking import Choice, choose, climb, main, recalls, values_of
+from stitch.bench.searched import taken_in
 from stitch.core import Step, Trajectory
 from stitch.errors import InputError
+from stitch.retrieve.constants import CONSTANTS, Constants
 
 
 def gossip(name: str, *, who: str) -> DataSet:
@@ -89,3 +92,35 @@ def test_one_set_and_an_unknown_constant_are_refused(folders: list[Path]) -> Non
     unknown = CliRunner().invoke(main, ["--only", "colour"])
     assert isinstance(unknown.exception, InputError)
     assert "speaker" in str(unknown.exception.hint)
+
+
+def test_steps_are_taken_along_several_constants_while_they_gain_more_than_chance() -> None:
+    def goodness(table: Constants) -> float:
+        return -abs(table.speaker - 0.12) - abs(table.time - 0.1 * 4 / 3) - 0.0001 * table.order
+
+    assert climb(["speaker", "time", "order"], goodness, rounds=3) == replace(CONSTANTS, speaker=0.12, time=0.133)
+    assert climb(["speaker", "time"], goodness, rounds=0) == CONSTANTS
+
+
+def test_what_a_question_found_is_found_again_by_any_table() -> None:
+    tables = [replace(CONSTANTS, speaker=value) for value in (0.06, 0.12, 0.06, 0.0)]
+    with taken_in(gossip("one", who="Gina")) as kept:
+        found = [kept.found(table) for table in tables]
+    for table, expected in zip(tables, found, strict=True):
+        with taken_in(gossip("one", who="Gina")) as fresh:
+            assert fresh.found(table) == expected
+    assert found[0] == found[2] != found[1]
+
+
+def test_each_set_is_told_with_the_constants_that_the_others_chose_and_with_labels_off(folders: list[Path]) -> None:
+    named = [part for folder in folders for part in ("--data", str(folder))]
+    kept = ["--kept", str(folders[0] / "kept")]
+    done = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "1", "--json"])
+    assert done.exit_code == 0, done.output
+    shipped, *left_out, one, two = map(json.loads, done.output.splitlines())
+    assert shipped == {"shipped": {"speaker": 0.12}}
+    assert left_out == [{"left_out": name, "chosen": {"speaker": 0.12}} for name in ("one", "two")]
+    assert (one["name"], one["in_use"], one["left_out"], one["shipped"]) == ("one", 0.0, 1.0, 1.0)
+    assert two["over_off"]["difference"] == 0.0  # who speaks is said without labels, too
+    again = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "0"])
+    assert "| one | 0.000 | 0.000 | 0.000 |" in again.output

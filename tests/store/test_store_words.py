@@ -45,7 +45,7 @@ def test_scores_are_those_of_the_definition(
     idf = {}
     for word in asked:
         carrying = sum(word in words for words in there)
-        idf[word] = math.log(1 + (with_words - carrying + 0.5) / (carrying + 0.5))
+        idf[word] = math.log(1 + (with_words - carrying + 0.5) / (carrying + 0.5)) ** 1.3
         assert tenant.carrying(word) == carrying
     expected = [sum(asked[word] * idf[word] * words.get(word, 0.0) for word in asked) for words in there]
     scores = tenant.asked(asked)

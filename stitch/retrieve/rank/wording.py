@@ -25,6 +25,7 @@ _PHRASES = {
     "each": "answers best of its goal, where several are asked about",
     "opening": "opens a goal, as asked for",
     "place": "late or early in its goal, as asked for",
+    "beside": "one of the first hits, or beside one",
     "newest": "the last goal with what is named",
 }
 

@@ -208,7 +208,7 @@ class SnippetStoreContract:
     def test_one_part_of_the_similarity_alone_counts_in_full(self, make_store: MakeStore) -> None:
         record = make_record("1", vector=[3.0, 4.0, *[0] * 6], words={7: 2.0})
         asked = np.array([5.0, *[0] * 7], dtype=np.float32)
-        lexical = 2.0 * math.log(1 + 0.5 / 1.5)
+        lexical = 2.0 * math.log(1 + 0.5 / 1.5) ** 1.3
         with _closing(make_store()) as store:
             store.put([record])
 
@@ -234,6 +234,28 @@ class SnippetStoreContract:
             store.put([make_record("1")])
             assert store.rank(DensityQuery(tenant="t", trajectory="other")) == []
             assert store.rank(DensityQuery(tenant="t", k=0)) == []
+
+    def test_what_stands_beside_snippets_is_what_the_query_sees_there(self, make_store: MakeStore) -> None:
+        rng = random.Random(5)
+        records = random_records(rng, self.snippets)
+        with _closing(make_store()) as store:
+            store.put(records)
+            for _ in range(self.questions // 10):
+                query, reach = random_query(rng)[0], rng.randrange(4)
+                given = [record.snippet for record in rng.sample(records, 3)]
+                beside = [
+                    one
+                    for one in store.scroll(query.tenant)
+                    if query.sees(one)
+                    and one not in given
+                    and any(
+                        one.trajectory == own.trajectory and abs(one.position - own.position) <= reach for own in given
+                    )
+                ]
+                assert store.near(query, given, reach=reach) == beside
+            every = [record.snippet for record in records]
+            assert store.near(DensityQuery(tenant="nobody"), every, reach=2) == []
+            assert store.near(DensityQuery(tenant="t"), [], reach=2) == []
 
     def test_tenants_do_not_see_each_other(self, make_store: MakeStore) -> None:
         mine, theirs = make_record("1", tenant="mine"), make_record("1", tenant="theirs")

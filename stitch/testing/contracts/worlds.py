@@ -220,6 +220,6 @@ def _lexicals(records: Sequence[SnippetRecord], asked: SparseVector, *, tenant: 
     weights = {}
     for index, weight in asked.items():
         carrying = sum(index in words for words in with_words)
-        weights[index] = weight * math.log(1 + (len(with_words) - carrying + 0.5) / (carrying + 0.5))
+        weights[index] = weight * math.log(1 + (len(with_words) - carrying + 0.5) / (carrying + 0.5)) ** 1.3
     scores = [sum(weight * record.words.get(index, 0.0) for index, weight in weights.items()) for record in records]
     return [value / (value + 10) for value in scores]
