@@ -7,11 +7,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from stitch.bench.data.types import Inquiry
-from stitch.bench.methods import TENANT, Found
+from stitch.bench.methods import TENANT, Found, Shown
 from stitch.core import (
     DensityCount,
     FilterSelector,
@@ -37,6 +38,8 @@ Opener = Callable[[Path], "Memory"]
 FilterChoice = Callable[["Memory", Inquiry], "Selection | None"]
 """The labels to search by; None leaves the choice to the memory."""
 
+MOST_TOKENS = 4096
+"""The largest budget for which recall is told, see `stitch.bench.scoring.BUDGETS`."""
 MATCHED_SHOWN = 20
 """For so many of the first steps, what they matched and the parts of their scores are kept."""
 
@@ -112,12 +115,13 @@ class MemoryMethod:
         name: The name under which it is reported.
         shared: Holds the memory.
         choose: The labels to search by.
+        retriever: Which one answers; that of the settings by default.
     """
 
-    def __init__(self, name: str, shared: SharedMemory, choose: FilterChoice) -> None:
+    def __init__(self, name: str, shared: SharedMemory, choose: FilterChoice, *, retriever: str | None = None) -> None:
         self.name = name
         self.shared = shared
-        self._choose = choose
+        self._choose, self._retriever = choose, retriever
 
     def prepare(self, trajectories: Sequence[Trajectory]) -> None:
         """Store the trajectories."""
@@ -126,8 +130,17 @@ class MemoryMethod:
     def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
         """Ask the memory."""
         started = time.perf_counter()
+        result = self._search(inquiry, k=k, budget_tokens=budget_tokens)
+        milliseconds = (time.perf_counter() - started) * 1000
+        found = found_in(result, milliseconds=milliseconds)
+        if found.pieces and budget_tokens < MOST_TOKENS:  # recall is told for larger budgets, too
+            deeper = found_in(self._search(inquiry, k=k, budget_tokens=MOST_TOKENS), milliseconds=milliseconds)
+            found = replace(found, pieces=deeper.pieces)
+        return found
+
+    def _search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> RetrievalResult:
         chosen = self._choose(self.shared.memory, inquiry)
-        result = self.shared.memory.search(
+        return self.shared.memory.search(
             inquiry.text,
             trajectory=inquiry.trajectory,
             k=k,
@@ -135,8 +148,8 @@ class MemoryMethod:
             asked_at=inquiry.asked_at,
             intent_filter=None if chosen is None else chosen.intent_filter,
             ranking="weighed" if chosen is not None and chosen.likely else None,
+            retriever=self._retriever,
         )
-        return found_in(result, milliseconds=(time.perf_counter() - started) * 1000)
 
     def texts(self, trajectory: str) -> dict[str, str]:
         """What the memory made of each step: resolved text and summary, by step id."""
@@ -164,17 +177,25 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
     """The answer of a memory in the form of the benchmark."""
     step_of = {hit.snippet.id: hit.snippet.step for hit in result.hits}
     return Found(
-        shown_tokens=dict(_shortened(result)),
+        shown_tokens={} if result.pieces else dict(_shortened(result)),
+        pieces=tuple(_shown(result)),
         steps=tuple(hit.snippet.step for hit in result.hits),
         milliseconds=milliseconds,
         context=result.context_text,
         context_tokens=result.context_tokens,
-        context_steps=tuple(step_of[own] for own in result.context_hits),
+        context_steps=tuple(step_of[own] for own in result.context_hits if own in step_of),
         labels=matched_by_kind(result.intent_filter.labels()),
         matched={hit.snippet.step: matched_by_kind(hit.matched) for hit in result.hits[:MATCHED_SHOWN] if hit.matched},
         parts={hit.snippet.step: hit.parts for hit in result.hits[:MATCHED_SHOWN]},
         decided_by=result.decided_by.value,
     )
+
+
+def _shown(result: RetrievalResult) -> Iterator[Shown]:
+    """The texts that a context is made of, where these are less than steps."""
+    step_of = {hit.snippet.id: hit.snippet.step for hit in result.hits}
+    for piece in result.pieces:
+        yield Shown(tuple(step_of[own] for own in piece.snippets if own in step_of), piece.tokens, piece.text)
 
 
 def _shortened(result: RetrievalResult) -> Iterator[tuple[str, int]]:

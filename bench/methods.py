@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stitch.bench.data.types import Inquiry
 from stitch.core import MemorySnippet, ScoredSnippet, Trajectory, with_calls
@@ -27,6 +27,15 @@ WINDOW_TOKENS = 128_000
 RRF_K = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 TENANT = "bench"
+
+
+class Shown(NamedTuple):
+    """A text that a method shows of one or several steps."""
+
+    steps: tuple[str, ...]
+    """The ids of the steps of which it carries words."""
+    tokens: int
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +62,8 @@ class Found:
     """What part labels had in the order; None for methods without labels."""
     shown_tokens: Mapping[str, int] = field(default_factory=dict)
     """The tokens of those steps, by id, that the method shows otherwise than whole."""
+    pieces: tuple[Shown, ...] = ()
+    """Where the method shows less than steps: what, best first."""
 
 
 class Method(Protocol):

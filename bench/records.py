@@ -53,6 +53,12 @@ class Record(BaseModel):
     """The ranking, best first."""
     step_tokens: tuple[int, ...]
     """The tokens of each ranked step, as the method shows it: whole, or what matters of it."""
+    pieces: tuple[tuple[tuple[str, ...], int], ...] = ()
+    """Where a method shows less than steps: of each text the steps that it carries words of, and its tokens."""
+    covers: tuple[int, int] | None = None
+    """How many blocks, and how many tokens, cover the gold answer in ranking order; None if nothing does."""
+    density: tuple[float, float, float] | None = None
+    """The shares of blocks inside the budget with one, two, and more words of the gold answer."""
     milliseconds: float
     window_tokens: int | None = None
     """What stood in for the budget, for a method with a window of its own."""

@@ -42,6 +42,11 @@ class Bench:
         """A method on the memory with default labels."""
         return MemoryMethod(name, self._memory("default", lambda: memories.default_opener(self.labels)), choose)
 
+    def lens(self, name: str) -> MemoryMethod:
+        """Another retriever of the memory with default labels."""
+        memory = self._memory("default", lambda: memories.default_opener(self.labels))
+        return MemoryMethod(name, memory, memories.as_selected, retriever=name)
+
     def without_coreference(self, name: str) -> MemoryMethod:
         """The default memory, but what was said stays as it was said."""
         labeler = ChangedLabeler(labeler_named(self.labels), without_references, name="no-references")
@@ -75,6 +80,7 @@ METHODS: dict[str, Callable[[Bench], Method]] = {
     "stitch-no-entity": lambda bench: bench.stitch("stitch-no-entity", memories.without(LabelKind.ENTITY_TYPE)),
     "stitch-no-coreference": lambda bench: bench.without_coreference("stitch-no-coreference"),
     "stitch-unlabeled": lambda bench: bench.stitch("stitch-unlabeled", memories.no_labels),
+    "themes": lambda bench: bench.lens("themes"),
     GOLD_METHOD: lambda bench: bench.with_gold(GOLD_METHOD),
     "density-by-kind": lambda bench: bench.by_kind("density-by-kind"),
     "bm25": lambda bench: methods.Lexical(contexts=bench.contexts),

@@ -11,7 +11,7 @@ from stitch.bench.figures import Figures
 from stitch.bench.metrics.answer_set import AnswerSetScore
 from stitch.bench.metrics.attribution import said_in_context, tied_items
 from stitch.bench.metrics.bleu import bleu_1
-from stitch.bench.metrics.budget_recall import budget_all, budget_recall
+from stitch.bench.metrics.budget_recall import within_budget
 from stitch.bench.metrics.containment import contains_normalized, normalize
 from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diagnostics
 from stitch.bench.metrics.ndcg import ndcg_at
@@ -72,12 +72,24 @@ def answer_measures() -> dict[str, Measure]:
 
 def recall_in(record: Record, budget_tokens: int) -> Score:
     """Evidence recall of the ranked steps that fit a budget as they are shown."""
-    return budget_recall(record.steps, record.evidence, tokens=_tokens(record), budget=budget_tokens)
+    return recall_at(shown_within(record, budget_tokens), record.evidence)
 
 
 def all_in(record: Record, budget_tokens: int) -> Score:
     """Whether all evidence is among the ranked steps that fit a budget as they are shown."""
-    return budget_all(record.steps, record.evidence, tokens=_tokens(record), budget=budget_tokens)
+    return all_at(shown_within(record, budget_tokens), record.evidence)
+
+
+def shown_within(record: Record, budget_tokens: int) -> list[str]:
+    """The steps of which a reader sees something inside a budget; a text that does not fit what is left is passed over.
+
+    Where a method shows less than steps, a step counts from the first text on that carries words of it.
+    """
+    if record.pieces:
+        tokens = {str(place): cost for place, (_, cost) in enumerate(record.pieces)}
+        kept = within_budget(list(tokens), tokens, budget=budget_tokens)
+        return list(dict.fromkeys(step for place in kept for step in record.pieces[int(place)][0]))
+    return within_budget(record.steps, dict(zip(record.steps, record.step_tokens, strict=True)), budget=budget_tokens)
 
 
 def by_budget(records: Sequence[Record]) -> dict[str, dict[str, float | None]]:
@@ -89,10 +101,6 @@ def by_budget(records: Sequence[Record]) -> dict[str, dict[str, float | None]]:
             row.put(str(budget), mean(measure(record, budget) for record in records))
         found[name] = dict(row)
     return found
-
-
-def _tokens(record: Record) -> dict[str, int]:
-    return dict(zip(record.steps, record.step_tokens, strict=True))
 
 
 def gold_items(record: Record) -> list[str]:

@@ -191,6 +191,7 @@ def _open(
     from stitch.observe.recalls import RecallLog
     from stitch.remote.address import announce, remove
     from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
+    from stitch.retrieve.themes import ThemesRetriever
     from stitch.store.owner import Ownership
     from stitch.themes import TenantThemes
 
@@ -255,17 +256,19 @@ def _open(
         resources.callback(ingestor.close)
         ingestor.recover()
         finish_purge(ingestor, folder=folder)
+        intent = IntentRetriever(
+            store=store,
+            selector=selector,
+            embedder=embedder,
+            lexical=lexical,
+            inventories=ingestor.inventory,
+            counter=counter,
+            count=settings.density,
+            informative=settings.density_weights == "informative",
+        )
         retrievers: tuple[Retriever, ...] = (
-            IntentRetriever(
-                store=store,
-                selector=selector,
-                embedder=embedder,
-                lexical=lexical,
-                inventories=ingestor.inventory,
-                counter=counter,
-                count=settings.density,
-                informative=settings.density_weights == "informative",
-            ),
+            intent,
+            ThemesRetriever(steps=intent, store=store, embedder=embedder, counter=counter, hierarchies=themes.of),
             DenseRetriever(store=store, embedder=embedder, counter=counter),
             LexicalRetriever(store=store, lexical=lexical, counter=counter),
             HybridRetriever(store=store, embedder=embedder, lexical=lexical, counter=counter),

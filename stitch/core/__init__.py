@@ -74,7 +74,16 @@ from stitch.core.receipts import (
     StoreAway,
     StoreBack,
 )
-from stitch.core.results import DecidedBy, FilterMaker, Ranking, RetrievalResult, SearchRequest, Selection
+from stitch.core.results import (
+    DecidedBy,
+    Decision,
+    FilterMaker,
+    Piece,
+    Ranking,
+    RetrievalResult,
+    SearchRequest,
+    Selection,
+)
 from stitch.core.snippets import (
     SCHEMA_VERSION,
     EntityMention,
@@ -103,18 +112,18 @@ from stitch.core.trajectories import KeptTrajectory
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
-    "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "DensityCount",
-    "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "Episode", "ErasedText", "FilterMaker",
-    "FilterSelector", "ForgetfulSession", "Forgotten", "GOAL_OPENED", "Hierarchy", "INSTRUCTS", "InputRejected",
-    "IntentFilter", "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind",
-    "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet",
-    "Moment", "Near", "NearStatement", "Observer", "Origin", "PHASE_MARK", "PatientLabeler", "Position",
-    "Projection", "PromptModule", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection",
-    "RetrievalResult", "Retriever", "SCHEMA_VERSION", "SETUP_SCOPE", "SIMILARITY", "ScopeSummary", "ScoredSnippet",
-    "SearchRequest", "Searched", "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector",
-    "Statement", "Step", "StepCorrected", "StepKey", "StepLabels", "StepSource", "StepState", "StepsAccepted",
-    "StepsErased", "StepsFailed", "StepsRetired", "StepsStored", "StoreAway", "StoreBack", "StoreHit", "Theme",
-    "ToolCall", "Trajectory", "Trust", "annotate_rewrites", "apply_rewrites", "clean_label", "clean_name",
-    "clean_text", "density", "goal_of", "is_setup", "match", "matched_by_kind", "origin_of", "rank_by_label_density",
-    "snippet_id", "tenant_name", "trajectory_name", "with_calls",
+    "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "Decision",
+    "DensityCount", "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "Episode", "ErasedText",
+    "FilterMaker", "FilterSelector", "ForgetfulSession", "Forgotten", "GOAL_OPENED", "Hierarchy", "INSTRUCTS",
+    "InputRejected", "IntentFilter", "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory",
+    "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent",
+    "MemorySnippet", "Moment", "Near", "NearStatement", "Observer", "Origin", "PHASE_MARK", "PatientLabeler", "Piece",
+    "Position", "Projection", "PromptModule", "Ranking", "RankingRule", "Receipt", "Redaction", "ReferenceRewrite",
+    "Rejection", "RetrievalResult", "Retriever", "SCHEMA_VERSION", "SETUP_SCOPE", "SIMILARITY", "ScopeSummary",
+    "ScoredSnippet", "SearchRequest", "Searched", "Selection", "SnippetRecord", "SnippetStore", "SourcedStep",
+    "SparseVector", "Statement", "Step", "StepCorrected", "StepKey", "StepLabels", "StepSource", "StepState",
+    "StepsAccepted", "StepsErased", "StepsFailed", "StepsRetired", "StepsStored", "StoreAway", "StoreBack",
+    "StoreHit", "Theme", "ToolCall", "Trajectory", "Trust", "annotate_rewrites", "apply_rewrites", "clean_label",
+    "clean_name", "clean_text", "density", "goal_of", "is_setup", "match", "matched_by_kind", "origin_of",
+    "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name", "with_calls",
 ]  # fmt: skip

@@ -149,6 +149,10 @@ class Hierarchy(Protocol):
         """The ids of all statements, and their unit vectors, shape `(len(ids), dimension)`; not to be written to."""
         ...
 
+    def vectors_of(self, statement_ids: Sequence[str]) -> Vectors:
+        """The unit vectors of some statements, shape `(len(statement_ids), dimension)`; zeros of what is not there."""
+        ...
+
     def theme_vectors(self) -> tuple[Sequence[str], Vectors]:
         """The ids of all themes, and the unit vectors of their centroids; not to be written to."""
         ...

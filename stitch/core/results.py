@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, overload
@@ -93,6 +93,28 @@ class Selection(NamedTuple):
     made_by: FilterMaker = FilterMaker.WORDS
 
 
+class Piece(NamedTuple):
+    """A text that stands for steps, such as a sentence of a statement; contexts take in one after the other."""
+
+    text: str
+    snippets: tuple[str, ...]
+    """The ids of the snippets of the steps that it is taken from."""
+    tokens: int
+    """Of its text alone."""
+    statement: str | None = None
+    """The id of the statement that it is taken from; None where it is taken from the step itself."""
+    theme: str | None = None
+    """The id of the theme of that statement."""
+
+
+class Decision(NamedTuple):
+    """What a search decided on its way, with the figures that it went by."""
+
+    what: str
+    figures: Mapping[str, float]
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class RetrievalResult(Sequence[ScoredSnippet]):
     """The answer of a memory to a question: its hits, best first, with how they were found, and as text for a prompt.
@@ -114,6 +136,10 @@ class RetrievalResult(Sequence[ScoredSnippet]):
     """The retriever that answered."""
     rule: RankingRule = field(default_factory=RankingRule)
     """How the parts of the hits' scores make their order."""
+    pieces: tuple[Piece, ...] = ()
+    """Where the context is made of less than steps: of what, best first; also what it had no room for."""
+    trace: tuple[Decision, ...] = ()
+    """What was decided on the way, in order."""
 
     @overload
     def __getitem__(self, index: int) -> ScoredSnippet: ...

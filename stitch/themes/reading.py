@@ -120,6 +120,16 @@ class Themes:
             rows = self._view().upkeep.vectors
             return list(rows.names), rows.matrix.copy()
 
+    def vectors_of(self, statement_ids: Sequence[str]) -> Vectors:
+        """The unit vectors of some statements; zeros of what is not there."""
+        with self._lock:
+            rows = self._view().upkeep.vectors
+            found = np.zeros((len(statement_ids), self._projection.embedder.dimension), np.float32)
+            there = [place for place, name in enumerate(statement_ids) if name in rows]
+            if there:
+                found[there] = rows.take([statement_ids[place] for place in there])
+            return found
+
     def theme_vectors(self) -> tuple[Sequence[str], Vectors]:
         """The ids of all themes, and the unit vectors of their centroids; a copy."""
         with self._lock:

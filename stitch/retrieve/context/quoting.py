@@ -42,7 +42,7 @@ _NAMED_LETTER = re.compile(
 
 _OPENERS = re.compile(f"[{_LEFT}{re.escape(_SQUARE_LEFT + _SQUARE_RIGHT)}]")
 _NO_LETTERS = re.compile(rf"(?:[^\w{_LEFT}]|_)*")
-_FIRST_WORD = re.compile(r"(?:memory|step)(?![a-z0-9])")
+_FIRST_WORD = re.compile(r"(?:memory|step|theme)(?![a-z0-9])")
 _REACH_CHARS = 64
 _ANGLE_MARKER = re.compile(
     r"[\s/]*(?:\||(?:[a-z0-9.-]*[_:][a-z0-9_:.-]*"

@@ -14,7 +14,7 @@ from stitch.core import Step
 
 _LEFT, _RIGHT = r"(?:<|&lt;|\\u003c|\\u003C)", r"(?:>|&gt;|\\u003e|\\u003E)"
 _SPACE = r"(?:\s|\\[nrt])*"
-_OPENING = re.compile(rf"{_LEFT}memory{_RIGHT}{_SPACE}(?={_LEFT}step\b)")
+_OPENING = re.compile(rf"{_LEFT}memory{_RIGHT}{_SPACE}(?={_LEFT}(?:step|theme)\b)")
 _CLOSING = re.compile(rf"{_LEFT}/memory{_RIGHT}")
 _STEP = re.compile(rf"{_LEFT}step\b")
 _PRINTED = re.compile(r"\[recalled: \d+ steps?\]")

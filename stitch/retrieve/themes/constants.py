@@ -1,0 +1,57 @@
+"""Every constant of this lens that was chosen on data, with where; what was tried stands in `bench/EXPERIMENTS.md`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from stitch.retrieve.constants import CHOSEN_ON
+
+T = TypeVar("T", int, float)
+
+_HALF = "half of the conversations of LoCoMo (multi-hop), BEAM; told on the others, QMSum and LongMemEval"
+
+
+def chosen(value: T, on: str) -> T:
+    """A field with the name of the sets on which its default was chosen."""
+    made: T = field(default=value, metadata={CHOSEN_ON: on})
+    return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThemeConstants:
+    """What counts how much. Relevances are between 0 and 1."""
+
+    pool: int = chosen(300, _HALF)
+    """So many steps, as the intent lens ranks them, are looked at sentence by sentence."""
+    nearest: int = chosen(60, _HALF)
+    """So many of the nearest statements are looked at wherever they stand."""
+    lexical_share: float = chosen(0.5, _HALF)
+    """How much words count beside vectors in the likeness of a statement and a question."""
+    half_lexical: float = chosen(10.0, _HALF)
+    """The sum of lexical weights that counts one half."""
+    step_share: float = chosen(0.75, _HALF)
+    """How much the rank of a step counts beside what its statement says."""
+    around_share: float = chosen(0.4, _HALF)
+    """Of the rank of a step, so much is that of the steps around it."""
+    around_steps: float = chosen(6.0, _HALF)
+    """At so many steps, a third of the weight is left."""
+    wide_step_share: float = chosen(0.75, _HALF)
+    """The same three where a question asks for a summary or a discussion."""
+    wide_around_share: float = chosen(0.7, _HALF)
+    wide_around_steps: float = chosen(8.0, _HALF)
+    repeat: float = chosen(0.12, _HALF)
+    """What a sentence loses for each one of its step that is chosen already, as a share of the best relevance."""
+    rest: float = chosen(0.05, _HALF)
+    """What all sentences of a statement lose but the one that bears most on the question."""
+    raw: float = chosen(0.03, _HALF)
+    """What a step loses that says nothing which stands alone."""
+    whole_tokens: int = chosen(20, _HALF)
+    """Statements of up to so many tokens are shown whole; of longer ones, sentence by sentence."""
+    coverage_share: float = chosen(0.1, _HALF)
+    """How much coverage counts beside relevance in the choice (1 - alpha of the paper's code is .3)."""
+    covered_pieces: int = chosen(160, _HALF)
+    """Among so many of the most relevant pieces coverage is looked at."""
+
+
+THEME_CONSTANTS = ThemeConstants()

@@ -1,0 +1,129 @@
+"""The context of this lens: themes, and under each what was said of it, by whom, when, and on which step it stands.
+
+```
+<memory>
+<theme name="adoption agencies">
+<step id="D2:8" role="Caroline" trajectory="conv-26" time="2023-05-25 13:14">Researching adoption agencies … </step>
+<step id="D19:3">I passed the adoption agency interviews last Friday!</step>
+</theme>
+```
+What a line shares with the line above is not said again. A theme of which only one line is shown is not named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from stitch.core import MemorySnippet, Piece, Trust
+from stitch.retrieve.context.budget import Context, TokenCounter
+from stitch.retrieve.context.quoting import clock, quote, quote_attribute
+
+_OPEN, _CLOSE = "<memory>\n", "</memory>"
+_GAP = " … "
+_LINE_TOKENS = 12
+"""About what a line takes beside its text."""
+
+
+class Placed(NamedTuple):
+    """A piece with where it stands."""
+
+    piece: Piece
+    snippet: MemorySnippet
+    """Of the step that says it."""
+    steps: tuple[str, ...]
+    """The ids of the steps that it stands on."""
+    at: tuple[int, int]
+    """The place of its statement in the step, and its own in the statement."""
+    theme: str
+    """The name of its theme; empty if it has none."""
+
+
+@dataclass
+class _Line:
+    snippet: MemorySnippet
+    steps: tuple[str, ...]
+    parts: list[tuple[tuple[int, int], str]]
+
+
+def fit_page(placed: Sequence[Placed], *, budget_tokens: int, counter: TokenCounter) -> Context:
+    """Render as many pieces as the budget holds.
+
+    Args:
+        placed: Best first.
+        budget_tokens: What the text may have.
+        counter: Counts the tokens.
+
+    Returns:
+        The context, with the ids of the snippets of the steps of which something stands in it.
+    """
+    fitting = Context("", 0, ())
+    low, high = 0, len(placed)  # so many fit, more than so many do not
+    guess = _guess(placed, budget_tokens)
+    while low < high:
+        middle = min(max(guess, low + 1), high)
+        made = _rendered(placed[:middle], counter)
+        if made.tokens <= budget_tokens:
+            fitting, low = made, middle
+        else:
+            high = middle - 1
+        guess = middle * budget_tokens // max(made.tokens, 1)
+        if abs(guess - middle) < 2 and high - low > 2:
+            guess = middle + (2 if made.tokens <= budget_tokens else -2)  # nearly full: one more look tells
+    return fitting
+
+
+def _guess(placed: Sequence[Placed], budget_tokens: int) -> int:
+    for number, each in enumerate(placed):
+        budget_tokens -= each.piece.tokens + _LINE_TOKENS
+        if budget_tokens < 0:
+            return number
+    return len(placed)
+
+
+def _rendered(placed: Sequence[Placed], counter: TokenCounter) -> Context:
+    lines: dict[tuple[str, str], _Line] = {}
+    for each in placed:
+        line = lines.setdefault((each.theme, each.snippet.id), _Line(each.snippet, each.steps, []))
+        line.steps = tuple(dict.fromkeys((*line.steps, *each.steps)))
+        line.parts.append((each.at, each.piece.text))
+    of_theme: dict[str, list[_Line]] = {}
+    for (theme, _), line in lines.items():
+        of_theme.setdefault(theme, []).append(line)
+    named = {theme: own for theme, own in of_theme.items() if theme and len(own) > 1}
+    others = [line for theme, own in of_theme.items() if theme not in named for line in own]
+    text = [_OPEN]
+    above: MemorySnippet | None = None
+    for theme, own in [*named.items(), ("", others)]:
+        if theme:
+            text.append(f'<theme name="{quote_attribute(theme)}">\n')
+        for line in sorted(own, key=lambda line: (line.snippet.trajectory, line.snippet.position)):
+            text.append(_written(line, above))
+            above = line.snippet
+        if theme:
+            text.append("</theme>\n")
+    whole = "".join([*text, _CLOSE]) if lines else ""
+    ids = dict.fromkeys(snippet for each in placed for snippet in each.piece.snippets)
+    return Context(whole, counter.count(whole), tuple(ids))
+
+
+def _written(line: _Line, above: MemorySnippet | None) -> str:
+    snippet = line.snippet
+    shown = [("id", " ".join(line.steps))]
+    if above is None or above.role != snippet.role:
+        shown.append(("role", snippet.role))
+    if above is None or above.trajectory != snippet.trajectory:
+        shown.append(("trajectory", snippet.trajectory))
+        above = None
+    if snippet.happened is not None and (above is None or above.happened != snippet.happened):
+        shown.append(("time", clock(snippet.happened)))
+    if snippet.trust is Trust.LOW:
+        shown.append(("trust", "low"))
+    attributes = " ".join(f'{name}="{quote_attribute(value)}"' for name, value in shown)
+    parts = sorted(line.parts)
+    body = parts[0][1]
+    for (before, _), (here, part) in pairwise(parts):
+        body += (" " if here == (before[0], before[1] + 1) else _GAP) + part
+    return f"<step {attributes}>{quote(body)}</step>\n"

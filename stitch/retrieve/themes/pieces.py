@@ -1,0 +1,209 @@
+"""What a context may be made of: statements of the best steps, and the sentences of the longer ones, each with what it
+tells of the question.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stitch.core import Hierarchy, MemorySnippet, ScoredSnippet, Statement
+from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.themes.constants import ThemeConstants
+from stitch.retrieve.themes.wording import Wording, folded
+from stitch.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from stitch.core.protocols import Vectors
+
+_ALIKE_SENTENCES = 0.6
+"""How alike two sentences of one statement are taken to be, which have one vector."""
+_READ_CHARS = 4_000
+
+
+class Said(NamedTuple):
+    """A statement, or a step that makes none, with the step that says it."""
+
+    text: str
+    snippet: MemorySnippet
+    statement: Statement | None
+    relevance: float
+
+
+class Sentence(NamedTuple):
+    """A part of what is said that can be shown alone."""
+
+    text: str
+    tokens: int
+    of: int
+    """The place of the statement among all."""
+    number: int
+    """Its place in the statement."""
+    relevance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What the best steps say, the most relevant first."""
+
+    statements: Sequence[Said]
+    vectors: Vectors
+    """Of the statements; zeros of what has none."""
+    sentences: Sequence[Sentence]
+
+    def likeness(self, most: int) -> Vectors:
+        """How alike the first sentences are, shape `(n, n)`."""
+        of = np.array([each.of for each in self.sentences[:most]], dtype=np.intp)
+        if not len(of):
+            return np.zeros((0, 0), np.float32)
+        own = self.vectors[of]
+        alike: Vectors = own @ own.T
+        return np.where(of[:, None] == of[None, :], np.float32(_ALIKE_SENTENCES), alike)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Reads what steps say for a question.
+
+    Attributes:
+        constants: What counts how much.
+        counter: Counts tokens.
+        wide: Whether the question asks for what was said over a stretch.
+    """
+
+    constants: ThemeConstants
+    counter: TokenCounter
+    wide: bool
+
+    def read(
+        self,
+        hits: Sequence[ScoredSnippet],
+        *,
+        question: str,
+        vector: Vectors,
+        hierarchy: Hierarchy | None,
+        further: Sequence[tuple[Statement, MemorySnippet]] = (),
+        tokens: int,
+    ) -> Told:
+        """What the steps say, down to about so many tokens.
+
+        Args:
+            hits: Steps, the best first.
+            question: What is asked.
+            vector: Its vector.
+            hierarchy: Where the statements are; without one, steps are read as they are.
+            further: Statements of other steps, with these.
+            tokens: How much is needed.
+        """
+        ranks = self._ranks(hits)
+        made = _said(hits, ranks, hierarchy)
+        least = min(ranks.values(), default=0.0)
+        made += [Said(statement.text, snippet, statement, least) for statement, snippet in further]
+        if not made:
+            return Told(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=())
+        texts = [folded(each.text[:_READ_CHARS]) for each in made]
+        wording = Wording(question, texts)
+        vectors = _vectors(made, hierarchy, dimension=len(vector))
+        relevance = self._relevance(made, wording.each(texts), vectors @ vector)
+        order = sorted(range(len(made)), key=lambda place: -relevance[place])
+        kept: list[int] = []
+        for place in order:
+            kept.append(place)
+            tokens -= len(texts[place]) // 5
+            if tokens < 0:
+                break
+        statements = [made[place]._replace(relevance=relevance[place]) for place in kept]
+        best = statements[0].relevance
+        parts = [part for number, each in enumerate(statements) for part in self._parts(each, number, wording, best)]
+        parts.sort(key=lambda part: -part.relevance)
+        return Told(statements=statements, vectors=vectors[kept], sentences=parts)
+
+    def _relevance(self, made: Sequence[Said], said: Sequence[float], alike: Vectors) -> list[float]:
+        """What each tells: its own words and vector, and the rank of its step."""
+        known = self.constants
+        share = known.wide_step_share if self.wide else known.step_share
+        found = []
+        for each, words, near in zip(made, said, alike.tolist(), strict=True):
+            lexical = words / (words + known.half_lexical)
+            own = lexical if each.statement is None else (
+                (1 - known.lexical_share) * near + known.lexical_share * lexical
+            )  # fmt: skip
+            raw = 0.0 if each.statement is not None else known.raw
+            found.append((1 - share) * own + share * each.relevance - raw)
+        return found
+
+    def _parts(self, said: Said, number: int, wording: Wording, best: float) -> list[Sentence]:
+        """A statement whole, or its sentences: the one that bears most on the question first."""
+        count = self.counter.count
+        whole = count(said.text)
+        apart = sentences(said.text) if whole > self.constants.whole_tokens else []
+        if len(apart) < 2:
+            return [Sentence(said.text, whole, number, 0, said.relevance)]
+        told = [wording.said(folded(each)) + math.sqrt(len(each)) / 100 for each in apart]
+        first = max(range(len(apart)), key=lambda place: (told[place], -place))
+        less = said.relevance - self.constants.rest * best
+        return [
+            Sentence(text, count(text), number, place, said.relevance if place == first else less)
+            for place, text in enumerate(apart)
+        ]
+
+    def _ranks(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
+        """What the rank of each step counts, from 0 to 1, by the id of its snippet: a part is that of those around."""
+        known = self.constants
+        own = _monotone(hits)
+        share, steps = (
+            (known.wide_around_share, known.wide_around_steps)
+            if self.wide
+            else (known.around_share, known.around_steps)
+        )
+        if not share or not hits:
+            return {hit.snippet.id: rank for hit, rank in zip(hits, own, strict=True)}
+        places: dict[str, dict[int, float]] = {}
+        for hit, rank in zip(hits, own, strict=True):
+            places.setdefault(hit.snippet.trajectory, {})[hit.snippet.position] = rank
+        least, reach = min(own), int(3 * steps)
+        weights = [(away, math.exp(-abs(away) / steps)) for away in range(-reach, reach + 1) if away]
+        total = sum(weight for _, weight in weights)
+        ranks = {}
+        for hit, rank in zip(hits, own, strict=True):
+            of, at = places[hit.snippet.trajectory], hit.snippet.position
+            around = sum(weight * (of.get(at + away, least) - least) for away, weight in weights) / total + least
+            ranks[hit.snippet.id] = (1 - share) * rank + share * around
+        return ranks
+
+
+def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
+    """The scores of hits, none below that of a hit that stands lower: tiers count more than what is summed."""
+    scores, highest = [], -math.inf
+    for hit in reversed(hits):
+        highest = max(highest, hit.score)
+        scores.append(highest)
+    scores.reverse()
+    most = max(scores[:1], default=1.0)
+    return [score / most for score in scores] if most > 1 else scores
+
+
+def _said(hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Hierarchy | None) -> list[Said]:
+    made: list[Said] = []
+    for hit in hits:
+        snippet = hit.snippet
+        rank = ranks[snippet.id]
+        own = [] if hierarchy is None else hierarchy.statements_of_step(snippet.trajectory, snippet.step)
+        own = [each for each in own if each.steps[-1] == snippet.step]
+        if own:
+            made += [Said(each.text, snippet, each, rank) for each in own]
+        elif snippet.text.strip():
+            made.append(Said(snippet.resolved, snippet, None, rank))
+    return made
+
+
+def _vectors(made: Sequence[Said], hierarchy: Hierarchy | None, *, dimension: int) -> Vectors:
+    vectors = np.zeros((len(made), dimension), np.float32)
+    places = [place for place, each in enumerate(made) if each.statement is not None]
+    if hierarchy is not None and places:
+        vectors[places] = hierarchy.vectors_of([made[place].statement.id for place in places])  # type: ignore[union-attr]
+    return vectors

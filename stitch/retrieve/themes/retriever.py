@@ -1,0 +1,213 @@
+"""The lens of themes: it finds several pieces of evidence that lie far apart, in few tokens.
+
+Stage I chooses, of what the best steps say, the sentences that together cover what is asked (`pieces`,
+`stitch.retrieve.rank.coverage`). Stage II shows more of what was chosen, while that pays (`expansion`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from stitch.core import (
+    Decision,
+    Embedder,
+    Hierarchy,
+    MemorySnippet,
+    Piece,
+    RankingRule,
+    RetrievalResult,
+    Retriever,
+    ScoredSnippet,
+    SearchRequest,
+    SnippetStore,
+    Statement,
+    snippet_id,
+)
+from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.question.form import form_of
+from stitch.retrieve.rank.coverage import Covering, choose_covering
+from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
+from stitch.retrieve.themes.page import Placed, fit_page
+from stitch.retrieve.themes.pieces import Reading, Sentence, Told
+
+if TYPE_CHECKING:
+    from stitch.core import LabelInventory
+    from stitch.core.protocols import Vectors
+
+Hierarchies = Callable[[str], Hierarchy]
+"""The hierarchy of a tenant, as the memory is now."""
+CHOSEN = "chosen"
+"""The part of a hit's score that says how early something of it was chosen: from 1 for the first down to 0."""
+_RULE = RankingRule(summed=(CHOSEN,))
+
+
+class ThemesRetriever:
+    """Chooses sentences of statements that cover a question, and shows them by theme.
+
+    Args:
+        steps: Ranks steps; what they say is looked at.
+        store: Where the snippets are.
+        embedder: Makes the vector of a question; of the same space as the hierarchy.
+        counter: Counts tokens.
+        hierarchies: Gives the hierarchy of a tenant; None reads the sentences of steps as they are (`themes-flat`).
+        constants: What counts how much.
+        mode: The name under which it is chosen.
+    """
+
+    def __init__(
+        self,
+        *,
+        steps: Retriever,
+        store: SnippetStore,
+        embedder: Embedder,
+        counter: TokenCounter,
+        hierarchies: Hierarchies | None,
+        constants: ThemeConstants = THEME_CONSTANTS,
+        mode: str = "themes",
+    ) -> None:
+        self.mode = mode
+        self._steps, self._store, self._embedder, self._counter = steps, store, embedder, counter
+        self._hierarchies, self.constants = hierarchies, constants
+
+    def with_constants(
+        self, constants: ThemeConstants, *, mode: str | None = None, flat: bool = False
+    ) -> ThemesRetriever:
+        """The same retriever with other constants, and without the hierarchy if it is to be flat; for measuring."""
+        return ThemesRetriever(
+            steps=self._steps,
+            store=self._store,
+            embedder=self._embedder,
+            counter=self._counter,
+            hierarchies=None if flat else self._hierarchies,
+            constants=constants,
+            mode=mode or self.mode,
+        )
+
+    def over(self, store: SnippetStore, *, inventories: Callable[[str, str | None], LabelInventory]) -> ThemesRetriever:
+        """The same retriever over another store; there it reads steps as they are, for statements are those of now."""
+        over = getattr(self._steps, "over", None)
+        steps = self._steps if over is None else over(store, inventories=inventories)
+        return ThemesRetriever(
+            steps=steps,
+            store=store,
+            embedder=self._embedder,
+            counter=self._counter,
+            hierarchies=None,
+            constants=self.constants,
+            mode=self.mode,
+        )
+
+    def search(self, request: SearchRequest) -> RetrievalResult:
+        """Answer a question: with pieces in `RetrievalResult.pieces`, and their steps as hits."""
+        started = time.perf_counter()
+        known, counter = self.constants, self._counter
+        form = form_of(request.query)
+        asked = request.model_copy(update={"k": max(request.k, known.pool), "budget_tokens": 1})
+        found = self._steps.search(asked)
+        hierarchy = None if self._hierarchies is None else self._hierarchies(request.tenant)
+        [vector] = self._embedder.embed([request.query])
+        reading = Reading(constants=known, counter=counter, wide=form.wide)
+        told = reading.read(
+            found.hits,
+            question=request.query,
+            vector=vector,
+            hierarchy=hierarchy,
+            further=self._further(request, vector, hierarchy, found.hits),
+            tokens=2 * request.budget_tokens,
+        )
+        covering = self._cover(told, request.budget_tokens)
+        placed = [self._placed(told, told.sentences[place], hierarchy) for place in covering.order]
+        context = fit_page(placed, budget_tokens=request.budget_tokens, counter=counter)
+        return RetrievalResult(
+            request=request,
+            intent_filter=found.intent_filter,
+            reasons=found.reasons,
+            hits=self._hits(placed, found.hits)[: request.k],
+            context_text=context.text,
+            context_tokens=context.tokens,
+            context_hits=context.ids,
+            milliseconds=(time.perf_counter() - started) * 1000,
+            mode=self.mode,
+            rule=_RULE,
+            pieces=tuple(each.piece for each in placed),
+            trace=(
+                Decision(
+                    "stage I",
+                    {
+                        "steps": float(len(found.hits)),
+                        "statements": float(len(told.statements)),
+                        "sentences": float(len(told.sentences)),
+                        "chosen": float(len(covering.order)),
+                        "by_coverage": covering.by_coverage,
+                    },
+                    f"the question asks for {form.value}",
+                ),
+            ),
+        )
+
+    def _further(
+        self, request: SearchRequest, vector: Vectors, hierarchy: Hierarchy | None, hits: Sequence[ScoredSnippet]
+    ) -> list[tuple[Statement, MemorySnippet]]:
+        """The nearest statements of steps that are not among the hits."""
+        if hierarchy is None or len(hits) < self.constants.pool:
+            return []
+        near = hierarchy.nearest(
+            vector, limit=self.constants.nearest, trajectory=request.trajectory, min_trust=request.min_trust
+        )
+        ids = {snippet_id(request.tenant, each.statement.trajectory, each.statement.steps[-1]): each.statement
+               for each in near}  # fmt: skip
+        known = {hit.snippet.id for hit in hits}
+        snippets = self._store.get(request.tenant, [name for name in ids if name not in known])
+        return [(ids[snippet.id], snippet) for snippet in snippets]
+
+    def _cover(self, told: Told, budget_tokens: int) -> Covering:
+        known, spent = self.constants, 0
+
+        def enough(chosen: int) -> bool:
+            nonlocal spent
+            spent += told.sentences[chosen].tokens
+            return spent >= budget_tokens
+
+        steps = [told.statements[each.of].snippet.id for each in told.sentences]
+        numbers = {step: number for number, step in enumerate(dict.fromkeys(steps))}
+        return choose_covering(
+            [each.relevance for each in told.sentences],
+            told.likeness(known.covered_pieces),
+            share=known.coverage_share,
+            groups=[numbers[step] for step in steps],
+            repeat=known.repeat,
+            enough=enough,
+        )
+
+    def _placed(self, told: Told, sentence: Sentence, hierarchy: Hierarchy | None) -> Placed:
+        said = told.statements[sentence.of]
+        statement, snippet = said.statement, said.snippet
+        theme = None if hierarchy is None or statement is None else hierarchy.theme_of(statement.id)
+        steps: tuple[str, ...] = (snippet.step,)
+        if statement is not None and sentence.text == statement.text:
+            steps = statement.steps
+        ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
+        place = 0 if statement is None else _place_in(snippet, statement)
+        piece = Piece(sentence.text, ids, sentence.tokens, statement and statement.id, theme and theme.id)
+        return Placed(piece, snippet, steps, (place, sentence.number), theme.name if theme else "")
+
+    def _hits(self, placed: Sequence[Placed], hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:
+        """The steps of which something was chosen, in that order, then the others as they were ranked."""
+        by_id = {hit.snippet.id: hit for hit in hits}
+        first = dict.fromkeys(each.snippet.id for each in placed)
+        snippets = {each.snippet.id: each.snippet for each in placed}
+        order = [*first, *(name for name in by_id if name not in first)]
+        made = []
+        for number, name in enumerate(order):
+            own = by_id.get(name)
+            value = 1 - number / len(order)
+            parts = {**(own.parts if own else {}), CHOSEN: value}
+            snippet = own.snippet if own else snippets[name]
+            made.append(ScoredSnippet(snippet, own.matched if own else frozenset(), parts, value))
+        return tuple(made)
+
+
+def _place_in(snippet: MemorySnippet, statement: Statement) -> int:
+    return max(snippet.text.find(statement.text[-24:]), 0)

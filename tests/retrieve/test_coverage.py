@@ -1,0 +1,73 @@
+"""Choosing what covers."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stitch.retrieve.rank.coverage import choose_covering
+
+
+def test_without_coverage_the_order_is_that_of_relevance() -> None:
+    chosen = choose_covering([0.2, 0.9, 0.5], np.eye(3, dtype=np.float32), share=0.0)
+    assert chosen.order == (1, 2, 0)
+    assert chosen.by_coverage == 0.0
+
+
+def test_what_says_the_same_as_the_first_comes_after_what_says_something_new() -> None:
+    likeness = np.array([[1, 0.99, 0], [0.99, 1, 0], [0, 0, 1]], dtype=np.float32)
+    chosen = choose_covering([1.0, 0.98, 0.7], likeness, share=0.7)
+    assert chosen.order == (0, 2, 1)
+    assert chosen.by_coverage > 0
+
+
+def test_coverage_has_a_say_among_many_candidates_where_it_counts_a_third() -> None:
+    """With the sum over all edges below the line, as in the paper's code, relevance would decide alone."""
+    count = 60
+    likeness = np.kron(np.eye(6), np.ones((10, 10))).astype(np.float32)  # six groups of ten that say the same
+    relevance = [1.0 - place / 100 for place in range(count)]
+    chosen = choose_covering(relevance, likeness, share=0.34)
+    assert {place // 10 for place in chosen.order[:6]} == set(range(6))
+
+
+def test_a_further_one_of_a_group_loses_by_how_many_there_are() -> None:
+    likeness = np.zeros((0, 0), np.float32)
+    chosen = choose_covering([1.0, 0.95, 0.9, 0.85], likeness, share=0.5, groups=[0, 0, 0, 1], repeat=0.12)
+    assert chosen.order == (0, 3, 1, 2)
+
+
+def test_it_ends_when_there_is_enough() -> None:
+    chosen = choose_covering([0.3, 0.2, 0.1], np.eye(3, dtype=np.float32), share=0.1, enough=lambda chosen: chosen == 1)
+    assert chosen.order == (0, 1)
+
+
+def test_of_nothing_nothing_is_chosen() -> None:
+    assert choose_covering([], np.zeros((0, 0), np.float32), share=0.5).order == ()
+
+
+@given(
+    st.lists(st.floats(0.01, 1.0), min_size=1, max_size=30),
+    st.floats(0, 1),
+    st.integers(0, 1000),
+    st.floats(0, 0.5),
+)
+def test_everything_is_chosen_once_and_the_beginning_does_not_depend_on_the_end(
+    relevance: list[float], share: float, seed: int, repeat: float
+) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(len(relevance), 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    groups = [place % 4 for place in range(len(relevance))]
+    whole = choose_covering(relevance, vectors @ vectors.T, share=share, groups=groups, repeat=repeat)
+    assert sorted(whole.order) == list(range(len(relevance)))
+    assert 0.0 <= whole.by_coverage <= 1.0
+    made: list[int] = []
+    part = choose_covering(
+        relevance,
+        vectors @ vectors.T,
+        share=share,
+        groups=groups,
+        repeat=repeat,
+        enough=lambda place: made.append(place) or len(made) == 3,
+    )
+    assert part.order == whole.order[: len(part.order)]

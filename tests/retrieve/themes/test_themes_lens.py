@@ -1,0 +1,101 @@
+"""The lens of themes, as a user searches with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stitch import Memory, open_memory
+from stitch.lifecycle.selection import Selector
+from stitch.retrieve import PieceCounter
+
+TALK = [
+    ("Ada", "Good morning! I adopted a brown dog named Rex in March. The shelter was very crowded that day, and we waited in the yard for more than an hour with many other families."),
+    ("Ben", "Wow! What does Rex eat?"),
+    ("Ada", "Only dry food. The vet said so."),
+    ("Ben", "I painted the fence of my garden green. It took all weekend, and my back hurts."),
+    ("Ada", "My sister gave me a gray cat called Moss for my birthday. We had cake and played cards until late, and somebody broke the big blue vase that stood in the hall."),
+    ("Ben", "The train to Oslo was late again. I waited two hours at the station and read a book about ships."),
+    ("Ada", "I bought two goldfish at the market. They live in a bowl beside the window. The market sells honey, old books, lamps, carpets and all sorts of tools too."),
+    ("Ben", "Thanks! See you."),
+]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(tmp_path / "talk.memory", tenant="t") as memory:
+        memory.add_many([{"role": role, "content": text} for role, text in TALK], trajectory="talk")
+        yield memory
+
+
+def test_far_evidence_is_found_in_few_tokens(memory: Memory) -> None:
+    question = "Which animals has Ada: a dog, a cat, goldfish?"
+    context = memory.search(question, retriever="themes", budget_tokens=150).context()
+    assert all(word in context for word in ("Rex", "Moss", "goldfish"))
+    assert not all(word in memory.search(question, budget_tokens=150).context() for word in ("Rex", "Moss", "goldfish"))
+
+
+@pytest.mark.parametrize("budget", [1, 40, 80, 200, 4096])
+def test_a_context_stays_inside_its_budget_and_tells_what_is_in_it(memory: Memory, budget: int) -> None:
+    result = memory.search("What did Ada adopt?", retriever="themes", budget_tokens=budget)
+    assert result.context_tokens == PieceCounter().count(result.context()) <= budget
+    shown = {hit.snippet.id for hit in result if hit.snippet.id in result.context_hits}
+    assert shown == set(result.context_hits)
+
+
+def test_each_line_names_the_step_that_it_stands_on(memory: Memory) -> None:
+    result = memory.search("What did Ada adopt?", retriever="themes")
+    lines = [line for line in result.context().splitlines() if line.startswith("<step ")]
+    assert lines
+    assert all('<step id="' in line for line in lines)
+    first = result.pieces[0]
+    assert first.text in TALK[int(result[0].snippet.step)][1]
+    assert result[0].snippet.id in first.snippets
+
+
+def test_an_answer_is_shown_with_its_question_and_stands_on_both_steps(memory: Memory) -> None:
+    result = memory.search("What does Rex eat?", retriever="themes")
+    answer = next(piece for piece in result.pieces if "dry food" in piece.text)
+    assert "What does Rex eat?" in answer.text
+    assert len(answer.snippets) == 2
+
+
+def test_hits_stand_in_the_order_of_their_scores_and_no_more_than_asked_for(memory: Memory) -> None:
+    result = memory.search("What did Ada adopt?", retriever="themes", k=3)
+    assert len(result) == 3
+    assert list(result) == sorted(result, key=result.rule.key)
+
+
+def test_the_trace_says_how_often_coverage_decided(memory: Memory) -> None:
+    stage = memory.search("Which animals has Ada?", retriever="themes").trace[0]
+    assert stage.what == "stage I"
+    assert 0.0 <= stage.figures["by_coverage"] <= 1.0
+
+
+def test_what_is_erased_is_found_no_more(memory: Memory) -> None:
+    assert "Moss" in memory.search("Ada's cat", retriever="themes").context()
+    memory.lifecycle.erase(Selector(trajectory="talk", step="4"))
+    result = memory.search("Ada's cat", retriever="themes")
+    assert "Moss" not in result.context()
+    assert all("Moss" not in piece.text for piece in result.pieces)
+
+
+def test_as_of_a_moment_what_came_later_is_not_there(memory: Memory) -> None:
+    context = memory.search("Ada's cat and goldfish", retriever="themes", trajectory="talk", as_of="4").context()
+    assert "Moss" in context
+    assert "goldfish" not in context
+
+
+def test_only_what_is_trusted_enough_is_shown(memory: Memory) -> None:
+    memory.add({"role": "tool", "content": "Ada has a parrot named Coco.", "tool_name": "web"}, trajectory="talk")
+    assert "Coco" in memory.search("Ada's parrot", retriever="themes").context()
+    assert "Coco" not in memory.search("Ada's parrot", retriever="themes", min_trust="medium").context()
+
+
+def test_an_empty_memory_gives_an_empty_context(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "empty.memory", tenant="t") as empty:
+        result = empty.search("anything", retriever="themes")
+        assert result.context() == ""
+        assert not result.pieces
