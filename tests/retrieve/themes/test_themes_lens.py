@@ -14,22 +14,28 @@ from stitch.retrieve import PieceCounter
 TALK = [
     (
         "Ada",
-        "Good morning! I adopted a brown dog named Rex in March. "
-        "The shelter was very crowded that day, and we waited in the yard for more than an hour with many other families.",
+        (
+            "Good morning! I adopted a brown dog named Rex in March. "
+            "The shelter was very crowded that day, and we waited in the yard for an hour with many families."
+        ),
     ),
     ("Ben", "Wow! What does Rex eat?"),
     ("Ada", "Only dry food. The vet said so."),
     ("Ben", "I painted the fence of my garden green. It took all weekend, and my back hurts."),
     (
         "Ada",
-        "My sister gave me a gray cat called Moss for my birthday. "
-        "We had cake and played cards until late, and somebody broke the big blue vase that stood in the hall.",
+        (
+            "My sister gave me a gray cat called Moss for my birthday. "
+            "We had cake and played cards until late, and somebody broke the big blue vase that stood in the hall."
+        ),
     ),
     ("Ben", "The train to Oslo was late again. I waited two hours at the station and read a book about ships."),
     (
         "Ada",
-        "I bought two goldfish at the market. They live in a bowl beside the window. "
-        "The market sells honey, old books, lamps, carpets and all sorts of tools too.",
+        (
+            "I bought two goldfish at the market. They live in a bowl beside the window. "
+            "The market sells honey, old books, lamps, carpets and all sorts of tools too."
+        ),
     ),
     ("Ben", "Thanks! See you."),
 ]
