@@ -298,7 +298,7 @@ def _record(
         evidence=question.evidence,
         steps=found.steps,
         step_tokens=tuple(found.shown_tokens.get(step, tokens[step]) for step in found.steps),
-        pieces=tuple((piece.steps, piece.tokens) for piece in found.pieces),
+        pieces=found.texts,
         milliseconds=round(found.milliseconds, 3),
         window_tokens=found.window_tokens,
         context=found.context if job.contexts else None,

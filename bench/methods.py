@@ -65,6 +65,11 @@ class Found:
     pieces: tuple[Shown, ...] = ()
     """Where the method shows less than steps: what, best first."""
 
+    @property
+    def texts(self) -> tuple[tuple[tuple[str, ...], int], ...]:
+        """Of each piece, the steps that it carries words of, and its tokens."""
+        return tuple((piece.steps, piece.tokens) for piece in self.pieces)
+
 
 class Method(Protocol):
     """One way to find the steps that answer a question."""

@@ -84,29 +84,32 @@ def _guess(placed: Sequence[Placed], budget_tokens: int) -> int:
 
 
 def _rendered(placed: Sequence[Placed], counter: TokenCounter) -> Context:
+    of_theme: dict[str, list[_Line]] = {}
+    for (theme, _), line in _lines(placed).items():
+        of_theme.setdefault(theme, []).append(line)
+    named = {theme: own for theme, own in of_theme.items() if theme and len(own) > 1}
+    others = [line for theme, own in of_theme.items() if theme not in named for line in own]
+    text: list[str] = []
+    above: MemorySnippet | None = None
+    for theme, own in [*named.items(), ("", others)]:
+        body = []
+        for line in sorted(own, key=lambda line: (line.snippet.trajectory, line.snippet.position)):
+            body.append(_written(line, above))
+            above = line.snippet
+        text += [f'<theme name="{quote_attribute(theme)}">\n', *body, "</theme>\n"] if theme else body
+    whole = "".join([_OPEN, *text, _CLOSE]) if text else ""
+    ids = dict.fromkeys(snippet for each in placed for snippet in each.piece.snippets)
+    return Context(whole, counter.count(whole), tuple(ids))
+
+
+def _lines(placed: Sequence[Placed]) -> dict[tuple[str, str], _Line]:
+    """The pieces of one step and theme together."""
     lines: dict[tuple[str, str], _Line] = {}
     for each in placed:
         line = lines.setdefault((each.theme, each.snippet.id), _Line(each.snippet, each.steps, []))
         line.steps = tuple(dict.fromkeys((*line.steps, *each.steps)))
         line.parts.append((each.at, each.piece.text))
-    of_theme: dict[str, list[_Line]] = {}
-    for (theme, _), line in lines.items():
-        of_theme.setdefault(theme, []).append(line)
-    named = {theme: own for theme, own in of_theme.items() if theme and len(own) > 1}
-    others = [line for theme, own in of_theme.items() if theme not in named for line in own]
-    text = [_OPEN]
-    above: MemorySnippet | None = None
-    for theme, own in [*named.items(), ("", others)]:
-        if theme:
-            text.append(f'<theme name="{quote_attribute(theme)}">\n')
-        for line in sorted(own, key=lambda line: (line.snippet.trajectory, line.snippet.position)):
-            text.append(_written(line, above))
-            above = line.snippet
-        if theme:
-            text.append("</theme>\n")
-    whole = "".join([*text, _CLOSE]) if lines else ""
-    ids = dict.fromkeys(snippet for each in placed for snippet in each.piece.snippets)
-    return Context(whole, counter.count(whole), tuple(ids))
+    return lines
 
 
 def _written(line: _Line, above: MemorySnippet | None) -> str:
