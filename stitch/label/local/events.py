@@ -13,7 +13,7 @@ from typing import Any
 from stitch.core.intent import GOAL_OPENED, LabelKind
 from stitch.label.curation import Vocabulary
 from stitch.label.local.acts import DEEDS
-from stitch.label.local.arguing import ACTS, argued
+from stitch.label.local.arguing import ACTS
 from stitch.label.local.outcomes import OUTCOMES
 from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.text.forms import SentenceForm
@@ -185,15 +185,18 @@ class EventTyper:
     def __init__(self) -> None:
         self.vocabulary = Vocabulary(LabelKind.EVENT_TYPE, seed=_SEED, most=128)
 
-    def type(self, reading: Reading, *, open_move: str = "", by_opener: bool = True) -> list[str]:
+    def type(
+        self, reading: Reading, *, open_move: str = "", by_opener: bool = True, argues: str | None = None
+    ) -> list[str]:
         """The event types of a step.
 
         Args:
             reading: The step.
             open_move: What somebody else's last step left open, see `moves`; empty if nothing.
             by_opener: Whether the step is by whoever opened the trajectory.
+            argues: What it does in a debate, if it is of one.
         """
-        labels = self._types(reading, open_move=open_move, by_opener=by_opener)
+        labels = [argues] if argues else self._types(reading, open_move=open_move, by_opener=by_opener)
         return self.vocabulary.admit(labels)[:EVENT_TYPES_A_STEP]
 
     def admit(self, labels: Iterable[str]) -> list[str]:
@@ -213,8 +216,6 @@ class EventTyper:
             return ["report result" if ended["code"] == "0" else "report error"]
         if reading.role in INSTRUCTING and by_opener:
             return ["instruct"]
-        if (act := argued(reading.folded)) is not None:
-            return [act]
         if SentenceForm.THANKS in reading.forms and _ALL.search(reading.folded):
             return ["thank", "say goodbye"]
         main = self._main(reading, open_move=open_move, by_opener=by_opener)

@@ -15,6 +15,7 @@ from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.snippets import LabelInventory, ScopeSummary, StepLabels
 from stitch.core.steps import Step
 from stitch.label.curation import MERGE_EVERY_STEPS
+from stitch.label.local.arguing import Arguing
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.evidence import Scope
@@ -36,7 +37,7 @@ from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.turns import ASKS, CALLS, RESULT, SAYS, Turn
 from stitch.text.words import MAX_READ_CHARS
 
-NAME = "local-6"
+NAME = "local-7"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
@@ -83,6 +84,7 @@ class LocalLabelSession:
         self._trajectory = trajectory
         self._scopes = ScopeTracker()
         self._events = EventTyper()
+        self._arguing = Arguing()
         self._entities = EntityTyper()
         self._references = ReferenceResolver()
         self._runs = RunTracker()
@@ -165,6 +167,7 @@ class LocalLabelSession:
         readings = {each.place: read_step(each.step, speakers=scopes.speakers) for each in gone}
         scopes.forget(readings, left=lambda place: read_step(left(place), speakers=scopes.speakers), erased=erased)
         self._events.vocabulary.forget((each.labels.intent.event_types for each in gone), erased=erased)
+        self._arguing.forget(gone, erased=erased)
         self._entities.forget(gone, erased=erased, held=scopes.held)
         self._references.forget(gone, steps=self._steps, left=left, erased=erased)
         self._runs.forget(erased)
@@ -357,7 +360,8 @@ class LocalLabelSession:
             if acts:
                 events = self._events.admit(acts)
             else:
-                events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
+                argues = self._arguing.act(reading)
+                events = self._events.type(reading, open_move=open_move, by_opener=by_opener, argues=argues)
             known = StepLabels(
                 intent=ContextualIntent(scope=label, event_types=tuple(events), entity_types=tuple(kinds.types)),
                 made_by=NAME,
@@ -368,6 +372,7 @@ class LocalLabelSession:
             )
         self._keep(known)
         self._events.vocabulary.count(known.intent.event_types)
+        self._arguing.take(reading.role, known.intent.event_types)
         self._entities.take(reading, known.intent.entity_types, known.mentions)
         self._steps += 1
         if self._steps % MERGE_EVERY_STEPS == 0:
@@ -423,6 +428,7 @@ class LocalLabelSession:
                 "labeler": NAME,
                 "scopes": self._scopes.save(),
                 "events": self._events.save(),
+                "arguing": self._arguing.save(),
                 "entities": self._entities.save(),
                 "references": self._references.save(),
                 "runs": self._runs.save(),
@@ -442,6 +448,7 @@ class LocalLabelSession:
         session = cls(trajectory)
         session._scopes = ScopeTracker.load(data["scopes"])
         session._events = EventTyper.load(data["events"])
+        session._arguing = Arguing.load(data["arguing"])
         session._entities = EntityTyper.load(data["entities"])
         session._references = ReferenceResolver.load(data["references"])
         session._runs = RunTracker.load(data["runs"])

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from stitch.core import SearchRequest
+from stitch.retrieve.question.reading import read_question
 from stitch.text.dates import Span, day_of, spans_of
 from stitch.text.words import stem, words
 
@@ -77,6 +78,8 @@ def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
     parts = {role: frozenset(map(stem, _PART.findall(role.lower()))) for role in roles}
     if len(parts) < 2:
         return frozenset()
+    if len(parts) == 2 and all(map(_TAKES_SIDES.search, parts)):
+        return _debaters_named(text, parts)
     named: set[str] = set()
     said = frozenset(text.split())
     for role in parts:
@@ -86,6 +89,27 @@ def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
         elif own and re.search(_AGENT.format(who=own), text):
             named.add(role)
     return frozenset(named) if len(named) < len(parts) else frozenset()
+
+
+_TAKES_SIDES = re.compile(r"(?<![a-z])(?:side|debat\w+)(?![a-z])", re.IGNORECASE)
+_CLAIM_OF = (
+    r"\b{who}(?: (?:side|team|lot|people|bench|speaker|debater|party|camp)s?)?['’]s\b"
+    r"|\b(?:of|at|against|after|versus|vs|on|what) (?:the )?{who}\b(?! (?:\w+ )?(?:cit|quot|use|bring|brought))"
+)
+
+
+def _debaters_named(text: str, parts: dict[str, frozenset[str]]) -> frozenset[str]:
+    """The one of two sides that a question asks what it did: named as who acts, else the one whose claims are not at
+    issue; where only a claim of a side is named, whoever attacks it is the other one.
+    """
+    said = frozenset(re.sub(r"['’]s\b", "", text).split())
+    named = {role: own for role in parts if (own := _name_in(role, parts, said))}
+    acting = [role for role, own in named.items() if not re.search(_CLAIM_OF.format(who=own), text)]
+    if len(acting) == 1:
+        return frozenset(acting)
+    if len(named) != 1:
+        return frozenset()
+    return frozenset(named) if read_question(text).acts != {"attack"} else frozenset(parts.keys() - named.keys())
 
 
 def _name_in(role: str, parts: dict[str, frozenset[str]], said: frozenset[str]) -> str:

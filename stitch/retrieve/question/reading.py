@@ -39,7 +39,9 @@ _ASKS_FOR_A_THING = re.compile(
 _LISTS = re.compile(r"\s*(?:please\s+)?(?:list|enumerate|name)\s+(?:all|each|every|the)\b", re.IGNORECASE)
 _ASKS_FOR_ALL = re.compile(
     r"[.?!]\s*(?:please\s+)?(?:list|enumerate|name)\s+(?:all|each|every|its|their|the (?:\w+ )?names)\b"
-    r"|\b(?:separated?|divided) by\b|\bseparate names\b|\[[^\]]+\][^\[]*\[",
+    r"|\b(?:semicolons?|commas)\b|\bsep(?:arated?|\.)? by\b|\bdivided by\b"
+    r"|\ball (?:the |of |their )*(?:names|them|'em)\b"
+    r"|\[[^\]]+\][^\[]*\[",
     re.IGNORECASE,
 )
 """Ways to say, after the question, that its answer has many parts; a form with several gaps is one."""
@@ -84,18 +86,37 @@ _OPERATIONS = (
 
 _ACTS_OF_ARGUING = (
     (
-        whole_words("against|attack(?:s|ed|ing)?|criticiz(?:e|ed|ing)|rebut(?:s|ted)?|refuted?|objections?|opposed?"),
-        "attack",
+        "concede",
+        whole_words(
+            r"""conced\w+|g[aio]v\w+ up|admit\w*|withdr[ae]w\w*|t[ao]k\w+ back|abandon\w*|drop\w*|let go|relinquish\w*
+            |yield\w*|retract\w*|renounc\w*|surrender\w*|bin(?:ned)?"""
+        ),
     ),
-    (whole_words("defen(?:d|ds|ded|ding|[cs]e)|back(?:s|ed|ing)?(?: up)? (?:its|their|his|her|our|my|your)"), "defend"),
-    (whole_words("conced(?:e|es|ed|ing)|g[ai]ve(?:s|n)? up|giving up|admitted|withdr[ae]wn?|took back"), "concede"),
-    (whole_words("support(?:s|ed|ing)?|in favor of"), "support"),
+    ("own", whole_words("(?:its|their|his|her|my|your|our) own")),
+    (
+        "attack",
+        whole_words(
+            r"""against|versus|vs\.?|attack\w*|criticiz\w*|rebut\w*|refut\w*|counter\w*|contest\w*|challeng\w*
+            |oppos\w*|opponents?|objections?|undermin\w*|discredit\w*|disput\w*|knock\w*|hit\w*|spoil\w*|shoot\w*
+            |shot|fight\w*|fought|g(?:o|oes|oing|one) after|went after|t(?:ake|akes|aking|ook) (?:on|apart)
+            |thr(?:ew|own?) at|(?:the )?other (?:side|team|lot|bench|party|people|camp)(?:['’]s)?|the others"""
+        ),
+    ),
+    (
+        "defend",
+        whole_words(
+            r"""defen[dcs]\w*|uph[oe]ld\w*|prop\w* up|shor\w+ up|back(?:s|ed|ing)?(?: \w+)? up|bolster\w*|support\w*
+            |strengthen\w*|sustain\w*|lean\w* on|justif\w+|st[ao]nd\w* by|in favor of"""
+        ),
+    ),
 )
-"""Ways to ask who took which side; of a question that is about arguing, see `_ARGUING`."""
+"""Ways to ask who took which side, in the order in which they decide: what is done about own claims defends them."""
 _ARGUING = whole_words(
-    r"""arguments?|argued?|arguing|contentions?|claims?|claimed|debates?|debated|debating|evidence|objections?|opponents?
-    |rebuttals?|critics?|criticisms?|positions?|(?:\w+ )?sides?"""
+    r"""arguments?|argued?|arguing|contentions?|claims?|claimed|debates?|debated|debating|debaters?|evidence|objections?
+    |opponents?|rebuttals?|critics?|criticisms?|positions?|(?:\w+ )?sides?|stud(?:y|ies)|research|sources?|authorities
+    |works|cit(?:e|es|ed)|quot(?:e|es|ed)|reasons?|points?|grounds?|team|bench|pro|con"""
 )
+"""What a question is about that asks for such acts."""
 
 _CLASSES_OF_FORM = tuple(
     (re.compile(pattern, re.IGNORECASE), kinds)
@@ -107,7 +128,10 @@ _CLASSES_OF_FORM = tuple(
         (r"(?:whom?|whose)\b", ("person", "name")),
         (r"how much\b|.*\b(?:costs?|expensive|pay|paid|spend|spent)\b", ("price",)),
         (r".*\b(?:rates?|rated|stars?|reviews?|reviewed)\b", ("rating",)),
-        (r".*\b(?:evidence|sources?|cites?|cited)\b", ("citation",)),
+        (
+            r".*\b(?:evidence|sources?|stud(?:y|ies)|research|papers?|works|authorit(?:y|ies)|cit(?:es?|ed)|quoted?)\b",
+            ("citation",),
+        ),
         (r"how many\b", ("quantity", "number")),
     )
 )
@@ -252,7 +276,8 @@ def _classes_of_form(asked: str) -> tuple[str, ...]:
 def _acts_of_arguing(rest: str) -> frozenset[str]:
     if not _ARGUING.search(rest):
         return frozenset()
-    return frozenset(act for way, act in _ACTS_OF_ARGUING if way.search(rest))
+    act = next((act for act, way in _ACTS_OF_ARGUING if way.search(rest)), None)
+    return frozenset(() if act is None else ("defend" if act == "own" else act,))
 
 
 def _facts_asked(text: str) -> tuple[frozenset[str], frozenset[str]]:
