@@ -3,7 +3,8 @@
 For each condition in words that was judged, every node of its type is an example. A logistic model over the features of
 `retrieve/path/scorers/features.py` is fitted, each condition with the root of its number of nodes as weight. What is
 told was judged on conditions that took no part in the fit: eight folds, conditions alike kept together, and each
-domain by a fit on the others. `--write` writes the fit on all of them.
+domain by a fit on the others. Conditions of our own (`own_sets`) take part in every fit, and no figure is told of them.
+`--write` writes the fit on all.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from stitch.bench.metrics.scores import mean
+from stitch.bench.trees.own_sets import OwnSet, own_sets
 from stitch.bench.trees.sets import SemanticGold, TreeSet, leaves, load_tree_set
 from stitch.errors import StitchError
 from stitch.retrieve.path.scorers.calibration import WEIGHTS, Calibration, Term, as_json
-from stitch.retrieve.path.scorers.protocol import best_cut
 from stitch.retrieve.path.scorers.reading import asked_words
-from stitch.retrieve.path.scorers.similarity import SimilarityScorer, lexical_scorer, static_scorer
+from stitch.retrieve.path.scorers.similarity import Passages, SimilarityScorer, lexical_scorer, static_scorer
 from stitch.retrieve.path.semantics import passages_of
 from stitch.retrieve.path.versions import VERSION
 from stitch.text.kinds import singular_stem
@@ -47,13 +48,14 @@ class Example(NamedTuple):
 
     domain: str
     gold: SemanticGold
+    passages: Passages
     columns: dict[str, Column]
     right: Column
     counts: NDArray[np.bool_]
     """Whether a node counts; of some it is unclear."""
 
 
-def examples_of(domain: TreeSet, scorer: SimilarityScorer) -> list[Example]:
+def examples_of(domain: TreeSet | OwnSet, scorer: SimilarityScorer) -> list[Example]:
     """The judged conditions of a domain; those on versions are left out, they are but a handful."""
     import numpy as np
 
@@ -68,6 +70,7 @@ def examples_of(domain: TreeSet, scorer: SimilarityScorer) -> list[Example]:
             Example(
                 domain.name,
                 gold,
+                passages,
                 scorer.columns(gold.condition, passages),
                 np.array([float(node.id in gold.yes) for node in nodes]),
                 np.array([node.id not in gold.borderline for node in nodes]),
@@ -112,37 +115,54 @@ def fit(examples: Sequence[Example], *, strength: float = STRENGTH) -> Calibrati
 
 
 class Judged(NamedTuple):
-    """An example and what a model says of it that was fitted without it."""
+    """An example and what a scorer says of it that was fitted without it."""
 
     example: Example
     scores: Column
+    cut: float
 
     @property
     def f1(self) -> float:
-        """With the cut that is best in expectation."""
-        kept = self.scores >= best_cut(self.scores.tolist())
+        """From the cut of the scorer on."""
+        kept = self.scores >= self.cut
         counts = self.example.counts
         found = float((kept & counts & (self.example.right > 0)).sum())
         return 2 * found / max(1.0, float((kept & counts).sum() + self.example.right[counts].sum()))
 
 
-def left_out(examples: Sequence[Example], group: Callable[[Example], str], *, folds: int) -> list[Judged]:
-    """What models say that were fitted on the other groups."""
-    return [
-        Judged(example, model.probabilities(example.columns))
-        for fold, model in _folds(examples, group, folds=folds)
-        for example in fold
-    ]
+def left_out(
+    examples: Sequence[Example],
+    group: Callable[[Example], str],
+    *,
+    folds: int,
+    scorer: SimilarityScorer,
+    beside: Sequence[Example] = (),
+) -> list[Judged]:
+    """What the scorer says with models that were fitted on the other groups, and on what stands beside."""
+    judged = []
+    for fold, model in _folds(examples, group, folds=folds, beside=beside):
+        unseen = SimilarityScorer(scorer.name, scorer.space, calibration=model)
+        for example in fold:
+            said = unseen.score(example.gold.condition, example.passages)
+            judged.append(Judged(example, _column(said.scores), said.cut))
+    return judged
+
+
+def _column(scores: Sequence[float]) -> Column:
+    """Scores as a column."""
+    import numpy as np
+
+    return np.array(scores)
 
 
 def _folds(
-    examples: Sequence[Example], group: Callable[[Example], str], *, folds: int
+    examples: Sequence[Example], group: Callable[[Example], str], *, folds: int, beside: Sequence[Example] = ()
 ) -> Iterator[tuple[list[Example], Calibration]]:
-    """Examples of some groups, and a model fitted on those of all others."""
+    """Examples of some groups, and a model fitted on those of all others and on what stands beside."""
     groups = sorted({group(example) for example in examples})
     for fold in range(min(folds, len(groups))):
         out = set(groups[fold :: min(folds, len(groups))])
-        rest = [example for example in examples if group(example) not in out]
+        rest = [example for example in examples if group(example) not in out] + list(beside)
         if rest:
             yield [example for example in examples if group(example) in out], fit(rest)
 
@@ -190,17 +210,17 @@ def _told(judged: Sequence[Judged]) -> str:
     return f"F1 {mean([each.f1 for each in asked]).value:.3f} ({by_domain})"
 
 
-def _without(examples: Sequence[Example]) -> dict[str, object]:
+def _without(examples: Sequence[Example], beside: Sequence[Example]) -> dict[str, object]:
     """Models for judging the sets of the fit: of a condition one that did not see it, of a domain one without it."""
     group = alike(examples)
     conditions: dict[str, dict[str, int]] = {}
     models: list[object] = []
-    for number, (fold, model) in enumerate(_folds(examples, group, folds=FOLDS)):
+    for number, (fold, model) in enumerate(_folds(examples, group, folds=FOLDS, beside=beside)):
         models.append(as_json(model.bias, model.terms))
         for example in fold:
             conditions.setdefault(example.domain, {})[example.gold.condition] = number
     domains = {}
-    for fold, model in _folds(examples, lambda each: each.domain, folds=99):
+    for fold, model in _folds(examples, lambda each: each.domain, folds=99, beside=beside):
         domains[fold[0].domain] = as_json(model.bias, model.terms)
     return {"models": models, "conditions": conditions, "domains": domains}
 
@@ -216,19 +236,22 @@ def command(data: Sequence[Path], scorer: Sequence[str], write: bool, conditions
     made = json.loads(WEIGHTS.read_text(encoding="utf-8")) if WEIGHTS.exists() else {"scorers": {}}
     without = json.loads(LEFT_OUT.read_text(encoding="utf-8")) if LEFT_OUT.exists() else {}
     for name in scorer:
-        examples = [example for domain in domains for example in examples_of(domain, SCORERS[name]())]
-        folded = left_out(examples, alike(examples), folds=FOLDS)
+        made_scorer = SCORERS[name]()
+        examples = [example for domain in domains for example in examples_of(domain, made_scorer)]
+        beside = [example for domain in own_sets() for example in examples_of(domain, made_scorer)]
+        folded = left_out(examples, alike(examples), folds=FOLDS, scorer=made_scorer, beside=beside)
         click.echo(f"{name}: conditions left out: {_told(folded)}")
         if len(domains) > 1:
-            click.echo(f"{name}: domains left out: {_told(left_out(examples, lambda each: each.domain, folds=99))}")
+            apart = left_out(examples, lambda each: each.domain, folds=99, scorer=made_scorer, beside=beside)
+            click.echo(f"{name}: domains left out: {_told(apart)}")
         for low, count, share in reliability(folded):
             click.echo(f"  {low:.1f} to {low + 0.1:.1f}: {count:5} nodes, {share:.2f} of them right")
         if conditions:
             for each in sorted(folded, key=lambda each: each.f1):
                 click.echo(f"  {each.f1:.2f} {each.example.domain} {each.example.gold.condition}")
-        model = fit(examples)
+        model = fit(examples + beside)
         made["scorers"][name] = as_json(model.bias, model.terms)
-        without[name] = _without(examples)
+        without[name] = _without(examples, beside)
     if write:
         WEIGHTS.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
         LEFT_OUT.write_text(json.dumps(without) + "\n", encoding="utf-8")

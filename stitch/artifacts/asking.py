@@ -11,7 +11,7 @@ from stitch.artifacts.telling import quoted
 from stitch.errors import SettingsError
 from stitch.trees.commits import Commit
 from stitch.trees.log import TreeLog
-from stitch.trees.nodes import Node, Tree
+from stitch.trees.nodes import Tree
 
 if TYPE_CHECKING:
     from stitch.core import Embedder
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from stitch.retrieve.path import Forest, NodeSelection
     from stitch.retrieve.path.scorers import Scorer
     from stitch.retrieve.path.semantics import ScorerSemantics
-
-VERSION_TYPE, VERSIONS_TYPE = "Version", "Versions"
-"""Of a version among all, and of what holds them."""
-
 
 MODEL_SCORER = "model"
 
@@ -93,8 +89,9 @@ class TreeAsker:
         """
         from stitch.retrieve.path import parse_query
         from stitch.retrieve.path.syntax import types_in
+        from stitch.retrieve.path.versions import VERSION
 
-        return VERSION_TYPE in types_in(parse_query(query)) and VERSION_TYPE not in tree.of_type
+        return VERSION in types_in(parse_query(query)) and VERSION not in tree.of_type
 
     def select(self, query: str, tree: Tree, **options: Unpack[SelectOptions]) -> NodeSelection:
         """Ask a tree."""
@@ -112,20 +109,25 @@ class TreeAsker:
             lines: By the name of each tree its log, and the versions that are asked, in order.
             options: As for `VersionedTree.select`.
         """
-        from stitch.retrieve.path import Forest
+        from stitch.retrieve.path.versions import Version, version_forest
 
         logs: dict[str, tuple[TreeLog, str]] = {}
-        versions: list[Node] = []
+        versions: list[Version] = []
         for name, (log, commits) in lines.items():
-            for number, commit in enumerate(commits, start=1):
-                place = commit.id if len(lines) == 1 else f"{name} {commit.id}"
-                logs[place] = (log, commit.id)
-                versions.append(_version(commit, tree=name, number=number, id=place))
-        forest = Forest(
-            Tree(Node("versions", VERSIONS_TYPE, children=versions)),
-            below=lambda node: logs[node.id][0].tree(logs[node.id][1]) if node.id in logs else None,
-            before=lambda node: _before(*logs[node.id]) if node.id in logs else None,
-        )
+
+            def place(version: str, name: str = name, log: TreeLog = log) -> str:
+                found = version if len(lines) == 1 else f"{name} {version}"
+                logs[found] = log, version
+                return found
+
+            versions += [
+                Version(
+                    place(commit.id), number, commit.time, commit.author, commit.message,
+                    None if commit.parent is None else place(commit.parent), commit.branch, name,
+                )
+                for number, commit in enumerate(commits, start=1)
+            ]  # fmt: skip
+        forest = version_forest(versions, tree=lambda place: logs[place][0].tree(logs[place][1]))
         return self._select(query, forest, **options)
 
     def _select(self, query: str, forest: Forest, **options: Unpack[SelectOptions]) -> NodeSelection:
@@ -133,16 +135,3 @@ class TreeAsker:
 
         cut = Cut(options.get("threshold"), options.get("margin"), options.get("k"))
         return select(query, forest=forest, semantics=self.semantics(options.get("scorer")), cut=cut)
-
-
-def _before(log: TreeLog, version: str) -> Tree | None:
-    parent = log.commit(version).parent
-    return None if parent is None else log.tree(parent)
-
-
-def _version(commit: Commit, *, tree: str, number: int, id: str) -> Node:  # noqa: A002 - the word of the domain
-    fields = {
-        "message": commit.message, "number": str(number), "time": commit.time, "author": commit.author,
-        "branch": commit.branch, "tree": tree,
-    }  # fmt: skip
-    return Node(id, VERSION_TYPE, fields=fields)

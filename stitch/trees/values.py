@@ -37,15 +37,20 @@ class Value(NamedTuple):
 
     @property
     def start(self) -> Value:
-        """The lower end, as a value of its own."""
-        return self._replace(high=self.low, text="")
+        """The lower end, as a value of its own; of whole days, the first of them."""
+        return self._replace(high=self.low + _DAY_SECONDS - 1 if self._in_days else self.low, text="")
 
     @property
     def end(self) -> Value:
-        """The upper end, as a value of its own; of a day, its last instant."""
-        return self._replace(low=self.high, text="")
+        """The upper end, as a value of its own; of whole days, the last of them."""
+        return self._replace(low=self.high - _DAY_SECONDS + 1 if self._in_days else self.high, text="")
+
+    @property
+    def _in_days(self) -> bool:
+        return self.kind == "date" and self.low % _DAY_SECONDS == 0 and (self.high + 1) % _DAY_SECONDS == 0
 
 
+_DAY_SECONDS = 86_400.0
 _NUMBER = r"[-+−]?(?:\d{1,3}(?:[, ]\d{3})+|\d+)(?:\.\d+)?|[-+−]?\.\d+"
 _TO = r"\s*(?:-|–|—|\bto\b|\.\.+)\s*"
 _SYMBOLS = {
@@ -112,7 +117,11 @@ _ABOUT = re.compile(r"(?:~|≈|about |around |approx\.? |ca\.? |circa )", re.IGN
 _YEAR = re.compile(r"[12]\d{3}")
 _DIGIT = re.compile(r"\d")
 _SAID_IN_WORDS = frozenset((*_TRUTH, "noon", "midnight"))
-_DAY_SECONDS = 86_400.0
+
+
+def surely_words(said: str) -> bool:
+    """Whether what a field says is seen at once to be words: there is no digit in it, and none is said in words."""
+    return len(said) > MAX_TYPED_CHARS or not (_DIGIT.search(said) or said.strip().lower() in _SAID_IN_WORDS)
 
 
 @text_cache(maxsize=65_536)
@@ -126,7 +135,7 @@ def read_value(text: str) -> Value:
         The value; of kind `words` if it is none of the others.
     """
     said = text.strip()
-    if said and len(said) <= MAX_TYPED_CHARS and (_DIGIT.search(said) or said.lower() in _SAID_IN_WORDS):
+    if not surely_words(said):
         bare = _ABOUT.sub("", said, count=1) if _ABOUT.match(said) else said
         for kind, read in _READERS:
             found = read(bare)
@@ -339,4 +348,5 @@ def straddles(value: Value, order: Order, asked: Value) -> bool:
     """Whether an order holds of a part of a value and not of all of it: "CAD 20-30" and `<= 25`."""
     if order in ("=", "!=") or value.low == value.high or holds(value, order, asked):
         return False
-    return holds(value.start, order, asked) or holds(value.end, order, asked)
+    ends = (value._replace(low=end, high=end, text="") for end in (value.low, value.high))
+    return any(holds(end, order, asked) for end in ends)

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from stitch.bench.trees.edits import meets, planned
 from stitch.bench.trees.fit import alike, examples_of, fit, left_out, reliability
+from stitch.bench.trees.own_sets import own_sets
 from stitch.bench.trees.sets import load_tree_set
 from stitch.bench.trees.suite import command, measure, unseen
 from stitch.errors import InputError
@@ -171,7 +172,7 @@ def test_a_fit_learns_what_is_right_and_is_judged_on_what_it_did_not_see(folder)
     model = fit(examples, strength=1)
     for example in examples:
         assert model.probabilities(example.columns)[example.counts].argmax() == example.right[example.counts].argmax()
-    judged = left_out(examples, alike(examples), folds=8)
+    judged = left_out(examples, alike(examples), folds=8, scorer=static_scorer())
     assert {each.example.gold.condition for each in judged} == {line["condition"] for line in JUDGEMENTS}
     assert all(0 <= each.f1 <= 1 for each in judged)
     assert sum(count for _, count, _ in reliability(judged)) == 8
@@ -212,3 +213,17 @@ def test_the_command_prints_figures_and_what_was_missed(folder):
     assert [miss["id"] for miss in told["misses"]] == ["2", "3", "4"]
     assert "F1 0.0  missing ['c']" in run("--data", folder, "--threshold", "1", "--misses")
     assert "semantic" in run("--data", folder)
+
+
+def test_conditions_of_our_own_name_nodes_that_are_there_and_none_twice():
+    sets = own_sets()
+    assert len(sets) >= 5
+    assert all(len(each.judgements) >= 15 for each in sets)
+    assert len({gold.condition for each in sets for gold in each.judgements}) > 100
+
+
+@pytest.mark.parametrize("told", ["b", "a ? a"])
+def test_a_condition_of_our_own_that_names_a_strange_node_is_refused(tmp_path, told):
+    (tmp_path / "small.txt").write_text(f"a Thing | name: Drill\n= tools: {told}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="'tools' of 'small'"):
+        own_sets(tmp_path)

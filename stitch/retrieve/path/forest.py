@@ -146,8 +146,14 @@ class Forest:
 
     def types(self) -> set[str]:
         """The types of all nodes, of those in trees below others included."""
-        known = set(self.base.of_type)
+        return {type_ for tree in self._all() for type_ in tree.of_type}
+
+    def fields(self) -> set[str]:
+        """The fields of all nodes, of those in trees below others included."""
+        return {field for tree in self._all() for node in tree.nodes for field in node.fields}
+
+    def _all(self) -> Iterator[Tree]:
+        yield self.base
         for position in range(len(self.base)) if self._below is not None else ():
             if (root := self.entered(position)) is not None:
-                known |= set(self.tree_of(root).of_type)
-        return known
+                yield self.tree_of(root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -14,7 +14,8 @@ from stitch.retrieve.path.conditions import Judge, Semantics
 from stitch.retrieve.path.evaluate import Cut, Run
 from stitch.retrieve.path.forest import Forest
 from stitch.retrieve.path.grammar import parse_query
-from stitch.retrieve.path.syntax import ANY, ANYTHING, Query, types_in, written
+from stitch.retrieve.path.operands import ID
+from stitch.retrieve.path.syntax import ANY, ANYTHING, Query, fields_in, types_in, written
 from stitch.retrieve.path.trace import Stage, Trace, explained
 from stitch.trees.nodes import Several, own_text
 
@@ -137,6 +138,7 @@ def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()
         forest = earlier if found else forest
     if not found:
         _check_types(read, forest)
+        _tell_of_fields(read, forest, trace)
     by_id = _by_id(found, forest)
     milliseconds = (time.perf_counter() - began) * 1000
     return NodeSelection(query, written(read), by_id, forest, run.considered, milliseconds, tuple(trace.stages))
@@ -191,9 +193,19 @@ def _check_types(query: Query, forest: Forest) -> None:
     known = forest.types()
     for named in types_in(query):
         if named not in (ANY, ANYTHING) and named not in known:
-            lowered = {name.lower(): name for name in known}
-            near = [lowered[name] for name in get_close_matches(named.lower(), lowered, n=3, cutoff=0.5)]
-            there = near or sorted(known)[:8]
-            raise InputError(
-                f"no node has the type {named!r}", hint=f"{'did you mean' if near else 'there are'} {', '.join(there)}"
-            )
+            raise InputError(f"no node has the type {named!r}", hint=_near(named, known))
+
+
+def _tell_of_fields(query: Query, forest: Forest, trace: Trace) -> None:
+    """Say which fields no node has: other trees have them, so that this is no error."""
+    known = forest.fields() | {ID}
+    for named in dict.fromkeys(fields_in(query)):
+        if named not in known:
+            trace.remark(f"no node has the field {named!r}: {_near(named, known)}")
+
+
+def _near(named: str, known: Collection[str]) -> str:
+    """Names that may have been meant."""
+    lowered = {name.lower(): name for name in known}
+    near = [lowered[name] for name in get_close_matches(named.lower(), lowered, n=3, cutoff=0.5)]
+    return f"{'did you mean' if near else 'there are'} {', '.join(near or sorted(known)[:8])}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -9,11 +10,11 @@ from stitch.core.text_cache import text_cache
 from stitch.retrieve.path.axes import Row
 from stitch.retrieve.path.forest import Forest
 from stitch.retrieve.path.scorers.protocol import Passage, Scorer
-from stitch.retrieve.path.scorers.reading import read_text
+from stitch.retrieve.path.scorers.reading import tells, words_of
 from stitch.retrieve.path.scorers.similarity import Passages
 from stitch.retrieve.path.syntax import Alike, Field
 from stitch.trees.nodes import Node, Several, Tree
-from stitch.trees.values import read_value
+from stitch.trees.values import read_value, surely_words
 
 
 class Scored(NamedTuple):
@@ -54,10 +55,10 @@ class ScorerSemantics:
 
     def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
         """How many of their words two nodes have in common, as a share of all they say."""
-        said = []
+        said, read = [], _Said()
         for place in places:
-            passage = _passage(forest.tree_of(place), forest.position(place), "node")
-            said.append(frozenset(word for text in passage.texts for word in read_text(text).words))
+            passage = _passage(forest.tree_of(place), forest.position(place), "node", read)
+            said.append(frozenset(word for text in passage.texts for word in words_of(text) if tells(word)))
 
         def alike(one: int, other: int) -> float:
             together = len(said[one] | said[other])
@@ -104,24 +105,42 @@ def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passage
         positions: Which they are.
         target: `node` with what it contains, `own` without, or `@field`.
     """
-    return Passages([_passage(tree, position, target) for position in positions])
+    said = _Said()
+    return Passages([_passage(tree, position, target, said) for position in positions])
 
 
-def _passage(tree: Tree, position: int, target: str) -> Passage:
+class _Said(dict[tuple[str, str], str]):
+    """What a field with a value says in words; each is read once.
+
+    Numbers, times and the like say nothing: they are for typed conditions. Of a field that says "yes", the name of the
+    field is what is said: `waterproof="yes"`.
+    """
+
+    def __missing__(self, item: tuple[str, str]) -> str:
+        field, value = item
+        if not surely_words(value) and not isinstance(value, Several):
+            read = read_value(value)
+            if read.kind == "boolean" and read.low:
+                value = _NAME_PART.sub(" ", field).strip()
+            elif read.kind != "words":
+                value = ""
+        self[item] = value
+        return value
+
+
+_NAME_PART = re.compile(r"^(?:is|has)(?=[A-Z_-])[_-]?|[_-]+|(?<=[a-z])(?=[A-Z])")
+
+
+def _passage(tree: Tree, position: int, target: str, said: _Said) -> Passage:
     node = tree.nodes[position]
     if target.startswith("@"):
-        said = node.fields.get(target[1:])
-        return Passage(() if said is None else (said,))
-    own = _texts(node)
+        value = node.fields.get(target[1:])
+        return Passage(() if value is None else (value,))
+    own = _texts(node, said)
     if target == "own" or not node.children:
         return Passage(own)
-    return Passage(own, tuple(text for place in tree.below(position) for text in _texts(tree.nodes[place])))
+    return Passage(own, tuple(text for place in tree.below(position) for text in _texts(tree.nodes[place], said)))
 
 
-def _texts(node: Node) -> tuple[str, ...]:
-    """What a node says in words; numbers, times and the like are for typed conditions."""
-    return tuple(said for said in node.fields.values() if isinstance(said, Several) or _is_words(said))
-
-
-def _is_words(said: str) -> bool:
-    return bool(said) and read_value(said).kind == "words"
+def _texts(node: Node, said: _Said) -> tuple[str, ...]:
+    return tuple([text for item in node.fields.items() if (text := said[item])])

@@ -406,6 +406,18 @@ def _pipe(pipe: Pipe) -> str:
     return f"{'diverse' if isinstance(pipe, Diverse) else 'limit'} {pipe.count}"
 
 
+def fields_in(value: object) -> Iterator[str]:
+    """All fields that a query names, those inside of conditions included."""
+    if isinstance(value, Field):
+        yield value.name
+    elif isinstance(value, FieldOf):
+        yield value.field
+    for part in value if isinstance(value, tuple) else ():
+        yield from fields_in(part)
+    for inner in fields(value) if is_dataclass(value) else ():
+        yield from fields_in(getattr(value, inner.name))
+
+
 def types_in(value: object) -> Iterator[str]:
     """All types that a query names, those inside of conditions included."""
     if isinstance(value, Step):

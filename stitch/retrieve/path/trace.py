@@ -58,6 +58,11 @@ class Trace:
         """Say something of the stage that is under way."""
         self._pending.notes[note] += nodes
 
+    def remark(self, note: str) -> None:
+        """Say something of the stage that ended last."""
+        if self.stages:
+            self.stages[-1].notes[note] += 1
+
     def scored(self, condition: str, *, nodes: int) -> None:
         """Say that nodes were scored for a condition in the stage that is under way."""
         self._pending.scored[condition] = self._pending.scored.get(condition, 0) + nodes

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from stitch.retrieve.path.forest import Forest
 from stitch.trees.nodes import Node, Tree
 
-VERSION = "Version"
+VERSION, VERSIONS = "Version", "Versions"
+"""The types of a version, and of what holds them all."""
 
 
 class Version(NamedTuple):
@@ -20,6 +21,17 @@ class Version(NamedTuple):
     author: str
     message: str
     parent: str | None
+    """The id of the version before; None of the first."""
+    branch: str = ""
+    tree: str = ""
+    """The name of its tree, where several are asked."""
+
+    @property
+    def node(self) -> Node:
+        """The version as a node, with what can be asked about it as fields."""
+        fields = {"message": self.message, "number": str(self.number), "time": self.time, "author": self.author}
+        further = {"parent": self.parent or "", "branch": self.branch, "tree": self.tree}
+        return Node(self.id, VERSION, fields=fields | {name: said for name, said in further.items() if said})
 
 
 def version_forest(versions: Sequence[Version], *, tree: Callable[[str], Tree], name: str = "versions") -> Forest:
@@ -27,23 +39,9 @@ def version_forest(versions: Sequence[Version], *, tree: Callable[[str], Tree], 
 
     Args:
         versions: The first one first.
-        tree: The tree of a version, by its id.
+        tree: The tree of a version, by its id; also of those that come before one of `versions`.
         name: The id of the node above them.
     """
-    nodes = [
-        Node(
-            version.id,
-            VERSION,
-            fields={
-                "number": str(version.number),
-                "time": version.time,
-                "author": version.author,
-                "message": version.message,
-            }
-            | ({"parent": version.parent} if version.parent is not None else {}),
-        )
-        for version in versions
-    ]
     parents = {version.id: version.parent for version in versions}
 
     def before(node: Node) -> Tree | None:
@@ -51,7 +49,7 @@ def version_forest(versions: Sequence[Version], *, tree: Callable[[str], Tree], 
         return None if parent is None else tree(parent)
 
     return Forest(
-        Tree(Node(name, "Versions", children=nodes)),
-        below=lambda node: tree(node.id) if node.type == VERSION else None,
+        Tree(Node(name, VERSIONS, children=[version.node for version in versions])),
+        below=lambda node: tree(node.id) if node.id in parents else None,
         before=before,
     )

@@ -289,6 +289,31 @@ def test_an_unknown_type_is_named_with_near_ones():
     assert refused.value.hint == "there are Day, Meal, POI, Plan"
 
 
+def test_an_unknown_field_is_told_in_the_trace_with_near_ones():
+    [*_, last] = ask("//POI[@rating > 2][@ratign > 4]").trace
+    assert list(last.notes) == ["no node has the field 'ratign': did you mean rating"]
+    assert not any("no node has" in note for stage in ask('//POI[@rating = "x"]').trace for note in stage.notes)
+
+
+def test_of_a_range_of_days_the_ends_are_days():
+    plan = Tree(Node("p", "Plan", children=[stop("a", window="2026-01-05 - 2026-02-13"), stop("b", window="2026-02")]))
+    for condition, found in (
+        ('start(@window) = "2026-01-05"', ["a"]),
+        ('end(@window) = "2026-02-13"', ["a"]),
+        ('end(@window) = "2026-02-28"', ["b"]),
+        ('start(@window) <= "2026-01-05"', ["a"]),
+        ('start(@window) < "2026-01-05"', []),
+    ):
+        assert [node.id for node in ask(f"//POI[{condition}]", tree=plan)] == found, condition
+
+
+def test_a_field_that_says_yes_is_read_by_its_name():
+    plan = Tree(Node("p", "Plan", children=[stop("a", name="Coat", isWaterproof="yes"), stop("b", isWaterproof="no")]))
+    assert [
+        node.id for node in ask('//POI[node ~= "waterproof"]', tree=plan, semantics=ScorerSemantics(ExactScorer()))
+    ] == ["a"]
+
+
 def test_a_node_reached_in_two_ways_stands_once_with_its_better_score():
     found = ask('//POI[node ~= "poster"] | //POI[node ~= "conference"]')
     assert [(node.id, node.score) for node in found] == [("p3", 0.9), ("p4", 0.9)]

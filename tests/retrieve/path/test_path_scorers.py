@@ -16,6 +16,7 @@ from stitch.retrieve.path.scorers import (
     scorer_named,
     static_scorer,
 )
+from stitch.retrieve.path.scorers.absence import denied
 from stitch.retrieve.path.scorers.protocol import best_cut
 from stitch.testing.contracts.path_scorer import PathScorerContract
 
@@ -88,6 +89,24 @@ def test_absence_is_decided_by_what_is_named_and_not_by_what_is_near():
     assert "Cheese toast" not in holding(static_scorer(), "dairy-free")
     assert holding(static_scorer(), "without milk")[:2] == ["Chickpea stew", "Roast duck"]
     assert "Rice pudding" not in holding(static_scorer(), "without milk")
+
+
+def test_what_is_denied_is_held_by_who_does_not_fulfil_it():
+    tasks = [
+        Passage(("Fix the crash of the app", "software, old phones")),
+        Passage(("Write the speech", "two pages, for the wedding")),
+        Passage(("Water the plants", "twice a day")),
+        Passage(()),
+    ]
+    for condition in ("not software", "nothing to do with software", "no software", "does not need software"):
+        assert holding(static_scorer(), condition, tasks[:3]) == ["Write the speech", "Water the plants"], condition
+    assert static_scorer().judge("without software", tasks).scores[3] == 0
+    assert "Fix the crash of the app" not in holding(static_scorer(), "without mobile phones", tasks[:3])
+
+
+@pytest.mark.parametrize("condition", ["note", "normal", "no", "without", "free", "eats no animals", "nothing"])
+def test_words_that_only_begin_like_a_denial_deny_nothing(condition):
+    assert denied(condition) is None
 
 
 def test_what_texts_say_of_absence_themselves_is_looked_for():

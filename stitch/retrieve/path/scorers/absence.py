@@ -1,16 +1,23 @@
-"""Conditions of absence: "vegan" is said of what holds nothing of animals, "gluten-free" of what holds no gluten.
+"""Conditions of absence: "vegan" is said of what holds nothing of animals, "not technical" of what is not technical.
 
-Near words are wrong here: what is nearest to "without milk" speaks of milk.
+Near words are wrong here: what is nearest to "without a computer" speaks of computers. So the condition that is denied
+is scored, and who fulfils it does not fulfil its denial; a text that names a thing of a kind that is ruled out decides.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from stitch.retrieve.path.scorers.reading import TextReading
+from stitch.retrieve.path.scorers.population import Population
+from stitch.retrieve.path.scorers.reading import words_of
 from stitch.text.kinds import kinds_of, singular_stem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
 
 _MEAT = "meat seafood fish shellfish poultry fowl ham bacon sausage gelatin lard"
 _DAIRY = "dairy milk cheese butter cream yogurt yoghurt"
@@ -21,8 +28,13 @@ _NEVER_IN = {
     "pescatarian": "meat poultry fowl ham bacon sausage lard",
     "dairy-free": _DAIRY,
 }
-_FREE_OF = re.compile(
-    r"(?:free of|without(?: any)?|with no|contain(?:s|ing) no|has no) ([\w ]+)|([\w ]+)[- ]free", re.IGNORECASE
+_DENIED = re.compile(
+    r"(?:(?:is |are |has |have |with |need(?:s|ing)? |contain(?:s|ing)? |includ(?:es?|ing) )?"
+    r"(?:not|no|non|without|free (?:of|from)|lack(?:s|ing)?|nothing)"
+    r"(?:[ -](?:any|anything|a|an|the|of|from|with|in|need(?:s|ing)?|contain(?:s|ing)?))*[ -]"
+    r"|(?:does|do|is|are)(?:n't| not) (?:need |contain |have |include )?(?:any |a |an |the )?)"
+    r"(?P<denied>\w[\w -]*)|(?P<free>\w[\w ]*)[- ]free",
+    re.IGNORECASE,
 )
 _SAYS_SO = frozenset(("no", "without", "non"))
 _DAIRY_STEMS = frozenset(map(singular_stem, (*_DAIRY.split(), "egg")))
@@ -34,50 +46,52 @@ FREE, HOLDS = 0.8, 0.03
 
 
 def never_in(condition: str) -> frozenset[str]:
-    """The stems of the kinds of things that a condition rules out; none if it is no condition of absence."""
+    """The stems of the kinds of things that a condition rules out by their names; none if there are none.
+
+    What is denied in several words ("without red meat") is no kind that one word has: it is left to the scorer.
+    """
     said = condition.strip().lower()
     if said in _NEVER_IN:
         return frozenset(map(singular_stem, _NEVER_IN[said].split()))
-    if match := _FREE_OF.fullmatch(said):
-        return frozenset(singular_stem(word) for word in re.split(r"\W+|\bor\b|\band\b", match[1] or match[2]) if word)
-    return frozenset()
+    things = (words_of(part) for part in re.split(r",|/|\bor\b|\band\b", denied(said) or ""))
+    return frozenset(singular_stem(words[0]) for words in things if len(words) == 1)
 
 
-def absent(condition: str, readings: Sequence[tuple[TextReading, ...]]) -> list[float] | None:
+def denied(condition: str) -> str | None:
+    """What a condition denies: "not technical" and "contains no nuts" deny "technical" and "nuts"; None if nothing."""
+    match = _DENIED.fullmatch(condition.strip())
+    return (match["denied"] or match["free"]) if match else None
+
+
+def absent(condition: str, population: Population) -> Column | None:
     """How likely it is that what a condition rules out is not named.
 
     Returns:
         A probability for each passage. None if it is no condition of absence, and where texts say themselves what they
         are ("vegan") or are without ("no milk", "nut-free"): there the words of the condition are to be found.
     """
+    import numpy as np
+
     ruled_out = never_in(condition)
     if not ruled_out:
+        return np.full(population.count, FREE) if denied(condition) else None
+    pairs = [(before, word) for before, word in population.terms[population.pairs_from :]]
+    if condition in population.vocabulary or any(_says_so(before, word, ruled_out) for before, word in pairs):
         return None
-    if any(_says_so(part, ruled_out, condition) for reading in readings for text in reading for part in text.parts):
-        return None
-    return [HOLDS if any(_names(text, ruled_out) for text in reading) else FREE for reading in readings]
+    kinds = {word: _of_kind(word, ruled_out) for word in population.vocabulary}
+    named = np.zeros(len(population.terms))
+    named[population.pairs_from :] = [
+        bool(kinds[word]) and not _is_a_plants(before, word, kinds[word], ruled_out) for before, word in pairs
+    ]
+    opens = np.array([float(bool(kinds[word])) for word in population.vocabulary])
+    held = np.maximum(population.openers.most(opens), population.pairs.most(named))
+    return np.where(held > 0, HOLDS, FREE)
 
 
-def _says_so(part: tuple[str, ...], ruled_out: frozenset[str], condition: str) -> bool:
-    if condition in part:
-        return True
-    return any(
-        (before in _SAYS_SO and singular_stem(word) in ruled_out)
-        or (word == "free" and singular_stem(before) in ruled_out)
-        for before, word in pairwise(part)
-    )
-
-
-def _names(text: TextReading, kinds: frozenset[str]) -> bool:
-    return any(_in_part(part, kinds) for part in text.parts)
-
-
-def _in_part(part: tuple[str, ...], kinds: frozenset[str]) -> bool:
-    for place, word in enumerate(part):
-        named = _of_kind(word, kinds)
-        if named and not (place and _is_a_plants(part[place - 1], word, named, kinds)):
-            return True
-    return False
+def _says_so(before: str, word: str, ruled_out: frozenset[str]) -> bool:
+    if before in _SAYS_SO:
+        return singular_stem(word) in ruled_out
+    return word == "free" and singular_stem(before) in ruled_out
 
 
 def _of_kind(term: str, kinds: frozenset[str]) -> frozenset[str]:

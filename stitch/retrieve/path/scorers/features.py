@@ -6,12 +6,12 @@ deviations it stands above the mean of all passages, and how far below the best 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from stitch.retrieve.path.scorers.protocol import Passage
-from stitch.retrieve.path.scorers.reading import TextReading, alternatives, asked_words, read_text
+from stitch.retrieve.path.scorers.population import Population
+from stitch.retrieve.path.scorers.reading import alternatives, asked_words
 from stitch.text.kinds import kinds_of, singular_stem
 
 if TYPE_CHECKING:
@@ -28,104 +28,12 @@ NEARNESS = ("cos", "own", "part", "word", "late")
 IN_COMMON = ("common", "all_common")
 
 
-class Texts(Protocol):
-    """Texts whose nearness to a condition can be told, for many conditions."""
-
-    def nearness(self, condition: str) -> Column:
-        """The cosine of each text and the condition."""
-        ...
-
-
-class Space(Protocol):
-    """Where texts are compared."""
-
-    def texts(self, said: Sequence[tuple[str, ...]]) -> Texts:
-        """Texts, each given by its words."""
-        ...
-
-
-class Population(NamedTuple):
-    """Passages that are scored together, made ready for any condition. Equal passages stand there once."""
-
-    readings: tuple[tuple[TextReading, ...], ...]
-    whole: Texts
-    own: Texts
-    parts: Texts
-    part_starts: NDArray[np.intp]
-    names: tuple[tuple[str, ...], ...]
-    """All different words and pairs of words, the terms."""
-    terms: Texts
-    initials: dict[str, set[int]]
-    """Which passages have a name with these initials."""
-    term_places: NDArray[np.intp]
-    """Of each word or pair of a passage, which of the terms it is."""
-    term_starts: NDArray[np.intp]
-    word_places: NDArray[np.intp]
-    word_starts: NDArray[np.intp]
-
-
-def population_of(passages: Sequence[Passage], *, space: Space) -> Population:
-    """Make passages ready."""
-    readings = tuple(tuple(read_text(text) for text in passage.texts) for passage in passages)
-    parts = [_parts(reading) for reading in readings]
-    numbers: dict[tuple[str, ...], int] = {}
-    words = [_numbered({(word,) for text in reading for word in text.words}, numbers) for reading in readings]
-    pairs = [_numbered({pair for text in reading for pair in text.pairs}, numbers) for reading in readings]
-    terms = [own + other for own, other in zip(words, pairs, strict=True)]
-    return Population(
-        readings,
-        space.texts([tuple(chain.from_iterable(own)) for own in parts]),
-        space.texts([tuple(chain.from_iterable(_own_parts(passage))) for passage in passages]),
-        space.texts(list(chain.from_iterable(parts))),
-        _starts(parts),
-        tuple(numbers),
-        space.texts(list(numbers)),
-        _initials(readings),
-        _flat(terms),
-        _starts(terms),
-        _flat(words),
-        _starts(words),
-    )
-
-
-def _initials(readings: Sequence[tuple[TextReading, ...]]) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
-    for place, reading in enumerate(readings):
-        for text in reading:
-            for initials in text.initials:
-                found.setdefault(initials, set()).add(place)
-    return found
-
-
-def _own_parts(passage: Passage) -> Iterator[tuple[str, ...]]:
-    return chain.from_iterable(read_text(text).parts for text in passage.own)
-
-
-def _flat(lists: Sequence[Sequence[int]]) -> NDArray[np.intp]:
-    import numpy as np
-
-    return np.fromiter(chain.from_iterable(lists), np.intp)
-
-
-def _parts(reading: tuple[TextReading, ...]) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(part for text in reading for part in text.parts)) or [()]
-
-
-def _numbered(said: set[tuple[str, ...]], numbers: dict[tuple[str, ...], int]) -> list[int]:
-    return [numbers.setdefault(term, len(numbers)) for term in sorted(said)] or [numbers.setdefault((), len(numbers))]
-
-
-def _starts(lists: Sequence[Sequence[object]]) -> NDArray[np.intp]:
-    import numpy as np
-
-    return np.concatenate([[0], np.cumsum([len(each) for each in lists])[:-1]]).astype(np.intp)
-
-
 def features(condition: str, population: Population) -> dict[str, Column]:
     """The features of each passage by name. Of alternatives ("noodles or pasta"), the better one counts."""
     import numpy as np
 
-    told = [_told(part, population) for part in alternatives(condition)]
+    capitals = frozenset(word.lower() for word in re.findall(r"\w+", condition) if word.isupper())
+    told = [_told(part, population, capitals) for part in alternatives(condition)]
     best = {name: np.max([each[name] for each in told], axis=0) for name in told[0]}
     columns: dict[str, Column] = {}
     for name in NEARNESS:
@@ -154,37 +62,33 @@ def _spread(values: Column) -> Column:
     return (values - values.mean()) / deviation if deviation > 1e-9 else values * 0.0
 
 
-def _told(condition: str, population: Population) -> dict[str, Column]:
+def _told(condition: str, population: Population, capitals: frozenset[str]) -> dict[str, Column]:
     import numpy as np
 
     asked = asked_words(condition)
-    terms = population.terms.nearness(condition)
-    late = [
-        np.maximum.reduceat(population.terms.nearness(word)[population.word_places], population.word_starts)
-        for word in asked
-    ]
-    common = _in_common(asked, population)
+    late = [population.words.most(population.term_texts.nearness(word)) for word in asked]
+    common = _in_common(asked, population, capitals)
     return {
         "cos": population.whole.nearness(condition),
         "own": population.own.nearness(condition),
-        "part": np.maximum.reduceat(population.parts.nearness(condition), population.part_starts),
-        "word": np.maximum.reduceat(terms[population.term_places], population.term_starts),
+        "part": population.passage_parts.most(population.parts.nearness(condition)),
+        "word": population.best_term(population.term_texts.nearness(condition)),
         "late": np.mean(late, axis=0),
         "common": common @ _weights(common),
         "all_common": common.min(axis=1),
     }
 
 
-def _in_common(asked: Sequence[str], population: Population) -> Column:
+def _in_common(asked: Sequence[str], population: Population, capitals: frozenset[str]) -> Column:
     """Of each passage and each word asked for: 1 if it says the word, less if it names a thing of this kind."""
     import numpy as np
 
-    common = np.zeros((len(population.readings), len(asked)))
+    common = np.zeros((population.count, len(asked)))
     for place, word in enumerate(asked):
         stem = singular_stem(word)
-        said = np.array([_named(term, stem) for term in population.names])
-        common[:, place] = np.maximum.reduceat(said[population.term_places], population.term_starts)
-        common[list(population.initials.get(word, ())), place] = 1.0
+        common[:, place] = population.best_term(np.array([_named(term, stem) for term in population.terms]))
+        if word in capitals or not kinds_of(word):
+            common[list(population.with_initials(word)), place] = 1.0
     return common
 
 

@@ -1,16 +1,18 @@
-"""What is read of a passage before it is compared: words, pairs, parts between punctuation, stems, initials."""
+"""What is read of texts and conditions: words, what ends a part, initials."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.words import FUNCTION_WORDS
 
+END = "\ufdd0"
+"""What ends a text where many are read at once; no character of any text."""
+NOTHING = ""
+TOKEN = re.compile(END + r"|[,.;:()\n/|!?—]|\s[-–—]+\s|[^\W_]+")
+"""The words of texts, what ends a part of them between, and what ends them."""
 _WORD = re.compile(r"[^\W_]+")
-_PART_END = re.compile(r"[,.;:()\n/|!?]+|\s[-–—]+\s|—")
 _CAPITALIZED = re.compile(r"[^\W\d_]+")
 _MOST_INITIALS = 6
 _SAYS_LITTLE = frozenset(
@@ -37,37 +39,19 @@ _SAYS_LITTLE = frozenset(
 """What conditions say beside what they mean: "a dish with lentils"."""
 
 
-class TextReading(NamedTuple):
-    """A text as it is compared."""
-
-    parts: tuple[tuple[str, ...], ...]
-    """The words of each part between punctuation."""
-    words: frozenset[str]
-    """Words that carry meaning, numbers left out."""
-    pairs: frozenset[tuple[str, str]]
-    initials: frozenset[str]
-    """Of runs of capitalized words: "Royal Ontario Museum" is "rom"."""
-
-
 def words_of(text: str) -> list[str]:
     """All words in lower case."""
     return _WORD.findall(text.lower())
 
 
+def tells(word: str) -> bool:
+    """Whether a word carries meaning; numbers do not."""
+    return word[:1].isalnum() and word not in FUNCTION_WORDS and not any(map(str.isdigit, word))
+
+
 @text_cache(maxsize=65_536)
-def read_text(text: str) -> TextReading:
-    """Read a text of a passage."""
-    parts = tuple(tuple(found) for part in _PART_END.split(text) if (found := words_of(part)))
-    words = frozenset(word for part in parts for word in part if _tells(word))
-    pairs = frozenset(pair for part in parts for pair in pairwise(part))
-    return TextReading(parts, words, pairs, frozenset(_initials(text)))
-
-
-def _tells(word: str) -> bool:
-    return word not in FUNCTION_WORDS and not any(map(str.isdigit, word))
-
-
-def _initials(text: str) -> set[str]:
+def initials_of(text: str) -> frozenset[str]:
+    """The initials of runs of capitalized words: "Royal Ontario Museum" is "rom"."""
     words = _CAPITALIZED.findall(text)
     found: set[str] = set()
     for start, first in enumerate(words):
@@ -78,7 +62,7 @@ def _initials(text: str) -> set[str]:
             if run[-1][0].isupper():
                 found.add("".join(word[0] for word in run).lower())
                 found.add("".join(word[0] for word in run if word[0].isupper()).lower())
-    return found
+    return frozenset(found)
 
 
 def alternatives(condition: str) -> list[str]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, overload
 from stitch.core.protocols import Embedder
 from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
-from stitch.retrieve.path.scorers.absence import absent
+from stitch.retrieve.path.scorers.absence import absent, denied
 from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of
-from stitch.retrieve.path.scorers.features import Population, Space, features, population_of
+from stitch.retrieve.path.scorers.features import features
+from stitch.retrieve.path.scorers.population import Population, Space
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, best_cut
 from stitch.retrieve.path.scorers.spaces import EmbeddedSpace, SummedSpace, WordlessSpace
 
@@ -88,16 +89,23 @@ class SimilarityScorer:
 
     def score(self, condition: str, passages: Passages) -> Judgement:
         """Score passages, nothing remembered of the scores."""
+        import numpy as np
+
         population, places = _population(self, passages)
-        told = absent(condition, population.readings)
-        if told is not None:
-            return Judgement(tuple(told[place] for place in places))
-        calibration = self._given or calibration_of(self._name)
-        probabilities = calibration.probabilities(features(condition, population))
-        empty = [not any(text.words for text in reading) for reading in population.readings]
-        probabilities[empty] = 0.0
+        probabilities = absent(condition, population)
+        if probabilities is not None:
+            if opposite := denied(condition):
+                probabilities = np.minimum(probabilities, 1 - self._probabilities(opposite, population))
+            probabilities[population.empty] = 0.0
+            return Judgement(tuple(probabilities[places].tolist()))
+        probabilities = self._probabilities(condition, population)
+        probabilities[population.empty] = 0.0
         scores = tuple(probabilities[places].tolist())
         return Judgement(scores, best_cut(scores))
+
+    def _probabilities(self, condition: str, population: Population) -> Column:
+        calibration = self._given or calibration_of(self._name)
+        return calibration.probabilities(features(condition, population))
 
 
 @text_cache(maxsize=512)
@@ -112,7 +120,7 @@ def _population(scorer: SimilarityScorer, passages: Passages) -> tuple[Populatio
 
     numbers: dict[Passage, int] = {}
     places = np.array([numbers.setdefault(passage, len(numbers)) for passage in passages], np.intp)
-    return population_of(list(numbers), space=scorer.space), places
+    return Population(list(numbers), space=scorer.space), places
 
 
 def static_scorer(embedder: StaticEmbedder | None = None) -> SimilarityScorer:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from stitch.core.protocols import Embedder
 from stitch.embed.static import StaticEmbedder
+from stitch.retrieve.path.scorers.population import Bags, Lists
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,41 +33,44 @@ class SummedSpace:
 
     def __init__(self, embedder: StaticEmbedder) -> None:
         self._embedder = embedder
+        self._known: tuple[Sequence[str], Matrix] | None = None
 
-    def texts(self, said: Sequence[tuple[str, ...]]) -> SummedTexts:
+    def texts(self, said: Bags) -> SummedTexts:
         """Texts, each given by its words."""
-        return SummedTexts(said, self._embedder)
+        known = self._known
+        if known is None or known[0] is not said.vocabulary:
+            known = self._known = said.vocabulary, self._embedder.sums(said.vocabulary)
+        return SummedTexts(said.words, known[1], self._embedder)
 
 
 class SummedTexts:
-    """Texts in a `SummedSpace`."""
+    """Texts in a `SummedSpace`.
 
-    def __init__(self, said: Sequence[tuple[str, ...]], embedder: StaticEmbedder) -> None:
-        import numpy as np
+    Args:
+        said: The words of each.
+        words: The vector of each word.
+        embedder: The table.
+    """
 
-        self._embedder = embedder
-        numbers: dict[str, int] = {}
-        texts = [[numbers.setdefault(word, len(numbers)) for word in dict.fromkeys(text)] for text in said]
-        self._words = embedder.sums([*numbers, ""])
-        nothing = len(numbers)
-        self._places = np.array([place for text in texts for place in (text or [nothing])], np.intp)
-        self._starts = np.cumsum([0, *(max(len(text), 1) for text in texts[:-1])]).astype(np.intp)
-        self._lengths = self._lengths_of(np.array([max(len(text), 1) for text in texts], np.intp))
+    def __init__(self, said: Lists, words: Matrix, embedder: StaticEmbedder) -> None:
+        self._said, self._words, self._embedder = said, words, embedder
+        self._lengths = self._lengths_of_sums()
 
-    def _lengths_of(self, counts: NDArray[np.intp]) -> Column:
+    def _lengths_of_sums(self) -> Column:
         """The lengths of the sums; texts with one number of words are added up together."""
         import numpy as np
 
+        starts = self._said.starts
+        counts = np.diff(np.append(starts, len(self._said.places)))
         lengths = np.zeros(len(counts))
-        for count in np.unique(counts):
+        for count in np.unique(counts).tolist():
             texts = np.flatnonzero(counts == count)
-            for first in range(0, len(texts), max(1, _ROWS // int(count))):
-                some = texts[first : first + max(1, _ROWS // int(count))]
-                places = self._places[self._starts[some][:, None] + np.arange(count)]
-                sums = self._words[places[:, 0]].copy()
-                for column in range(1, int(count)):
-                    sums += self._words[places[:, column]]
-                lengths[some] = np.sqrt(np.einsum("ij,ij->i", sums, sums, dtype=np.float64))
+            for first in range(0, len(texts), max(1, _ROWS // count)):
+                some = starts[texts[first : first + max(1, _ROWS // count)]]
+                sums = self._words[self._said.places[some]]
+                for further in range(1, count):
+                    sums += self._words[self._said.places[some + further]]
+                lengths[texts[first : first + len(some)]] = np.sqrt(np.einsum("ij,ij->i", sums, sums))
         return lengths
 
     def nearness(self, condition: str) -> Column:
@@ -74,9 +78,7 @@ class SummedTexts:
         import numpy as np
 
         asked = self._embedder.embed([condition])[0]
-        if not len(self._lengths):
-            return np.zeros(0)
-        said = np.add.reduceat((self._words @ asked).astype(np.float64)[self._places], self._starts)
+        said = np.add.reduceat((self._words @ asked).astype(np.float64)[self._said.places], self._said.starts)
         return np.asarray(np.divide(said, self._lengths, out=np.zeros_like(said), where=self._lengths > 1e-9))
 
 
@@ -90,35 +92,51 @@ class EmbeddedSpace:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
-    def texts(self, said: Sequence[tuple[str, ...]]) -> EmbeddedTexts:
+    def texts(self, said: Bags) -> EmbeddedTexts:
         """Texts, each given by its words."""
-        return EmbeddedTexts(said, self._embedder)
+        words = [said.vocabulary[place] for place in said.words.places.tolist()]
+        ends = [*said.words.starts[1:].tolist(), len(words)]
+        texts = [" ".join(words[start:end]) for start, end in zip(said.words.starts.tolist(), ends, strict=True)]
+        return EmbeddedTexts(texts, self._embedder)
 
 
 class EmbeddedTexts:
-    """Texts in an `EmbeddedSpace`."""
+    """Texts in an `EmbeddedSpace`.
 
-    def __init__(self, said: Sequence[tuple[str, ...]], embedder: Embedder) -> None:
+    Args:
+        said: The texts.
+        embedder: Turns them into unit vectors.
+    """
+
+    def __init__(self, said: Sequence[str], embedder: Embedder) -> None:
+        import numpy as np
+
         self._embedder = embedder
-        self._vectors = embedder.embed([" ".join(text) for text in said])
+        numbers: dict[str, int] = {}
+        self._places = np.array([numbers.setdefault(text, len(numbers)) for text in said], np.intp)
+        self._vectors = embedder.embed(list(numbers))
 
     def nearness(self, condition: str) -> Column:
         """The cosine of each text and the condition."""
         import numpy as np
 
-        return np.asarray(self._vectors @ self._embedder.embed([condition])[0], np.float64)
+        return np.asarray(self._vectors @ self._embedder.embed([condition])[0], np.float64)[self._places]
 
 
 class WordlessSpace:
     """Where no text is near another: words in common have to do."""
 
-    def texts(self, said: Sequence[tuple[str, ...]]) -> FarTexts:
+    def texts(self, said: Bags) -> FarTexts:
         """Texts, of which only the number matters."""
-        return FarTexts(len(said))
+        return FarTexts(len(said.words.starts))
 
 
 class FarTexts:
-    """Texts in a `WordlessSpace`."""
+    """Texts in a `WordlessSpace`.
+
+    Args:
+        count: How many.
+    """
 
     def __init__(self, count: int) -> None:
         self._count = count
