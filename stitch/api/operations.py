@@ -422,6 +422,16 @@ OPERATIONS: Mapping[str, Operation] = _table(
         run=trees.edit,
     ),
     Operation(
+        name="tree_request",
+        summary="Answer a request in words about a tree by a language model, and commit what it changes if told so.",
+        action="write",
+        method="POST",
+        path="/v1/trees/request",
+        request=tree_models.TreeWordsRequest,
+        response=tree_models.TreeWordsResponse,
+        run=trees.request_in_words,
+    ),
+    Operation(
         name="tree_schema",
         summary="Give a tree another schema, which guards its edits.",
         action="write",

@@ -77,6 +77,8 @@ class TreeSelectRequest(Request):
     branch: Name = MAIN
     as_of: str | float | None = None
     """Where versions are asked: only those up to this time."""
+    versions: bool = False
+    """Whether all versions are asked though the query does not begin with `/Version`."""
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     margin: Annotated[float, Field(ge=0, le=1)] | None = None
     k: Annotated[int, Field(ge=1)] | None = None
@@ -123,6 +125,68 @@ class TreeEditRequest(TreeRequest):
     """Where a step is left that tells of each commit."""
 
 
+class TreeTaskModel(Response):
+    """One thing that a request in words wants."""
+
+    request: str
+    """As it stands by itself."""
+    kind: str
+    query: str
+
+
+class TreeWordsRequest(TreeRequest):
+    """A request in words, for a language model."""
+
+    request: str
+    confirm: Literal["no", "yes", "each"] = "no"
+    """Whether changes are committed. With `each`, nothing is done behind one that is proposed: commit it by an edit, or
+    do not, and ask again with the `tasks` that are left.
+    """
+    tasks: Annotated[Sequence[TreeTaskModel], Field(max_length=100)] | None = None
+    turns: Annotated[Sequence[str], Field(max_length=100)] = ()
+    """What was said before, a line each."""
+    onto: str | None = None
+    """As in an edit."""
+
+
+class TreeReplyModel(Response):
+    """What became of one task of a request."""
+
+    request: str
+    kind: str
+    query: str
+    selection: TreeSelectResponse | None
+    """What the query found."""
+    removed: tuple[str, ...]
+    """Doubtful nodes that the model took out."""
+    answer: str
+    operations: tuple[Mapping[str, JsonValue], ...]
+    """What is proposed, or was committed."""
+    lines: tuple[str, ...]
+    """What that changes."""
+    commit: str | None
+    """The version that it made."""
+    troubles: tuple[str, ...]
+    calls: int
+    tokens: int
+    milliseconds: float
+
+
+class TreeWordsResponse(Response):
+    """What became of a request in words."""
+
+    tree: str
+    version: str
+    """The last version by now."""
+    author: str
+    """Who commits what is proposed: the model."""
+    replies: tuple[TreeReplyModel, ...]
+    tasks: tuple[TreeTaskModel, ...]
+    """What is left to do."""
+    turns: tuple[str, ...]
+    """What to give with the next request."""
+
+
 class TreeSchemaRequest(TreeRequest):
     """Another schema."""
 
@@ -130,6 +194,8 @@ class TreeSchemaRequest(TreeRequest):
     """Inferred from the tree if there is none."""
     message: str = ""
     author: str = "person"
+    onto: str | None = None
+    """As in an edit."""
 
 
 class CommitModel(Response):
@@ -144,6 +210,10 @@ class CommitModel(Response):
     operations: tuple[Mapping[str, JsonValue], ...]
     redacted: Mapping[str, int] = {}  # pydantic copies it
     """How many secrets of each kind were taken out of it."""
+    recorded: float | None = None
+    """When it was committed, in Unix seconds."""
+    definition: Mapping[str, JsonValue] | None = None
+    """The schema from here on, if it is another."""
 
 
 class TreeEditResponse(Response):
@@ -164,6 +234,8 @@ class TreeLogRequest(PageRequest):
 
     tree: Name
     branch: Name = MAIN
+    every: bool = False
+    """Whether the commits of all branches are listed, in their order."""
 
 
 class TreeLogResponse(PageResponse):
@@ -199,6 +271,8 @@ class TreeRevertRequest(TreeRequest):
     message: str = ""
     author: str = "person"
     trajectory: Name | None = None
+    onto: str | None = None
+    """As in an edit."""
 
 
 class TreeBranchRequest(TreeRequest):

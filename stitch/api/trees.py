@@ -11,7 +11,7 @@ from stitch.api.naming import known_trajectory
 from stitch.errors import ConflictError, InputError
 
 if TYPE_CHECKING:
-    from stitch.artifacts import Commit, Tree, TreeDiff, VersionedTree
+    from stitch.artifacts import Commit, Tree, TreeDiff, TreeReply, VersionedTree
     from stitch.memory import Memory
 
 
@@ -60,7 +60,7 @@ def _after(names: list[str], after: str | None, *, what: str) -> int:
 def select(memory: Memory, request: models.TreeSelectRequest) -> models.TreeSelectResponse:
     """Find nodes by a path query."""
     threshold, margin, k, scorer = request.threshold, request.margin, request.k, request.scorer
-    if request.tree is None or request.as_of is not None:
+    if request.tree is None or request.as_of is not None or request.versions:
         found = memory.trees.select(
             request.query, tree=request.tree, as_of=request.as_of,
             threshold=threshold, margin=margin, k=k, scorer=scorer,
@@ -87,24 +87,71 @@ def select_steps(memory: Memory, request: models.StepSelectRequest) -> models.Tr
     return models.TreeSelectResponse(version=None, explanation=found.explain(), **found.as_json())
 
 
-def edit(memory: Memory, request: models.TreeEditRequest) -> models.TreeEditResponse:
-    """Commit operations, all or none."""
+def _opened(
+    memory: Memory,
+    request: models.TreeEditRequest | models.TreeSchemaRequest | models.TreeRevertRequest | models.TreeWordsRequest,
+) -> VersionedTree:
+    """The tree that is to be changed.
+
+    Raises:
+        ConflictError: Its last version is another one than whoever changes it has seen.
+    """
     own = memory.trees.open(request.tree, branch=request.branch)
     if request.onto is not None and own.at(request.onto).id != own.version:
         last = own.history()[-1]
         raise ConflictError(
             f"tree {own.name!r} was changed meanwhile: {last.id} by {last.author!r} ({last.message or 'no message'})"
             f" came after {request.onto}",
-            hint="look at that version, then edit it",
+            hint="look at that version, then edit it: `stitch tree log` and `stitch tree diff` show it",
         )
+    return own
+
+
+def edit(memory: Memory, request: models.TreeEditRequest) -> models.TreeEditResponse:
+    """Commit operations, all or none."""
+    own = _opened(memory, request)
     before = own.version
     commits = own.edit_all(request.commits, trajectory=request.trajectory)
     return _edited(own, before, commits)
 
 
+def request_in_words(memory: Memory, request: models.TreeWordsRequest) -> models.TreeWordsResponse:
+    """Answer a request in words, and commit what it changes if that is wanted."""
+    from stitch.artifacts.requests import SHOWN_TURNS, TreeTask
+
+    own = _opened(memory, request)
+    talk = own.conversation(request.request, turns=request.turns)
+    tasks = None if request.tasks is None else [TreeTask(each.request, each.kind, each.query) for each in request.tasks]
+    replies, left = talk.go_on(
+        request.request, tasks=tasks, confirm=request.confirm == "yes", stops=request.confirm == "each"
+    )
+    return models.TreeWordsResponse(
+        tree=own.name,
+        version=own.version,
+        author=talk.author,
+        replies=tuple(map(_reply, replies)),
+        tasks=tuple(models.TreeTaskModel(**task._asdict()) for task in left),
+        turns=tuple(talk.turns[-SHOWN_TURNS:]),
+    )
+
+
+def _reply(reply: TreeReply) -> models.TreeReplyModel:
+    from stitch.trees.operations import operation_json
+
+    plain = ("request", "kind", "query", "removed", "answer", "troubles", "calls", "tokens", "milliseconds")
+    found = reply.selection
+    return models.TreeReplyModel(
+        **{name: getattr(reply, name) for name in plain},
+        selection=found and models.TreeSelectResponse(version=None, explanation=found.explain(), **found.as_json()),
+        operations=tuple(map(operation_json, reply.operations)),
+        lines=() if reply.diff is None else _lines(reply.diff),
+        commit=reply.commit and reply.commit.id,
+    )
+
+
 def schema(memory: Memory, request: models.TreeSchemaRequest) -> models.TreeEditResponse:
     """Give a tree another schema."""
-    own = memory.trees.open(request.tree, branch=request.branch)
+    own = _opened(memory, request)
     before = own.version
     commit = own.set_schema(request.definition, message=request.message, author=request.author)
     return _edited(own, before, [commit])
@@ -112,7 +159,7 @@ def schema(memory: Memory, request: models.TreeSchemaRequest) -> models.TreeEdit
 
 def revert(memory: Memory, request: models.TreeRevertRequest) -> models.TreeEditResponse:
     """Let a tree be again as it was in a version."""
-    own = memory.trees.open(request.tree, branch=request.branch)
+    own = _opened(memory, request)
     before = own.version
     commit = own.revert(request.version, message=request.message, author=request.author, trajectory=request.trajectory)
     return _edited(own, before, [commit])
@@ -127,7 +174,7 @@ def branch(memory: Memory, request: models.TreeBranchRequest) -> models.TreeLogR
 def log(memory: Memory, request: models.TreeLogRequest) -> models.TreeLogResponse:
     """List the versions of a tree."""
     own = memory.trees.open(request.tree, branch=request.branch)
-    history = own.history()
+    history = own.all_commits() if request.every else own.history()
     begin = _after([each.id for each in history], request.after, what="version")
     page = history[begin : begin + request.limit]
     return models.TreeLogResponse(
@@ -185,8 +232,9 @@ def _edited(own: VersionedTree, before: str, commits: list[Commit]) -> models.Tr
 
 def _commit(commit: Commit) -> models.CommitModel:
     told = commit.dump()
-    told.pop("schema", None)
-    return models.CommitModel(**told)
+    if (schema := told.pop("schema", None)) is not None:
+        told["definition"] = schema
+    return models.CommitModel(**told, recorded=commit.recorded)
 
 
 def _lines(found: TreeDiff) -> tuple[str, ...]:

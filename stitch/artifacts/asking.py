@@ -10,8 +10,8 @@ from typing_extensions import Unpack
 from stitch.artifacts.telling import quoted
 from stitch.errors import SettingsError
 from stitch.trees.commits import Commit
-from stitch.trees.log import TreeLog
 from stitch.trees.nodes import Tree
+from stitch.trees.versions import TreeVersions
 
 if TYPE_CHECKING:
     from stitch.core import Embedder
@@ -81,18 +81,6 @@ class TreeAsker:
 
         return ModelScorer(rate, model=model.name)
 
-    def asks_versions(self, query: str, tree: Tree) -> bool:
-        """Whether a query speaks of versions: of a type `Version` that the tree itself does not have.
-
-        Raises:
-            InputError: It cannot be read.
-        """
-        from stitch.retrieve.path import parse_query
-        from stitch.retrieve.path.syntax import types_in
-        from stitch.retrieve.path.versions import VERSION
-
-        return VERSION in types_in(parse_query(query)) and VERSION not in tree.of_type
-
     def select(self, query: str, tree: Tree, **options: Unpack[SelectOptions]) -> NodeSelection:
         """Ask a tree."""
         from stitch.retrieve.path import Forest
@@ -100,7 +88,7 @@ class TreeAsker:
         return self._select(query, Forest(tree), **options)
 
     def select_versions(
-        self, query: str, lines: Mapping[str, tuple[TreeLog, Sequence[Commit]]], **options: Unpack[SelectOptions]
+        self, query: str, lines: Mapping[str, tuple[TreeVersions, Sequence[Commit]]], **options: Unpack[SelectOptions]
     ) -> NodeSelection:
         """Ask versions of trees.
 
@@ -111,11 +99,11 @@ class TreeAsker:
         """
         from stitch.retrieve.path.versions import Version, version_forest
 
-        logs: dict[str, tuple[TreeLog, str]] = {}
+        logs: dict[str, tuple[TreeVersions, str]] = {}
         versions: list[Version] = []
         for name, (log, commits) in lines.items():
 
-            def place(version: str, name: str = name, log: TreeLog = log) -> str:
+            def place(version: str, name: str = name, log: TreeVersions = log) -> str:
                 found = version if len(lines) == 1 else f"{name} {version}"
                 logs[found] = log, version
                 return found
@@ -135,3 +123,16 @@ class TreeAsker:
 
         cut = Cut(options.get("threshold"), options.get("margin"), options.get("k"))
         return select(query, forest=forest, semantics=self.semantics(options.get("scorer")), cut=cut)
+
+
+def asks_versions(query: str, tree: Tree) -> bool:
+    """Whether a query speaks of versions: of a type `Version` that the tree itself does not have.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    from stitch.retrieve.path import parse_query
+    from stitch.retrieve.path.syntax import types_in
+    from stitch.retrieve.path.versions import VERSION
+
+    return VERSION in types_in(parse_query(query)) and VERSION not in tree.of_type

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stitch.artifacts.telling import quoted
 from stitch.errors import EditRefusedError, InputError
@@ -31,7 +31,9 @@ SHOWN_NODES = 40
 """How many nodes a prompt shows, the best first."""
 DOUBTFUL = (0.4, 0.6)
 """Nodes with scores from here to there are verified before they are changed."""
-_SHOWN_TURNS, _TURN_CHARS = 5, 600
+SHOWN_TURNS = 5
+"""How many lines of what was said before a prompt shows."""
+_TURN_CHARS = 600
 _VALUE_CHARS, _VALUES_SHOWN, _BELOW_CHARS = 200, 5, 600
 _WRITES = ("add", "update", "delete", "move")
 
@@ -63,6 +65,20 @@ class TreeReply:
     tokens: int = 0
     milliseconds: float = 0.0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether something is proposed that is not committed."""
+        return bool(self.operations) and self.commit is None
+
+
+class TreeTask(NamedTuple):
+    """One thing that a request wants."""
+
+    request: str
+    """As it stands by itself."""
+    kind: str
+    query: str
+
 
 Confirm: TypeAlias = bool | Callable[[TreeReply], bool]
 """Whether a proposal is committed; a function sees it first."""
@@ -89,8 +105,14 @@ class TreeConversation:
     ) -> None:
         self._tree, self._model, self._tenant = tree, model, tenant
         self._program = program or TreeProgram()
-        self._turns: list[str] = []
+        self.turns: list[str] = []
+        """What was said before, each turn in a line."""
         self._spent = _Spent()
+
+    @property
+    def author(self) -> str:
+        """Who commits what is proposed: the model."""
+        return self._model.name
 
     def ask(self, request: str) -> TreeReply:
         """Answer a request that changes nothing; of one that would, the proposal is what is answered.
@@ -98,8 +120,7 @@ class TreeConversation:
         Raises:
             ModelError: The model cannot be used.
         """
-        replies = self.request(request, confirm=False)
-        return next((reply for reply in replies if reply.answer), replies[0])
+        return first_answer(self.request(request, confirm=False))
 
     def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
         """Do what a request wants, one task after the other.
@@ -112,23 +133,38 @@ class TreeConversation:
             ModelError: The model cannot be used; what was committed before stays.
             ConflictError: Somebody else has changed the tree meanwhile.
         """
-        began = time.perf_counter()
-        with charged_to(self._tenant):
-            self._spent, tokens = _Spent(), self._tokens()
-            routed = self._call("route", self._program.route, request=_quoted(request), turns=self._shown_turns())
-            tasks = [task for task in routed.tasks if task.kind]
-            if routed.question and not tasks:
-                replies = [self._counted(TreeReply(request, "unclear", answer=routed.question), began, tokens)]
-            else:
-                replies = []
-                for task in tasks:
-                    reply = self._do(TreeReply(task.request or request, task.kind, query=task.query), confirm)
-                    replies.append(self._counted(reply, began, tokens))
-                    began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
-            replies = replies or [self._counted(TreeReply(request, "chat"), began, tokens)]
-        self._turns.append(f"user: {request[:_TURN_CHARS]}")
-        self._turns += [f"{reply.kind}: {reply.query} {_outcome(reply)}"[:_TURN_CHARS] for reply in replies]
+        replies, _ = self.go_on(request, confirm=confirm)
         return replies
+
+    def go_on(
+        self, request: str, *, tasks: Sequence[TreeTask] | None = None, confirm: Confirm, stops: bool = False
+    ) -> tuple[list[TreeReply], list[TreeTask]]:
+        """As `request`; what became of the tasks that were done, and the tasks that are left.
+
+        Args:
+            request: In words.
+            tasks: What is left of it from the time before; all if None.
+            confirm: Whether changes are committed.
+            stops: Whether nothing is done behind a change that is not committed: whoever asks decides of it first.
+        """
+        replies: list[TreeReply] = []
+        begun = tasks is not None
+        with charged_to(self._tenant):
+            began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
+            if tasks is None:
+                routed = self._call("route", self._program.route, request=_quoted(request), turns=self._shown_turns())
+                tasks = [TreeTask(task.request or request, task.kind, task.query) for task in routed.tasks if task.kind]
+                if not tasks:
+                    unclear = TreeReply(request, "unclear", answer=routed.question)
+                    replies = [self._counted(unclear if routed.question else TreeReply(request, "chat"), began, tokens)]
+            left = list(tasks)
+            while left and not (stops and replies and replies[-1].is_open):
+                task = left.pop(0)
+                reply = self._do(TreeReply(task.request, task.kind, query=task.query), confirm)
+                replies.append(self._counted(reply, began, tokens))
+                began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
+        self.turns += turns_of(None if begun else request, replies)
+        return replies, left
 
     def _do(self, reply: TreeReply, confirm: Confirm) -> TreeReply:
         if reply.kind == "chat" and not reply.query:
@@ -143,7 +179,7 @@ class TreeConversation:
         else:
             self._propose(reply, nodes)
             if reply.operations and (confirm if isinstance(confirm, bool) else confirm(reply)):
-                reply.commit = self._tree.edit(reply.operations, message=reply.answer, author=self._model.name)
+                reply.commit = self._tree.edit(reply.operations, message=reply.answer, author=self.author)
         return reply
 
     def _find(self, reply: TreeReply) -> tuple[str, NodeSelection | None]:
@@ -244,7 +280,7 @@ class TreeConversation:
         return quoted(told)
 
     def _shown_turns(self) -> str:
-        return "\n".join(quoted({"turn": turn}) for turn in self._turns[-_SHOWN_TURNS:])
+        return "\n".join(quoted({"turn": turn}) for turn in self.turns[-SHOWN_TURNS:])
 
     def _tokens(self) -> int:
         return self._model.ledger.of(self._tenant).total().tokens
@@ -254,6 +290,17 @@ class TreeConversation:
         reply.tokens = self._tokens() - tokens
         reply.milliseconds = round((time.perf_counter() - began) * 1000, 1)
         return reply
+
+
+def first_answer(replies: Sequence[TreeReply]) -> TreeReply:
+    """Of what became of a request that changes nothing, the reply that says something."""
+    return next((reply for reply in replies if reply.answer), replies[0])
+
+
+def turns_of(request: str | None, replies: Iterable[TreeReply]) -> list[str]:
+    """What is remembered of a request, and of what became of it: a line each."""
+    said = [] if request is None else [f"user: {request[:_TURN_CHARS]}"]
+    return said + [f"{reply.kind}: {reply.query} {_outcome(reply)}"[:_TURN_CHARS] for reply in replies]
 
 
 def _outcome(reply: TreeReply) -> str:

@@ -110,7 +110,7 @@ class Trees:
         name = tree_name(name)
         incoming = Incoming(redacts=self._ingestor.redacts)
         root = incoming.node(read_tree(source, form=form).root)
-        chosen = _schema_of(schema) or infer(Tree(root))
+        chosen = given_schema(schema) or infer(Tree(root))
         chosen.check(Tree(root))
         first = NewCommit(
             (),
@@ -232,7 +232,12 @@ class Trees:
             self._logs.popitem(last=False)
 
 
-def _schema_of(given: Schema | Mapping[str, Any] | str | PathLike[str] | None) -> Schema | None:
+def given_schema(given: Schema | Mapping[str, Any] | str | PathLike[str] | None) -> Schema | None:
+    """The schema that is meant: itself, a dictionary, or the path of a YAML file.
+
+    Raises:
+        InputError: It is none.
+    """
     if given is None or isinstance(given, Schema):
         return given
     if isinstance(given, Mapping):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Unpack
 
-from stitch.artifacts.asking import SelectOptions, TreeAsker
+from stitch.artifacts.asking import SelectOptions, TreeAsker, asks_versions
 from stitch.artifacts.telling import step_text
 from stitch.core import Step, trajectory_name
 from stitch.errors import ConflictError, InputError, SettingsError
@@ -23,6 +22,7 @@ from stitch.trees.nodes import Tree
 from stitch.trees.operations import Operation, operations_of
 from stitch.trees.reading import write_tree
 from stitch.trees.schema import Schema, infer, schema_of
+from stitch.trees.versions import TreeVersions
 
 if TYPE_CHECKING:
     from stitch.artifacts.requests import Confirm, TreeConversation, TreeReply
@@ -45,8 +45,9 @@ class TreeVersion:
         asker: Answers queries.
     """
 
-    def __init__(self, log: TreeLog, commit: Commit, *, asker: TreeAsker) -> None:
+    def __init__(self, log: TreeVersions, commit: Commit, *, asker: TreeAsker) -> None:
         self.commit, self._log, self._asker = commit, log, asker
+        self._tree: Tree | None = None
 
     def __repr__(self) -> str:
         return f"<{self.id} of tree {self._log.name!r}>"
@@ -56,10 +57,12 @@ class TreeVersion:
         """Its id."""
         return self.commit.id
 
-    @cached_property
+    @property
     def tree(self) -> Tree:
         """Its nodes."""
-        return self._log.tree(self.id)
+        if self._tree is None:  # no cached_property: up to Python 3.11 all instances have one lock
+            self._tree = self._log.tree(self.id)
+        return self._tree
 
     @property
     def schema(self) -> Schema:
@@ -115,8 +118,13 @@ class VersionedTree:
         return f"<tree {self.name!r}, {self.version} of {self.branch}>"
 
     @property
-    def _log(self) -> TreeLog:
+    def _log(self) -> TreeVersions:
         self._process.check()
+        return self._log_opened
+
+    @property
+    def _writer(self) -> TreeLog:
+        self._process.check_writing()
         return self._log_opened
 
     # What it says.
@@ -156,6 +164,10 @@ class VersionedTree:
         """The commits up to the version on which it stands, the first first."""
         return self._log.line(self.version)
 
+    def all_commits(self) -> list[Commit]:
+        """The commits of all branches, the first first."""
+        return self._log.commits
+
     def diff(self, before: str | float, after: str | float | None = None) -> TreeDiff:
         """What is otherwise in a version (the one on which it stands, if none is named) than in an earlier one.
 
@@ -194,7 +206,7 @@ class VersionedTree:
         if version is not None:
             return self.at(version).select(query, **options)
         tree = self.tree
-        if self._asker.asks_versions(query, tree):
+        if asks_versions(query, tree):
             return self._asker.select_versions(query, {self.name: (self._log, self.history())}, **options)
         return self._asker.select(query, tree, **options)
 
@@ -204,7 +216,7 @@ class VersionedTree:
         Raises:
             InputError: It cannot be read.
         """
-        return self._asker.asks_versions(query, self.tree)
+        return asks_versions(query, self.tree)
 
     def export(self, form: str = "xml") -> str:
         """The tree as `xml`, `json`, `yaml` or `outline`; each is read back as the same tree."""
@@ -238,12 +250,32 @@ class VersionedTree:
         """
         return self._talk(request).request(request, confirm=confirm)
 
-    def check_model(self, request: str = "") -> LanguageModel:
-        """The model that understands requests.
+    def check_model(self, request: str = "") -> None:
+        """See that a model is set that understands requests.
+
+        Raises:
+            SettingsError: None is.
+        """
+        self._model_for(request)
+
+    def conversation(self, request: str = "", *, turns: Iterable[str] = ()) -> TreeConversation:
+        """A conversation about the tree, beside that of `ask` and `request`.
+
+        Args:
+            request: What is about to be asked; if no model is set, the nearest path query is told.
+            turns: What was said before, a line each.
 
         Raises:
             SettingsError: No model is set.
         """
+        from stitch.artifacts.requests import TreeConversation
+
+        self._process.check()
+        begun = TreeConversation(self, model=self._model_for(request), tenant=self._tenant)
+        begun.turns += turns
+        return begun
+
+    def _model_for(self, request: str) -> LanguageModel:
         if self._model is not None:
             return self._model
         from stitch.artifacts.words import nearest_query
@@ -256,12 +288,9 @@ class VersionedTree:
         )
 
     def _talk(self, request: str) -> TreeConversation:
-        self._process.check()
-        model = self.check_model(request)
         if self._conversation is None:
-            from stitch.artifacts.requests import TreeConversation
-
-            self._conversation = TreeConversation(self, model=model, tenant=self._tenant)
+            self._conversation = self.conversation(request)
+        self._process.check()
         return self._conversation
 
     # What is done to it.
@@ -290,7 +319,7 @@ class VersionedTree:
         """
         new = self._new(operations_of(operations), message=message, author=author, time=time)
         if not new.operations:
-            raise InputError("there is nothing to commit: no operations", hint="SetField, Move, Delete, Add, Replace")
+            raise nothing_to_commit()
         return self._commit(new, trajectory=trajectory)
 
     def edit_all(self, commits: Sequence[Mapping[str, Any]], *, trajectory: str | None = None) -> list[Commit]:
@@ -323,7 +352,7 @@ class VersionedTree:
                 hint="`stitch tree log` lists the versions; leave `parent` out to commit after the last one",
             )
         news = [self._said(each, number=number) for number, each in enumerate(coming, start=1)]
-        made = self._log.append_all(news, branch=self.branch, parent=self.version)
+        made = self._writer.append_all(news, branch=self.branch, parent=self.version)
         for commit in made:
             before, self.version = self.version, commit.id
             if where is not None:
@@ -378,10 +407,9 @@ class VersionedTree:
         Raises:
             InputError: There is a branch of this name, or no such version.
         """
-        self._process.check_writing()
-        self._log.begin_branch(name, at=self.version if at is None else self.at(at).id)
+        self._writer.begin_branch(name, at=self.version if at is None else self.at(at).id)
         return VersionedTree(
-            self._log,
+            self._writer,
             ingestor=self._ingestor,
             tenant=self._tenant,
             process=self._process,
@@ -402,9 +430,8 @@ class VersionedTree:
         )
 
     def _commit(self, new: NewCommit, *, trajectory: str | None) -> Commit:
-        self._process.check_writing()
-        where = None if trajectory is None else trajectory_name(trajectory)
-        commit = self._log.append(new, branch=self.branch, parent=self.version)
+        log, where = self._writer, None if trajectory is None else trajectory_name(trajectory)
+        commit = log.append(new, branch=self.branch, parent=self.version)
         before, self.version = self.version, commit.id
         if where is not None:
             self._tell(commit, before=before, trajectory=where)
@@ -421,6 +448,11 @@ class VersionedTree:
             metadata={"tree": self.name, "version": commit.id, "author": commit.author},
         )
         self._ingestor.add(step, tenant=self._tenant, trajectory=trajectory)
+
+
+def nothing_to_commit() -> InputError:
+    """What is said of an edit without operations."""
+    return InputError("there is nothing to commit: no operations", hint="SetField, Move, Delete, Add, Replace")
 
 
 _WORDS = {"message": "", "author": PERSON, "time": ""}

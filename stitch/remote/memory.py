@@ -13,6 +13,7 @@ from typing_extensions import override
 from stitch.api import listing_models, models
 from stitch.api.adding import STEP
 from stitch.api.operations import made
+from stitch.api.tree_models import StepSelectRequest, TreeSelectResponse
 from stitch.core import (
     IntentFilter,
     KeptTrajectory,
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
     from stitch.why import Why
 
 
+_QUESTIONS = (models.QueryRequest, models.WhyRequest, models.WhyNotRequest)
+"""Requests in which options of a search are filled in."""
+
+
 class RemoteMemory(Memory):
     """The memory of one tenant that another process has open, here or elsewhere; `stitch.open_memory` gives it.
 
@@ -82,10 +87,11 @@ class RemoteMemory(Memory):
         self.labeler, self.uses_model, self.workers = welcome.labeler, welcome.uses_model, welcome.workers
         self.ledger = RemoteLedger(self)
         self.lifecycle = RemoteLifecycle(self, retention=retention)
+        self._trees = None
 
     def ask(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
         """What is answered where the memory is, as `stitch.api.operations.ask` says."""
-        fields = type(request).model_fields
+        fields = type(request).model_fields if isinstance(request, _QUESTIONS) else ()
         filled = {
             name: value for name, value in self._options.items() if name in fields and getattr(request, name) is None
         }
@@ -255,7 +261,7 @@ class RemoteMemory(Memory):
 
     @override
     def trajectories(self) -> list[KeptTrajectory]:
-        pages = self._pages("trajectories", listing_models.TrajectoriesRequest(limit=models.MOST_PAGE_ITEMS))
+        pages = self.pages("trajectories", listing_models.TrajectoriesRequest(limit=models.MOST_PAGE_ITEMS))
         return [
             KeptTrajectory(row.trajectory, steps=row.steps, began=row.began, ended=row.ended)
             for page in pages
@@ -279,7 +285,7 @@ class RemoteMemory(Memory):
         return self._steps(request, stop=stop)
 
     def _steps(self, request: listing_models.StepsRequest, *, stop: int | None) -> Iterator[Entry]:
-        for page in self._pages("steps", request):
+        for page in self.pages("steps", request):
             for row in page.steps:
                 if stop is not None and row.position >= stop:
                     return
@@ -298,7 +304,7 @@ class RemoteMemory(Memory):
     @override
     def receipts(self, *, state: StepState | None = None) -> Iterator[Receipt]:
         request = made(listing_models.ReceiptsRequest, state=state, limit=10 * models.MOST_PAGE_ITEMS)
-        return (receipt for page in self._pages("receipts", request) for receipt in page.receipts)
+        return (receipt for page in self.pages("receipts", request) for receipt in page.receipts)
 
     @override
     def finish(self, trajectory: str) -> int:
@@ -328,25 +334,29 @@ class RemoteMemory(Memory):
     @property
     @override
     def trees(self) -> Trees:
-        """Not here: trees, and path queries, are for the process that has the memory open.
+        if self._trees is None:
+            from stitch.remote.trees import RemoteTrees
 
-        Raises:
-            InputError: Always.
-        """
-        raise InputError(
-            f"trees are held by {self._transport.where.rstrip(',')}",
-            hint="end that process, or ask for operations on trees: RemoteMemory.ask, or the paths of `stitch serve`",
-        )
+            self._trees = RemoteTrees(self)
+        return self._trees
 
     @override
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:
-        return self.trees.select(query, **options)
+        name = None if trajectory is None else trajectory_name(trajectory)
+        return self.selected("select", StepSelectRequest, query=query, trajectory=name, **options)
 
     @override
     def __repr__(self) -> str:
         return f"<RemoteMemory of tenant {self.tenant!r}, by {self._transport.where.rstrip(',')}>"
 
-    def _pages(self, operation: str, request: BaseModel) -> Iterator[Any]:
+    def selected(self, operation: str, kind: type[BaseModel], **fields: Any) -> NodeSelection:
+        """What a path query found that is asked of trees or steps where the memory is."""
+        from stitch.retrieve.path import selection_of
+
+        answer: TreeSelectResponse = self._ask(operation, kind, **fields)
+        return selection_of(answer.model_dump())
+
+    def pages(self, operation: str, request: BaseModel) -> Iterator[Any]:
         """All pages of a list, from the one that is asked for."""
         page = self.ask(operation, request)
         yield page

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
-SEARCHES = frozenset({"search", "why", "select"})
+SEARCHES = frozenset({"search", "why", "why_not", "select", "tree_select"})
 """Operations for which somebody waits: they have threads of their own, and only so many are under way at once."""
 OF_THE_MACHINE = frozenset({"backup"})
 """Operations that write on the server's machine where the request says: for its users, not for who has a key."""

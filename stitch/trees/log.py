@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from stitch.errors import ConflictError, InputError, JournalError, some_of
+from stitch.errors import ConflictError, InputError, JournalError
 from stitch.journal import Journal, NewRecord
-from stitch.text.dates import read_timestamp
 from stitch.trees.commits import (
     MAIN,
     Branch,
@@ -21,18 +18,17 @@ from stitch.trees.commits import (
     load_entry,
     load_snapshot,
 )
-from stitch.trees.differences import TreeDiff, diff
 from stitch.trees.drafts import Index
 from stitch.trees.edits import edit
 from stitch.trees.nodes import Node, Tree
 from stitch.trees.operations import Operation, operation_json
 from stitch.trees.records import TREES, log_key, no_tree, snapshot_key, tree_names
 from stitch.trees.schema import Schema
+from stitch.trees.versions import TreeVersions
 
 SNAPSHOT_COMMITS = 64
 """So many commits after the last, the whole tree is kept again, once an eighth of it may have been touched."""
 _SNAPSHOT_SHARE = 8
-_TREES_KEPT = 4
 
 
 class NewCommit(NamedTuple):
@@ -49,8 +45,8 @@ class NewCommit(NamedTuple):
     redacted: dict[str, int] = {}  # noqa: RUF012 - never changed
 
 
-class TreeLog:
-    """The versions of a tree. Safe to use from several threads, and beside others on the same journal.
+class TreeLog(TreeVersions):
+    """The versions of a tree in the journal. Safe to use from several threads, and beside others on the same journal.
 
     Args:
         journal: Where they are.
@@ -63,17 +59,12 @@ class TreeLog:
     """
 
     def __init__(self, journal: Journal, *, tenant: str, name: str) -> None:
-        self.name = name
+        super().__init__(name)
         self._journal, self._tenant = journal, tenant
-        self._commits: dict[str, Commit] = {}
-        self._heads: dict[str, str] = {}
-        self._schemas: dict[str, Schema] = {}
         self._numbers: list[int] = []
-        self._trees: OrderedDict[str, Tree] = OrderedDict()
         self._index: tuple[str, Index] | None = None
         self._since: dict[str, tuple[int, int]] = {}
         """Of a version: the commits since the last whole tree, and their operations."""
-        self._lock = threading.RLock()
         self.refresh()
 
     @classmethod
@@ -112,11 +103,7 @@ class TreeLog:
         return log
 
     def refresh(self) -> None:
-        """Take in what others have committed.
-
-        Raises:
-            InputError: The tree was deleted.
-        """
+        """As `TreeVersions.refresh`."""
         with self._lock:
             last = self._numbers[-1] if self._numbers else 0
             # The last one that is known is read again: if it is not there, the tree was deleted.
@@ -133,148 +120,18 @@ class TreeLog:
                 self._numbers.append(record.number)
 
     def _take(self, commit: Commit) -> None:
-        self._commits[commit.id] = commit
-        self._heads[commit.branch] = commit.id
-        before = commit.parent or ""
-        self._schemas[commit.id] = commit.schema_given() or self._schemas[before]
-        commits, operations = self._since.get(before, (0, 0))
+        super()._take(commit)
+        commits, operations = self._since.get(commit.parent or "", (0, 0))
         self._since[commit.id] = (0, 0) if commit.snapshot else (commits + 1, operations + len(commit.operations))
 
-    # What there is.
-
-    @property
-    def commits(self) -> list[Commit]:
-        """All commits, the first first."""
-        with self._lock:
-            return list(self._commits.values())
-
-    @property
-    def branches(self) -> dict[str, str]:
-        """The last version of each branch."""
-        with self._lock:
-            return dict(self._heads)
-
-    def head(self, branch: str) -> str:
-        """The last version of a branch.
-
-        Raises:
-            InputError: There is no such branch.
-        """
-        with self._lock:
-            if branch not in self._heads:
-                raise InputError(
-                    f"tree {self.name!r} has no branch {branch!r}", hint=f"it has {some_of(list(self._heads))}"
-                )
-            return self._heads[branch]
-
-    def commit(self, version: str) -> Commit:
-        """A commit by the id of its version.
-
-        Raises:
-            InputError: There is none.
-        """
-        with self._lock:
-            if version not in self._commits:
-                last = next(reversed(self._commits))
-                raise InputError(
-                    f"tree {self.name!r} has no version {version!r}", hint=f"its versions are v1 to {last}"
-                )
-            return self._commits[version]
-
-    def line(self, version: str) -> list[Commit]:
-        """A version with all before it, the first first.
-
-        Raises:
-            InputError: There is no such version.
-        """
-        with self._lock:
-            found = [self.commit(version)]
-            while (before := found[-1].parent) is not None:
-                found.append(self._commits[before])
-        return found[::-1]
-
-    def version_at(self, when: str | float, *, branch: str) -> str:
-        """The version that is meant by its id, or the last one of a branch at a time.
-
-        Args:
-            when: An id, Unix seconds, or a time as ISO 8601 writes it (UTC if it says no zone).
-            branch: Whose versions a time means.
-
-        Raises:
-            InputError: There is no such version, or none at that time.
-        """
-        if isinstance(when, str):
-            with self._lock:
-                if when in self._commits:
-                    return when
-                if when in self._heads:
-                    return self._heads[when]
-            moment = _seconds(when)
-            if moment is None:
-                return self.commit(when).id  # there is none: says which there are
-        else:
-            moment = float(when)
-        then = [each for each in self.line(self.head(branch)) if _made(each) <= moment]
-        if not then:
-            raise InputError(
-                f"tree {self.name!r} had no version at {when}", hint="`stitch tree log` lists the versions"
-            )
-        return then[-1].id
-
-    def schema(self, version: str) -> Schema:
-        """The schema to which a version keeps."""
-        with self._lock:
-            return self._schemas[self.commit(version).id]
-
-    def tree(self, version: str) -> Tree:
-        """The tree as it was in a version.
-
-        Raises:
-            InputError: There is no such version.
-            JournalError: It is damaged.
-        """
-        with self._lock:
-            if version in self._trees:
-                self._trees.move_to_end(version)
-                return self._trees[version]
-            return self._keep(version, self._made(version))
-
-    def diff(self, before: str, after: str) -> TreeDiff:
-        """What is otherwise in a version than in another.
-
-        Raises:
-            InputError: There is no such version.
-        """
-        return diff(self.tree(before), self.tree(after))
-
-    def _keep(self, version: str, root: Node) -> Tree:
-        self._trees[version] = tree = Tree(root)
-        if len(self._trees) > _TREES_KEPT:
-            self._trees.popitem(last=False)
-        return tree
-
-    def _made(self, version: str) -> Node:
-        """The nearest tree before that is at hand, or kept whole, with the operations since."""
-        operations: list[Sequence[object]] = []
-        root: Node | None = None
-        for commit in reversed(self.line(version)):
-            if commit.id in self._trees:
-                root = self._trees[commit.id].root
-            elif commit.snapshot:
-                root = self._whole(commit.id)
-            if root is not None:
-                break
-            operations.append(commit.operations)
-        assert root is not None  # the first version is kept whole
-        since = [each for several in reversed(operations) for each in several]
-        return edit(Index(root), since).root if since else root  # type: ignore[arg-type]
-
-    def _whole(self, version: str) -> Node:
-        records = self._journal.records(self._tenant, kind=TREES, key=snapshot_key(self.name, version))
+    def _whole(self, commit: Commit) -> Node | None:
+        if not commit.snapshot:
+            return None
+        records = self._journal.records(self._tenant, kind=TREES, key=snapshot_key(self.name, commit.id))
         for record in records:
             return load_snapshot(record.payload)
         raise JournalError(
-            f"version {version!r} of tree {self.name!r} is missing in the journal",
+            f"version {commit.id!r} of tree {self.name!r} is missing in the journal",
             hint="restore the memory from a backup",
         )
 
@@ -377,15 +234,3 @@ class TreeLog:
 
 def _time_of(new: NewCommit) -> str:
     return new.time or datetime.fromtimestamp(new.recorded, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _made(commit: Commit) -> float:
-    seconds = _seconds(commit.time)
-    return commit.recorded if seconds is None else seconds
-
-
-def _seconds(time: str) -> float | None:
-    read = read_timestamp(time)
-    if read is None:
-        return None
-    return (read if read.tzinfo else read.replace(tzinfo=timezone.utc)).timestamp()

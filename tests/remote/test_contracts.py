@@ -10,16 +10,17 @@ import pytest
 from stitch import Memory, open_memory
 from stitch.remote.memory import RemoteMemory
 from stitch.testing.contracts.memory import MemoryContract
+from stitch.testing.contracts.trees import TreesContract
 
 
-class TestLocalMemory(MemoryContract):
+class TestLocalMemory(MemoryContract, TreesContract):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
         with open_memory(tmp_path / "m") as memory:
             yield memory
 
 
-class TestMemoryOfAnotherOwner(MemoryContract):
+class TestMemoryOfAnotherOwner(MemoryContract, TreesContract):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
         with open_memory(tmp_path / "m"), open_memory(tmp_path / "m") as memory:
@@ -27,14 +28,14 @@ class TestMemoryOfAnotherOwner(MemoryContract):
             yield memory
 
 
-class TestMemoryOfAnotherTenant(MemoryContract):
+class TestMemoryOfAnotherTenant(MemoryContract, TreesContract):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
         with open_memory(tmp_path / "m"), open_memory(tmp_path / "m", tenant="ann") as memory:
             yield memory
 
 
-class TestServedMemory(MemoryContract):
+class TestServedMemory(MemoryContract, TreesContract):
     @pytest.fixture
     def memory(self, served: str) -> Iterator[Memory]:
         with open_memory(served) as memory:
@@ -43,11 +44,21 @@ class TestServedMemory(MemoryContract):
 
 
 def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
+    from stitch.artifacts import Trees, TreeVersion, VersionedTree
     from stitch.lifecycle.lifecycle import Lifecycle
     from stitch.remote.lifecycle import RemoteLifecycle
+    from stitch.remote.trees import RemoteTree, RemoteTrees, RemoteTreeVersion
 
     derived = {"stream", "astream"}  # made of `add_each`
-    for here, there in ((Memory, RemoteMemory), (Lifecycle, RemoteLifecycle)):
+    derived |= {"history", "all_commits", "diff", "reload", "export"}  # made of the versions that are known
+    derived |= {"conversation"}  # for whoever answers `request`
+    for here, there in (
+        (Memory, RemoteMemory),
+        (Lifecycle, RemoteLifecycle),
+        (Trees, RemoteTrees),
+        (VersionedTree, RemoteTree),
+        (TreeVersion, RemoteTreeVersion),
+    ):
         own = {name for name, value in vars(here).items() if callable(value) and not name.startswith("_")}
         asynchronous = {name for name in own if name.startswith("a") and name[1:] in own}
         assert own - asynchronous - derived <= set(vars(there)), here

@@ -19,7 +19,6 @@ from stitch import Memory, Step, open_memory, open_tenants
 from stitch.core import StepState
 from stitch.errors import (
     ForkedProcessError,
-    InputError,
     OwnerLostError,
     ScopeError,
     SettingsError,
@@ -301,13 +300,11 @@ def test_the_store_is_built_anew_by_the_owner(owner: subprocess.Popen[str], tmp_
     assert tell(owner, "Now day 2.") == "added"
 
 
-def test_trees_of_another_process_are_refused_with_the_way_to_them(tmp_path: Path) -> None:
-    with (
-        open_memory(tmp_path / "m"),
-        open_memory(tmp_path / "m") as memory,
-        pytest.raises(InputError, match="trees are held by process"),
-    ):
-        memory.select("//Step", trajectory="t")
+def test_options_of_a_search_are_no_options_of_a_path_query(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m"), open_memory(tmp_path / "m", k=1) as memory:
+        memory.add_many([Step(role="user", content=f"Day {n}: a hotel.") for n in range(3)], trajectory="t")
+        assert len(memory.search("hotel")) == 1
+        assert len(memory.select("//Step", trajectory="t")) == 3
 
 
 def test_what_each_may_set_as_it_likes_counts_where_it_was_set(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from stitch.retrieve.path.forest import Forest
 from stitch.retrieve.path.grammar import parse_query
 from stitch.retrieve.path.operands import ID
 from stitch.retrieve.path.syntax import ANY, ANYTHING, Query, fields_in, types_in, written
-from stitch.retrieve.path.trace import Stage, Trace, explained
+from stitch.retrieve.path.trace import Stage, Trace, explained, stage_of
 from stitch.trees.nodes import Several, own_text
 
 
@@ -70,17 +70,22 @@ class NodeSelection:
     canonical: str
     found: tuple[tuple[str, tuple[int, ...], float], ...]
     """By rank: the id, the places (of several versions), and the score."""
-    forest: Forest = field(repr=False)
+    forest: Forest | None = field(repr=False)
+    """Where it was found; None if that is elsewhere, and `told` says what was."""
     considered: int
     """How many nodes the last step of the query reached before its conditions."""
     milliseconds: float
     trace: tuple[Stage, ...]
+    told: tuple[SelectedNode, ...] = field(repr=False, default=())
 
     @cached_property
     def nodes(self) -> tuple[SelectedNode, ...]:
         """The nodes by rank, made when they are first looked at."""
+        forest = self.forest
+        if forest is None:
+            return self.told
         return tuple(
-            _selected(rank, places, score, self.forest) for rank, (_, places, score) in enumerate(self.found, start=1)
+            _selected(rank, places, score, forest) for rank, (_, places, score) in enumerate(self.found, start=1)
         )
 
     def __iter__(self) -> Iterator[SelectedNode]:
@@ -111,6 +116,24 @@ class NodeSelection:
             "milliseconds": round(self.milliseconds, 3),
             "trace": [stage.as_json() for stage in self.trace],
         }
+
+
+def selection_of(said: Mapping[str, Any]) -> NodeSelection:
+    """The selection of which `NodeSelection.as_json` told."""
+    nodes = tuple(map(_node_of, said["nodes"]))
+    found = tuple((node.id, (node.rank,), node.score) for node in nodes)
+    trace = tuple(map(stage_of, said["trace"]))
+    return NodeSelection(
+        said["query"], said["canonical"], found, None, said["considered"], said["milliseconds"], trace, nodes
+    )
+
+
+def _node_of(said: Mapping[str, Any]) -> SelectedNode:
+    fields = {name: Several(value) if isinstance(value, list) else value for name, value in said["fields"].items()}
+    return SelectedNode(
+        said["rank"], said["id"], said["path"], said["type"], said["score"], fields, said["text"],
+        said.get("version"), tuple(said.get("versions", ())),
+    )  # fmt: skip
 
 
 def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()) -> NodeSelection:  # noqa: B008 - a value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +42,12 @@ class Stage:
             "notes": [_counted(note, count) for note, count in self.notes.items()],
             "scored": self.scored,
         }
+
+
+def stage_of(said: Mapping[str, Any]) -> Stage:
+    """The stage of which `Stage.as_json` told."""
+    short = tuple(Short(each["id"], each["path"], each["score"]) for each in said["short"])
+    return Stage(said["what"], said["given"], said["left"], short, Counter(said["notes"]), dict(said["scored"]))
 
 
 def _counted(note: str, count: int) -> str:
