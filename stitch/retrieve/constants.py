@@ -50,6 +50,12 @@ class Constants:
     """What a step gains that happened when the question says."""
     speaker: float = _chosen(0.06, "LoCoMo")
     """What a step gains whose speaker the question names."""
+    standing: float = _chosen(0.2, "BEAM, LoCoMo, iKAT")
+    """What an instruction that stands gains where help or advice is asked for."""
+    preference: float = _chosen(0.08, "BEAM, LoCoMo, iKAT")
+    """What a preference gains there."""
+    last_turn_share: float = _chosen(0.6, "last turns of LoCoMo, BEAM, LongMemEval")
+    """How much the last turn counts once more beside all, where the turns of a conversation are the query."""
     order: float = _chosen(0.03, _CHATS)
     """What the last step gains over the first where the question asks for the last, or the first over the last."""
     decision: float = _chosen(0.4, _CAME)

@@ -45,6 +45,7 @@ from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.kinds import GOAL_OPENED, goal_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.reading import Question, read_question
+from stitch.retrieve.question.turns import last_turn
 from stitch.retrieve.rank.beside import beside_rule, with_neighbors
 from stitch.retrieve.rank.decisions import DECIDE
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
@@ -70,6 +71,9 @@ class _Asked:
     """A question with all that its ranking goes by."""
 
     request: SearchRequest
+    """Its query is what is asked: of turns of a conversation, the last."""
+    turns: str
+    """Those turns, all of them; empty if the query is a question."""
     question: Question
     hints: Hints
     selection: Selection
@@ -215,6 +219,8 @@ class IntentRetriever:
         )
 
     def _read(self, request: SearchRequest, inventory: LabelInventory) -> _Asked:
+        turns = request.query if (last := last_turn(request.query)) else ""
+        request = request.model_copy(update={"query": last}) if last else request
         if request.intent_filter is None:
             selection = self._selector.select(request, inventory)
         else:
@@ -225,6 +231,7 @@ class IntentRetriever:
         rule = rule_for(request.ranking, selection)
         return _Asked(
             request=request,
+            turns=turns,
             question=read_question(request.query),
             hints=read_hints(request),
             selection=selection,
@@ -319,10 +326,14 @@ class IntentRetriever:
         # Where labels are only hinted at, those that carry them must not crowd out the most similar.
         hinted = weighed and not asked.question.context
         used = not hinted and not self._scorers.keys().isdisjoint({DENSITY, LABELS}.intersection(asked.rule.parts))
+        part, share = asked.question.asked_beside_context if weighed or scoped else "", None
+        if asked.turns:
+            remainder, part, share = asked.turns, remainder or asked.request.query, self._constants.last_turn_share
         return self._similarity.query(
             asked.request,
             text=remainder,
-            asked=asked.question.asked_beside_context if weighed or scoped else "",
+            asked=part,
+            asked_share=share,
             labels=asked.vocabulary.readings(asked.labels) if used else {},
             count=asked.count,
             weights=asked.weights,

@@ -38,6 +38,7 @@ QUERIES = {
     "nearness": "Is there an inn?",
     "speaker": "What did Ann say?",
     "time": "What was said on 8 May 2023?",
+    "standing": "Which inn should we take?",
     "order": "What was said last?",
     "decision": "Which inn did we choose in the end?",
 }
@@ -54,7 +55,7 @@ CANDIDATES = (
     Candidate(snippet(1, "Is the Blue Door Inn good?", role="ann"), frozenset([DAY]), 1.0, 0.5),
     Candidate(snippet(2, "It has four stars.", role="bo", happened="2023-05-08"), frozenset(), 0.0, 0.2),
     Candidate(snippet(9, "Then we took the Blue Door Inn.", role="ann"), frozenset([DAY]), 1.0, 0.4),
-    Candidate(snippet(12, "My choice is now the Red Door Inn.", role="bo"), frozenset([DAY]), 1.0, 0.3),
+    Candidate(snippet(12, "My choice is now the Red Door Inn, which I prefer.", role="bo"), frozenset([DAY]), 1.0, 0.3),
 )
 
 

@@ -22,6 +22,7 @@ from stitch.retrieve.rank.goals import goal, inside, newest
 from stitch.retrieve.rank.hinted import order, speaker, time
 from stitch.retrieve.rank.nearness import nearness, strength_of_hints
 from stitch.retrieve.rank.pool import Pool, Scorer
+from stitch.retrieve.rank.standing import standing
 from stitch.retrieve.rank.verbatim import verbatim
 
 
@@ -60,6 +61,7 @@ SCORERS: Mapping[str, Scorer] = {
     "nearness": nearness,
     "speaker": speaker,
     "time": time,
+    "standing": standing,
     "order": order,
     "decision": decision,
     "exchange": exchange,
@@ -73,13 +75,15 @@ SCORERS: Mapping[str, Scorer] = {
 }
 """All scorers by the names of their parts. `IntentRetriever(scorers=...)` takes fewer, or further ones."""
 
-_AMONG_EQUALS = (SIMILARITY, "exchange_similarity", "speaker", "time", "order", "decision")
+_AMONG_EQUALS = (SIMILARITY, "exchange_similarity", "speaker", "time", "standing", "order", "decision")
 
 SURE = RankingRule(((DENSITY,), ("named",)), _AMONG_EQUALS)
 """A person or a model chose the labels: density first, as in the paper; equals are told apart by more."""
 LICENSED = RankingRule((("verbatim",), (DENSITY, "decides", "named", "exchange_labels")), _AMONG_EQUALS)
 """Words named a scope, or ask for a list or a fact: what a text shows counts as a label where labels miss it."""
-WEIGHED = RankingRule((("verbatim",),), (SIMILARITY, LABELS, "nearness", "speaker", "time", "order", "decision"))
+WEIGHED = RankingRule(
+    (("verbatim",),), (SIMILARITY, LABELS, "nearness", "speaker", "time", "standing", "order", "decision")
+)
 """Words only hint at labels: they are evidence beside similarity and nearness to what the question says."""
 
 RUNS = RankingRule(

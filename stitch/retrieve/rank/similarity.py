@@ -43,6 +43,7 @@ class Similarity:
         *,
         text: str | None = None,
         asked: str = "",
+        asked_share: float | None = None,
         labels: Mapping[Label, frozenset[str]] | None = None,
         count: DensityCount = DensityCount.VALUES,
         weights: Mapping[Label, float] | None = None,
@@ -54,13 +55,15 @@ class Similarity:
             request: The question.
             text: Stands in for the question.
             asked: That part of the text which says what is asked for and not where to look; it counts more.
+            asked_share: How much more; by default as much as it was made with.
             labels: See `DensityQuery`, as for the others.
             count: What density counts.
             weights: What each label counts.
             k: How many to return.
         """
         text = request.query if text is None else text
-        texts, shares = ((text, asked), (1.0 - self.asked_share, self.asked_share)) if asked else ((text,), (1.0,))
+        share = self.asked_share if asked_share is None else asked_share
+        texts, shares = ((text, asked), (1.0 - share, share)) if asked else ((text,), (1.0,))
         return DensityQuery(
             tenant=request.tenant,
             trajectory=request.trajectory,
