@@ -176,6 +176,8 @@ class MemoryMethod:
 def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
     """The answer of a memory in the form of the benchmark."""
     step_of = {hit.snippet.id: hit.snippet.step for hit in result.hits}
+    for piece in result.pieces:
+        step_of.update(zip(piece.snippets, piece.steps, strict=True))
     return Found(
         shown_tokens={} if result.pieces else dict(_shortened(result)),
         pieces=tuple(_shown(result)),
@@ -193,9 +195,8 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
 
 def _shown(result: RetrievalResult) -> Iterator[Shown]:
     """The texts that a context is made of, where these are less than steps."""
-    step_of = {hit.snippet.id: hit.snippet.step for hit in result.hits}
     for piece in result.pieces:
-        yield Shown(tuple(step_of[own] for own in piece.snippets if own in step_of), piece.tokens, piece.text)
+        yield Shown(piece.steps, piece.tokens, piece.text)
 
 
 def _shortened(result: RetrievalResult) -> Iterator[tuple[str, int]]:
@@ -253,9 +254,17 @@ def default_opener(labels: str) -> Opener:
 
 
 def opener(
-    labeler: Labeler, *, selector: FilterSelector | None = None, count: DensityCount = DensityCount.VALUES
+    labeler: Labeler,
+    *,
+    selector: FilterSelector | None = None,
+    count: DensityCount = DensityCount.VALUES,
+    tends: bool = True,
 ) -> Opener:
-    """Makes memories as `default_opener` does, but with another labeler, selector or density."""
+    """Makes memories as `default_opener` does, but with another labeler, selector or density.
+
+    Their retrievers are intent, themes, and the latter without Stage I (`themes-topk`) and without the hierarchy
+    (`themes-flat`); themes are split and merged if they are to be tended.
+    """
 
     def open_in(folder: Path) -> Memory:
         from stitch.embed import LexicalEncoder, StaticEmbedder
@@ -265,13 +274,14 @@ def opener(
         from stitch.memory import Memory, MemoryParts, SearchDefaults
         from stitch.observe import Observers
         from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
+        from stitch.retrieve.themes import THEME_CONSTANTS, ThemesRetriever
         from stitch.store import EdgeStore
         from stitch.themes import TenantThemes
 
         embedder, lexical = StaticEmbedder(), LexicalEncoder()
         store = EdgeStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
         journal = SqliteJournal(folder / "journal.sqlite")
-        themes = TenantThemes(journal=journal, embedder=embedder)
+        themes = TenantThemes(journal=journal, embedder=embedder, tends=tends)
         ingestor = Ingestor(
             journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, projections=[themes]
         )
@@ -286,11 +296,21 @@ def opener(
             counter=PieceCounter(),
             count=count,
         )
+        covering = ThemesRetriever(
+            steps=intent, store=store, embedder=embedder, counter=PieceCounter(), hierarchies=themes.of
+        )
+        top = replace(THEME_CONSTANTS, coverage_share=0.0, repeat=0.0, rest=0.0)
+        retrievers = (
+            intent,
+            covering,
+            covering.with_constants(top, mode="themes-topk"),
+            covering.with_constants(THEME_CONSTANTS, mode="themes-flat", flat=True),
+        )
         parts = MemoryParts(
             folder=folder,
             ingestor=ingestor,
             themes=themes,
-            retrievers={intent.mode: intent},
+            retrievers={own.mode: own for own in retrievers},
             defaults=SearchDefaults(),
             observer=Observers([]),
             ledger=Ledger(),

@@ -191,6 +191,7 @@ def _open(
     from stitch.observe.recalls import RecallLog
     from stitch.remote.address import announce, remove
     from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
+    from stitch.retrieve.auto import AutoRetriever
     from stitch.retrieve.themes import ThemesRetriever
     from stitch.store.owner import Ownership
     from stitch.themes import TenantThemes
@@ -266,9 +267,13 @@ def _open(
             count=settings.density,
             informative=settings.density_weights == "informative",
         )
+        covering = ThemesRetriever(
+            steps=intent, store=store, embedder=embedder, counter=counter, hierarchies=themes.of
+        )
         retrievers: tuple[Retriever, ...] = (
             intent,
-            ThemesRetriever(steps=intent, store=store, embedder=embedder, counter=counter, hierarchies=themes.of),
+            covering,
+            AutoRetriever(intent=intent, themes=covering),
             DenseRetriever(store=store, embedder=embedder, counter=counter),
             LexicalRetriever(store=store, lexical=lexical, counter=counter),
             HybridRetriever(store=store, embedder=embedder, lexical=lexical, counter=counter),

@@ -99,6 +99,8 @@ class Piece(NamedTuple):
     text: str
     snippets: tuple[str, ...]
     """The ids of the snippets of the steps that it is taken from."""
+    steps: tuple[str, ...]
+    """The ids of these steps."""
     tokens: int
     """Of its text alone."""
     statement: str | None = None

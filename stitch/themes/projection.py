@@ -36,12 +36,13 @@ class ThemeProjection:
         journal: Is followed.
         tenant: Whose steps.
         embedder: Makes the vectors of statements.
+        tends: Whether themes are split and merged.
     """
 
-    def __init__(self, *, journal: Journal, tenant: str, embedder: Embedder) -> None:
+    def __init__(self, *, journal: Journal, tenant: str, embedder: Embedder, tends: bool = True) -> None:
         self.name = f"themes {hashlib.blake2b(tenant.encode(), digest_size=8).hexdigest()}"
         self.tenant, self.embedder = tenant, embedder
-        self._journal = journal
+        self._journal, self._tends = journal, tends
         self._applied = self.position()
         self._records = 0
         self.loaded = False
@@ -52,7 +53,7 @@ class ThemeProjection:
 
     def _clear(self) -> None:
         self.holding = Holding(self._journal, tenant=self.tenant)
-        self.upkeep = Upkeep(self.embedder.dimension)
+        self.upkeep = Upkeep(self.embedder.dimension, tends=self._tends)
 
     def position(self) -> int:
         """The number of the last change that it holds durably."""
@@ -122,7 +123,7 @@ class ThemeProjection:
 
         As long as it takes to read everything.
         """
-        past = ThemeProjection(journal=self._journal, tenant=self.tenant, embedder=self.embedder)
+        past = ThemeProjection(journal=self._journal, tenant=self.tenant, embedder=self.embedder, tends=self._tends)
         past.loaded = True
         events = [each for each in self._events() if each.at <= moment.recorded]
         past._read(self._derived_at(past.holding, moment), events)

@@ -23,12 +23,13 @@ class TenantThemes:
     Args:
         journal: Is followed.
         embedder: Makes the vectors of statements.
+        tends: Whether themes are split and merged.
     """
 
     name = "themes"
 
-    def __init__(self, *, journal: Journal, embedder: Embedder) -> None:
-        self._journal, self._embedder = journal, embedder
+    def __init__(self, *, journal: Journal, embedder: Embedder, tends: bool = True) -> None:
+        self._journal, self._embedder, self._tends = journal, embedder, tends
         self._lock = ProcessLock("the hierarchies of a memory")
         self._held: dict[str, tuple[ThemeProjection, Themes, ProcessLock]] = {}
 
@@ -43,7 +44,9 @@ class TenantThemes:
         with self._lock:
             held = self._held.pop(tenant, None)
             if held is None:
-                projection = ThemeProjection(journal=self._journal, tenant=tenant, embedder=self._embedder)
+                projection = ThemeProjection(
+                    journal=self._journal, tenant=tenant, embedder=self._embedder, tends=self._tends
+                )
                 lock = ProcessLock("the hierarchy of a tenant")
                 held = projection, Themes(projection, lock=lock), lock
             self._held[tenant] = held

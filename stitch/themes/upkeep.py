@@ -53,9 +53,11 @@ class Upkeep:
 
     Args:
         dimension: Length of a vector.
+        tends: Whether themes are split and merged; without it they only take in, which is there to be compared with.
     """
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, *, tends: bool = True) -> None:
+        self._tends = tends
         self.grouping = Grouping()
         self.vectors: Rows[str] = Rows(dimension)
         """Of the statements."""
@@ -157,6 +159,8 @@ class Upkeep:
 
     def _tend(self, theme: int, *, at: float) -> None:
         """Split or merge a theme that has changed, if that is better."""
+        if not self._tends:
+            return
         group = self._groups[theme]
         loose = group.size >= LOOSE_FROM and group.cohesion < self.to_theme.at(LOOSE)
         if not ((group.size > MOST or loose) and self._split(theme, at=at)):

@@ -53,5 +53,12 @@ class ThemeConstants:
     covered_pieces: int = chosen(160, _HALF)
     """Among so many of the most relevant pieces coverage is looked at."""
 
+    head_share: float = chosen(0.2, _HALF)
+    """When the order has filled this share of the budget, more of what was chosen is looked at (Stage II)."""
+    episodes: int = chosen(4, _HALF)
+    """Of so many episodes at most; 0 shows no more of any."""
+    least_gain: float = chosen(0.0, _HALF)
+    """By how much uncertainty has to fall (tau of the paper, which has to be 0 or more)."""
+
 
 THEME_CONSTANTS = ThemeConstants()

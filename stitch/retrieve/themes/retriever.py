@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stitch.core import (
@@ -29,6 +30,8 @@ from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.question.form import form_of
 from stitch.retrieve.rank.coverage import Covering, choose_covering
 from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
+from stitch.retrieve.themes.expansion import Beside, expand
+from stitch.retrieve.themes.gate import ClueGate, Gate
 from stitch.retrieve.themes.page import Placed, fit_page
 from stitch.retrieve.themes.pieces import Reading, Sentence, Told
 
@@ -53,6 +56,7 @@ class ThemesRetriever:
         counter: Counts tokens.
         hierarchies: Gives the hierarchy of a tenant; None reads the sentences of steps as they are (`themes-flat`).
         constants: What counts how much.
+        gate: Decides whether more is shown; by default without a model.
         mode: The name under which it is chosen.
     """
 
@@ -65,11 +69,13 @@ class ThemesRetriever:
         counter: TokenCounter,
         hierarchies: Hierarchies | None,
         constants: ThemeConstants = THEME_CONSTANTS,
+        gate: Gate | None = None,
         mode: str = "themes",
     ) -> None:
         self.mode = mode
         self._steps, self._store, self._embedder, self._counter = steps, store, embedder, counter
         self._hierarchies, self.constants = hierarchies, constants
+        self._gate = gate or ClueGate()
 
     def with_constants(
         self, constants: ThemeConstants, *, mode: str | None = None, flat: bool = False
@@ -82,6 +88,7 @@ class ThemesRetriever:
             counter=self._counter,
             hierarchies=None if flat else self._hierarchies,
             constants=constants,
+            gate=self._gate,
             mode=mode or self.mode,
         )
 
@@ -96,16 +103,25 @@ class ThemesRetriever:
             counter=self._counter,
             hierarchies=None,
             constants=self.constants,
+            gate=self._gate,
             mode=self.mode,
         )
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question: with pieces in `RetrievalResult.pieces`, and their steps as hits."""
         started = time.perf_counter()
+        result = self.answer(request, self._steps.search(self.asked_of_steps(request)))
+        return replace(result, milliseconds=(time.perf_counter() - started) * 1000)
+
+    def asked_of_steps(self, request: SearchRequest) -> SearchRequest:
+        """What the steps are asked for that are looked at: many, and no context of them."""
+        return request.model_copy(update={"k": max(request.k, self.constants.pool), "budget_tokens": 1})
+
+    def answer(self, request: SearchRequest, found: RetrievalResult) -> RetrievalResult:
+        """Answer a question from what was found among steps, see `asked_of_steps`."""
+        started = time.perf_counter()
         known, counter = self.constants, self._counter
         form = form_of(request.query)
-        asked = request.model_copy(update={"k": max(request.k, known.pool), "budget_tokens": 1})
-        found = self._steps.search(asked)
         hierarchy = None if self._hierarchies is None else self._hierarchies(request.tenant)
         [vector] = self._embedder.embed([request.query])
         reading = Reading(constants=known, counter=counter, wide=form.wide)
@@ -118,7 +134,17 @@ class ThemesRetriever:
             tokens=2 * request.budget_tokens,
         )
         covering = self._cover(told, request.budget_tokens)
-        placed = [self._placed(told, told.sentences[place], hierarchy) for place in covering.order]
+        expanded = expand(
+            covering.order,
+            told,
+            question=request.query,
+            gate=self._gate,
+            head_tokens=int(request.budget_tokens * known.head_share),
+            episodes=known.episodes,
+            least=known.least_gain,
+            beside=_neighbors(told),
+        )
+        placed = [self._placed(told, told.sentences[place], hierarchy) for place in expanded.order]
         context = fit_page(placed, budget_tokens=request.budget_tokens, counter=counter)
         return RetrievalResult(
             request=request,
@@ -144,6 +170,7 @@ class ThemesRetriever:
                     },
                     f"the question asks for {form.value}",
                 ),
+                *expanded.decisions,
             ),
         )
 
@@ -190,7 +217,7 @@ class ThemesRetriever:
             steps = statement.steps
         ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
         place = 0 if statement is None else _place_in(snippet, statement)
-        piece = Piece(sentence.text, ids, sentence.tokens, statement and statement.id, theme and theme.id)
+        piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme and theme.id)
         return Placed(piece, snippet, steps, (place, sentence.number), theme.name if theme else "")
 
     def _hits(self, placed: Sequence[Placed], hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:
@@ -207,6 +234,26 @@ class ThemesRetriever:
             snippet = own.snippet if own else snippets[name]
             made.append(ScoredSnippet(snippet, own.matched if own else frozenset(), parts, value))
         return tuple(made)
+
+
+def _neighbors(told: Told) -> Beside:
+    """What is said in the steps right before and after, in the same episode, the best sentence of each."""
+    first: dict[tuple[str, int], int] = {}
+    for place, sentence in enumerate(told.sentences):
+        snippet = told.statements[sentence.of].snippet
+        first.setdefault((snippet.trajectory, snippet.position), place)
+
+    def beside(sentence: int) -> list[int]:
+        said = told.statements[told.sentences[sentence].of]
+        found = [first.get((said.snippet.trajectory, said.snippet.position + away)) for away in (-1, 1)]
+        return [place for place in found if place is not None and _episode(told, place) == _episode(told, sentence)]
+
+    return beside
+
+
+def _episode(told: Told, sentence: int) -> str | None:
+    statement = told.statements[told.sentences[sentence].of].statement
+    return statement.episode if statement else None
 
 
 def _place_in(snippet: MemorySnippet, statement: Statement) -> int:

@@ -34,7 +34,7 @@ class Wording:
     def __init__(self, question: str, texts: Sequence[str]) -> None:
         weights: dict[str, float] = {}
         for word in words(question)[:_MOST_WORDS]:
-            begins = _beginning(word)
+            begins = beginning(stem(word))
             weights[begins] = max(weights.get(begins, 0.0), _LIGHT if word in FUNCTION_WORDS else 1.0)
         count = len(texts)
         self._weights = {
@@ -53,8 +53,8 @@ class Wording:
         return list(map(self.said, texts))
 
 
-def _beginning(word: str) -> str:
-    stemmed = stem(word)
+def beginning(stemmed: str) -> str:
+    """What a word of a stem begins with, in a text that is `folded`."""
     if not stemmed.isascii():
         return stemmed  # it may stand in the middle of what looks like a word
     return f" {stemmed[:-1] if len(stemmed) > 3 and stemmed.endswith('i') else stemmed}"

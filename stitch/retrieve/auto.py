@@ -1,0 +1,78 @@
+"""Choosing the lens by the form of a question, and combining what they find.
+
+| what is asked | what answers |
+|---|---|
+| labels decide: a scope, or classes of a scope are asked for | intent |
+| a task is given, or what somebody wanted is asked: whole goals | intent |
+| all else | hits as intent ranks them; the context of what covers the question, from the themes |
+
+Of one fact the best steps are shown with all that they say; of several things, sentences of many steps.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from stitch.core import DecidedBy, Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
+from stitch.retrieve.question.form import form_of
+from stitch.retrieve.question.run_question import read_run_question
+from stitch.retrieve.rank.scorers import RUNS
+
+if TYPE_CHECKING:
+    from stitch.core import LabelInventory
+    from stitch.retrieve.themes import ThemesRetriever
+
+
+class AutoRetriever:
+    """Answers by the lens that fits the question.
+
+    Args:
+        intent: Ranks steps by labels and similarity.
+        themes: Chooses what covers, among the steps that `intent` ranks.
+    """
+
+    mode = "auto"
+
+    def __init__(self, *, intent: Retriever, themes: ThemesRetriever) -> None:
+        self._intent, self._themes = intent, themes
+
+    def over(self, store: SnippetStore, *, inventories: Callable[[str, str | None], LabelInventory]) -> AutoRetriever:
+        """The same retriever over another store and label space."""
+        over: Any = self._intent
+        intent: Retriever = over.over(store, inventories=inventories)
+        return AutoRetriever(intent=intent, themes=self._themes.over(store, inventories=inventories))
+
+    def search(self, request: SearchRequest) -> RetrievalResult:
+        """Answer a question; the trace says which lens did, and why."""
+        started = time.perf_counter()
+        found = self._intent.search(self._themes.asked_of_steps(request))
+        form = form_of(request.query)
+        reason = _intent_alone(found, request)
+        if reason:
+            result = self._intent.search(request)
+            lenses = {"intent": 1.0, "themes": 0.0}
+        else:
+            made = self._themes.answer(request, found)
+            result = replace(made, hits=found.hits[: request.k], rule=found.rule)
+            lenses = {"intent": 1.0, "themes": 1.0}
+            reason = f"the question asks for {form.value}"
+        return replace(
+            result,
+            mode=self.mode,
+            milliseconds=(time.perf_counter() - started) * 1000,
+            trace=(Decision("lens", lenses, reason), *result.trace),
+        )
+
+
+def _intent_alone(found: RetrievalResult, request: SearchRequest) -> str:
+    """Why intent answers alone; empty if it does not."""
+    if found.decided_by is DecidedBy.LABEL_DENSITY:
+        return "labels decide"
+    if found.rule == RUNS:
+        asked = read_run_question(request.query)
+        if asked.task or asked.requests:
+            return "whole goals are asked for"
+    return ""

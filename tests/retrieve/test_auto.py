@@ -1,0 +1,70 @@
+"""Choosing the lens by the form of a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stitch import open_memory
+from stitch.retrieve.question.form import QuestionForm, form_of
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("Where was Ada born?", QuestionForm.FACT),
+        ("What is the name of her dog?", QuestionForm.FACT),
+        ("Which books has Ben read this year?", QuestionForm.LIST),
+        ("List the towns that they went to.", QuestionForm.LIST),
+        ("How many concerts did she go to?", QuestionForm.COUNT),
+        ("What did I spend on shoes in total?", QuestionForm.COUNT),
+        ("How do the two plans differ?", QuestionForm.COMPARISON),
+        ("In what order did we visit the museums?", QuestionForm.ORDER),
+        ("Summarize the talk about the budget.", QuestionForm.SUMMARY),
+        ("What did the team think about the new remote?", QuestionForm.SUMMARY),
+    ],
+)
+def test_the_form_of_a_question_tells_what_kind_of_answer_it_wants(question: str, form: QuestionForm) -> None:
+    assert form_of(question) is form
+
+
+def test_a_long_question_is_read_at_both_ends() -> None:
+    assert form_of(f"{'Here is a story. ' * 500} Please summarize it.") is QuestionForm.SUMMARY
+
+
+def test_hits_are_those_of_intent_and_the_context_is_that_of_themes(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many(
+            [
+                {"role": "Ada", "content": "I planted roses in the front garden. It rained for days after that."},
+                {"role": "Ben", "content": "My car broke down on the way to the lake."},
+                {"role": "Ada", "content": "Behind the house I planted beans, and they grow well."},
+            ],
+            trajectory="x",
+        )
+        question = "What did Ada plant?"
+        auto = memory.search(question, retriever="auto")
+        assert [hit.snippet.step for hit in auto] == [hit.snippet.step for hit in memory.search(question)]
+        assert auto.context() == memory.search(question, retriever="themes").context()
+        assert auto.trace[0].what == "lens"
+        assert auto.trace[0].figures == {"intent": 1.0, "themes": 1.0}
+
+
+def test_where_labels_decide_intent_answers(tmp_path: Path) -> None:
+    from stitch.core import IntentFilter
+
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many(
+            [
+                {"role": "user", "content": "Book a hotel in Oslo for two nights, please."},
+                {"role": "assistant", "content": "The hotel costs $120 a night."},
+            ],
+            trajectory="x",
+        )
+        labels = next(memory.steps("x")).snippet().intent
+        chosen = IntentFilter(event_types=labels.event_types)
+        auto = memory.search("What does it cost?", retriever="auto", intent_filter=chosen)
+        assert auto.trace[0].reason == "labels decide"
+        assert auto.mode == "auto"
+        assert auto.context() == memory.search("What does it cost?", intent_filter=chosen).context()
