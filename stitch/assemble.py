@@ -267,9 +267,7 @@ def _open(
             count=settings.density,
             informative=settings.density_weights == "informative",
         )
-        covering = ThemesRetriever(
-            steps=intent, store=store, embedder=embedder, counter=counter, hierarchies=themes.of
-        )
+        covering = ThemesRetriever(steps=intent, store=store, embedder=embedder, counter=counter, hierarchies=themes.of)
         retrievers: tuple[Retriever, ...] = (
             intent,
             covering,
