@@ -22,88 +22,83 @@ PROBED = 8
 
 
 class Cells:
-    """The centroids of themes, and the cells in which they lie.
+    """The centroids of themes, by their numbers, in the cells in which they lie.
 
     Args:
         dimension: Length of a vector.
     """
 
     def __init__(self, dimension: int) -> None:
-        self.centroids: Rows[int] = Rows(dimension)
-        """By the number of the theme."""
+        self._dimension = dimension
         self._anchors: Rows[int] = Rows(dimension)
         """By the number of the cell; each is where its first theme was."""
+        self._cells: dict[int, Rows[int]] = {}
         self._cell_of: dict[int, int] = {}
-        self._themes: dict[int, dict[int, None]] = {}
         self._begun = 0
 
     def __len__(self) -> int:
-        return len(self.centroids)
+        return len(self._cell_of)
 
     def put(self, theme: int, centroid: Vectors) -> None:
         """Add a theme, or move it to where its centroid is now."""
-        self.centroids.put(theme, centroid)
-        if len(self._anchors) < 2 * isqrt(len(self.centroids)):
-            self._begin(theme)
+        if len(self._anchors) < 2 * isqrt(len(self._cell_of) + 1):
+            self._begin(theme, centroid)
             return
-        similar = self._anchors.matrix @ centroid
-        cell = self._anchors.names[int(similar.argmax())]
-        if self._cell_of.get(theme) != cell:
+        cell = self._anchors.names[int((self._anchors.matrix @ centroid).argmax())]
+        if self._cell_of.get(theme, cell) != cell:
             self._leave(theme)
-            self._enter(theme, cell)
+        self._enter(theme, cell, centroid)
 
     def remove(self, theme: int) -> None:
         """Remove a theme; a cell without themes ends."""
-        self.centroids.remove(theme)
         self._leave(theme)
 
     def near(self, vector: Vectors, *, limit: int) -> list[tuple[float, int]]:
         """Themes near a vector with their similarities, the nearest first; of equals the older first."""
-        count = len(self._anchors)
-        if not count:
-            return []
-        names = self._anchors.names
+        count, cells = len(self._anchors), self._anchors.names
         if count > PROBED:
             similar = self._anchors.matrix @ vector
-            chosen = np.argpartition(similar, count - PROBED)[count - PROBED :].tolist()
-        else:
-            chosen = range(count)
-        among = [theme for place in chosen for theme in self._themes[names[place]]]
-        similarities = self.centroids.take(among) @ vector
-        if len(among) > limit:
-            best = np.argpartition(similarities, len(among) - limit)[len(among) - limit :].tolist()
-        else:
-            best = list(range(len(among)))
-        found = [(float(similarities[place]), among[place]) for place in best]
-        return sorted(found, key=lambda pair: (-pair[0], pair[1]))
+            cells = [cells[place] for place in similar.argpartition(count - PROBED)[count - PROBED :].tolist()]
+        found: list[tuple[float, int]] = []
+        for cell in cells:
+            rows = self._cells[cell]
+            similarities = rows.matrix @ vector
+            if len(rows) > limit:
+                places = similarities.argpartition(len(rows) - limit)[len(rows) - limit :].tolist()
+                found += [(float(similarities[place]), rows.names[place]) for place in places]
+            else:
+                found += zip(similarities.tolist(), rows.names, strict=True)
+        if limit == 1:
+            return [min(found, key=lambda pair: (-pair[0], pair[1]))] if found else []
+        return sorted(found, key=lambda pair: (-pair[0], pair[1]))[:limit]
 
-    def _begin(self, theme: int) -> None:
+    def _begin(self, theme: int, centroid: Vectors) -> None:
         """Begin a cell where a theme is, and take in the themes that are nearer to it than to their own anchors."""
         self._leave(theme)
-        cell = self._begun
+        cell, both = self._begun, np.zeros((self._dimension, 2), np.float32)
         self._begun += 1
-        anchor = self.centroids[theme]
-        self._anchors.put(cell, anchor)
-        self._themes[cell] = {}
-        self._enter(theme, cell)
-        for other, held in list(self._themes.items()):
-            if other == cell or not held:
-                continue
-            among = list(held)
-            nearer = self.centroids.take(among) @ np.stack([anchor, self._anchors[other]], axis=1)
-            for each in np.flatnonzero(nearer[:, 0] > nearer[:, 1]).tolist():
-                self._leave(among[each])
-                self._enter(among[each], cell)
+        both[:, 0] = centroid
+        self._anchors.put(cell, centroid)
+        self._cells[cell] = Rows(self._dimension)
+        self._enter(theme, cell, centroid)
+        for other, rows in list(self._cells.items()):
+            if other != cell:
+                both[:, 1] = self._anchors[other]
+                nearer = rows.matrix @ both
+                for each in [rows.names[place] for place in np.flatnonzero(nearer[:, 0] > nearer[:, 1]).tolist()]:
+                    vector = rows[each].copy()
+                    self._leave(each)
+                    self._enter(each, cell, vector)
 
-    def _enter(self, theme: int, cell: int) -> None:
+    def _enter(self, theme: int, cell: int, centroid: Vectors) -> None:
         self._cell_of[theme] = cell
-        self._themes[cell][theme] = None
+        self._cells[cell].put(theme, centroid)
 
     def _leave(self, theme: int) -> None:
         cell = self._cell_of.pop(theme, None)
         if cell is None:
             return
-        del self._themes[cell][theme]
-        if not self._themes[cell]:
-            del self._themes[cell]
+        self._cells[cell].remove(theme)
+        if not len(self._cells[cell]):
+            del self._cells[cell]
             self._anchors.remove(cell)

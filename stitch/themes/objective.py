@@ -17,6 +17,7 @@ themes should be: the cap does.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,30 +53,35 @@ def sparsity(sizes: Sequence[int]) -> float:
     return count * count / (len(sizes) * sum(size * size for size in sizes))
 
 
-def separations(similarity: Vectors) -> Vectors:
-    """Of a matrix of similarities between centroids, how near the nearest other one is to each."""
-    others = similarity.copy()
-    np.fill_diagonal(others, -1.0)
-    nearest: Vectors = others.max(axis=1)
-    return nearest
+def typical(nearest: Sequence[float]) -> list[float]:
+    """g: how usual it is to be so near to another theme; 1 where too few themes say what is usual.
 
-
-def typical(nearest: Vectors) -> Vectors:
-    """g: how usual it is to be so near to another theme; 1 where too few themes say what is usual."""
-    spread = np.abs(nearest - np.median(nearest))
-    sigma = float(np.median(spread))
+    Args:
+        nearest: Of each theme, how near the nearest other one is.
+    """
+    middle = median(nearest)
+    spread = [abs(each - middle) for each in nearest]
+    sigma = median(spread)
     if len(nearest) < LEAST_THEMES or sigma == 0.0:
-        return np.ones_like(nearest)
-    weights: Vectors = np.exp(-((spread / sigma) ** 2) / 2)
-    return weights
+        return [1.0] * len(nearest)
+    return [exp(-((each / sigma) ** 2) / 2) for each in spread]
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle value; of an even number the mean of the two in the middle."""
+    ordered, middle = sorted(values), len(values) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def objective(groups: Sequence[Group]) -> float:
     """F of a grouping; 0 of none."""
     if not groups:
         return 0.0
-    cohesion = np.array([each.cohesion for each in groups], np.float32)
+    semantics = [each.cohesion for each in groups]
     if len(groups) >= LEAST_THEMES:
-        centroids = np.stack([each.centroid for each in groups])
-        cohesion = cohesion * typical(separations(centroids @ centroids.T))
-    return sparsity([each.size for each in groups]) + float(cohesion.mean())
+        centroids = np.array([each.centroid for each in groups])
+        similarity = centroids @ centroids.T
+        np.fill_diagonal(similarity, -1.0)
+        usual = typical(similarity.max(axis=1).tolist())
+        semantics = [cohesion * each for cohesion, each in zip(semantics, usual, strict=True)]
+    return sparsity([each.size for each in groups]) + sum(semantics) / len(groups)

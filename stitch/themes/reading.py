@@ -133,8 +133,7 @@ class Themes:
     def theme_vectors(self) -> tuple[Sequence[str], Vectors]:
         """The ids of all themes, and the unit vectors of their centroids; a copy."""
         with self._lock:
-            rows = self._view().upkeep.cells.centroids
-            return [name_of(number) for number in rows.names], rows.matrix.copy()
+            return self._view().theme_vectors()
 
     def _view(self, moment: Moment | None = None) -> _View:
         projection = self._projection
@@ -208,6 +207,13 @@ class _View:
         medoid = medoid_of(names, self.upkeep.vectors.take(names))
         name = name_of_terms(terms, medoid=statements[medoid].text)
         return Theme(name_of(number), name, terms, medoid, tuple(names))
+
+    def theme_vectors(self) -> tuple[list[str], Vectors]:
+        numbers = sorted(self.upkeep.grouping.members)
+        centroids = np.zeros((len(numbers), self.upkeep.vectors.matrix.shape[1]), np.float32)
+        for place, number in enumerate(numbers):
+            centroids[place] = self.upkeep.group(number).centroid
+        return [name_of(number) for number in numbers], centroids
 
     def neighbors(self, name: str) -> list[Near]:
         theme = self.upkeep.grouping.theme_of.get(name)

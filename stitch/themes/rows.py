@@ -21,7 +21,7 @@ class Rows(Generic[Name]):
     """
 
     def __init__(self, dimension: int) -> None:
-        self._matrix = np.zeros((64, dimension), np.float32)
+        self._matrix = np.zeros((8, dimension), np.float32)
         self._places: dict[Name, int] = {}
         self.names: list[Name] = []
         """The names of the rows, in their order."""

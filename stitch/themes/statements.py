@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from stitch.core import ReferenceRewrite, Statement, StepLabels, Trust, apply_rewrites, is_setup
+from stitch.core import Statement, Trust, apply_rewrites, is_setup
 from stitch.journal import Entry
 from stitch.journal.entries import borrowed_trust
 from stitch.text.dates import day_meant
@@ -23,13 +23,14 @@ TOGETHER_CHARS = 80
 """A statement shorter than this takes in the next sentence of its step."""
 MOST_CHARS = 320
 """The longest statement that takes in another sentence; one sentence is cut at twice this."""
-MOST_A_STEP = 12
+MOST_A_STEP = 6
 """So many statements at most are made of a step: of a long one they are longer."""
 READ_CHARS = 12_000
 """How much of a step is read."""
 QUESTION_CHARS = 200
 """A longer question is not put before its answer."""
 
+_TAIL_CHARS = 2 * QUESTION_CHARS
 _LEAST_WORDS = 2
 """A sentence with fewer words that carry matter asserts nothing alone."""
 _LEAST_WORDS_OF_COURTESY = 4
@@ -124,30 +125,34 @@ def asked(entry: Entry, *, before: Entry) -> str:
     """The question with which another speaker ended the step before; empty if there is none."""
     if before.step.role == entry.step.role or entry.step.tool_name is not None or is_instruction(before):
         return ""
-    last = None
-    for last in sentences_of(before):  # noqa: B007 - the last one is wanted
-        pass
-    if last is None or last.form is not SentenceForm.QUESTION or not last.matter or len(last.text) > QUESTION_CHARS:
+    content = before.step.content
+    tail = max(0, len(content) - _TAIL_CHARS)
+    spans = sentence_spans(content[tail:])
+    if not spans:
         return ""
-    return last.text
+    last = _sentence(before, (tail + spans[-1][0], tail + spans[-1][1]), number=0)
+    is_one = last.form is SentenceForm.QUESTION and last.matter and len(last.text) <= QUESTION_CHARS
+    return last.text if is_one else ""
 
 
 def sentences_of(entry: Entry) -> Iterator[Sentence]:
     """The sentences of a step, its references replaced."""
-    content = entry.step.content[:READ_CHARS]
-    rewrites = _references(entry.labels)
-    for number, (start, end) in enumerate(sentence_spans(content)):
+    for number, span in enumerate(sentence_spans(entry.step.content[:READ_CHARS])):
+        yield _sentence(entry, span, number=number)
+
+
+def _sentence(entry: Entry, span: tuple[int, int], *, number: int) -> Sentence:
+    start, end = span
+    text = entry.step.content[start:end]
+    if entry.labels is not None and entry.labels.references:
         own = tuple(
             each.model_copy(update={"start": each.start - start, "end": each.end - start})
-            for each in rewrites
+            for each in entry.labels.references
             if start <= each.start and each.end <= end
         )
-        text = " ".join(apply_rewrites(content[start:end], own).split())[: 2 * MOST_CHARS]
-        yield Sentence(number, text, sentence_form(text), len(content_words(text)))
-
-
-def _references(labels: StepLabels | None) -> Sequence[ReferenceRewrite]:
-    return () if labels is None else labels.references
+        text = apply_rewrites(text, own)
+    text = " ".join(text.split())[: 2 * MOST_CHARS]
+    return Sentence(number, text, sentence_form(text), len(content_words(text)))
 
 
 def _answers(sentence: Sentence) -> bool:

@@ -44,6 +44,8 @@ MERGES = 0.7
 """Neighbors are merged that are nearer than this share of themes are to their nearest neighbor."""
 FLOOR = 0.1
 """A single statement is merged with a neighbor unless it is farther than all but this share were."""
+MOVED = 0.97
+"""A theme is linked anew when its centroid is less similar than this to where it was when it was linked last."""
 ASKED = 2
 """With so many of its neighbors a theme may be merged."""
 
@@ -70,7 +72,8 @@ class Upkeep:
         self.events: list[Event] = []
         """What has happened since they were taken from here."""
         self._groups: dict[int, Group] = {}
-        self._dimension = dimension
+        self._linked: dict[int, Vectors] = {}
+        """Where each theme was when it was linked."""
 
     def measures(self) -> dict[str, dict[str, int]]:
         """What was near in this collection, as it is kept."""
@@ -100,7 +103,7 @@ class Upkeep:
             self._groups[theme] = group_of(self.vectors.take(names))
             self.cells.put(theme, self._groups[theme].centroid)
         for theme in self.grouping.members:
-            self.graph.put(theme, self._near(theme))
+            self._link(theme)
 
     def attach(self, name: str, vector: Vectors, *, at: float) -> None:
         """Find the theme of a statement that is new."""
@@ -147,15 +150,20 @@ class Upkeep:
         names = self.grouping.members.get(theme)
         if names is None:
             self._groups.pop(theme)
+            self._linked.pop(theme)
             self.cells.remove(theme)
             self.graph.remove(theme)
             return
         self._groups[theme] = group_of(self.vectors.take(names))
-        self.cells.put(theme, self._groups[theme].centroid)
-        self.graph.put(theme, self._near(theme))
+        centroid = self._groups[theme].centroid
+        self.cells.put(theme, centroid)
+        if theme not in self._linked or float(centroid @ self._linked[theme]) < MOVED:
+            self._link(theme)
 
-    def _near(self, theme: int) -> list[tuple[float, int]]:
-        return self.cells.near(self._groups[theme].centroid, limit=LINKS + 1)
+    def _link(self, theme: int) -> None:
+        centroid = self._groups[theme].centroid
+        self._linked[theme] = centroid
+        self.graph.put(theme, self.cells.near(centroid, limit=LINKS + 1))
 
     def _tend(self, theme: int, *, at: float) -> None:
         """Split or merge a theme that has changed, if that is better."""
