@@ -290,6 +290,8 @@ _MEANT = re.compile(
     rf"|(?:last|this past) (?P<weekday>{WEEKDAY}))\b",
     re.IGNORECASE,
 )
+_SIGNS = ("yesterday", "last ", "today", "tonight", "this ", "tomorrow", " ago")
+_FOUR_DIGITS = re.compile(r"\d{4}")
 
 
 def day_meant(text: str, *, said: float | str | None) -> str | None:
@@ -302,13 +304,15 @@ def day_meant(text: str, *, said: float | str | None) -> str | None:
         text: What was said.
         said: When, as its source says it; without it, only what names a year counts.
     """
-    for pattern in (_YEAR_FIRST, _WRITTEN):
-        match = pattern.search(text)
-        if match and match["year"] and (day := day_of(match.group())) is not None:
-            return date.fromordinal(day).isoformat()
-    if (match := _MONTH_ALONE.search(text)) and match["year"]:
-        return f"{match['year']}-{_month_number(match['month']):02d}"
-    told = day_of(said)
+    if _FOUR_DIGITS.search(text):
+        for pattern in (_YEAR_FIRST, _WRITTEN):
+            match = pattern.search(text)
+            if match and match["year"] and (day := day_of(match.group())) is not None:
+                return date.fromordinal(day).isoformat()
+        if (match := _MONTH_ALONE.search(text)) and match["year"]:
+            return f"{match['year']}-{_month_number(match['month']):02d}"
+    lowered = text.lower()
+    told = day_of(said) if any(sign in lowered for sign in _SIGNS) else None
     match = None if told is None else _MEANT.search(text)
     return None if told is None or match is None else _meant(match, date.fromordinal(told))
 

@@ -44,7 +44,7 @@ class Cells:
         if len(self._anchors) < 2 * isqrt(len(self._cell_of) + 1):
             self._begin(theme, centroid)
             return
-        cell = self._anchors.names[int((self._anchors.matrix @ centroid).argmax())]
+        cell = self._anchors.names[int(self._anchors.similarities(centroid).argmax())]
         if self._cell_of.get(theme, cell) != cell:
             self._leave(theme)
         self._enter(theme, cell, centroid)
@@ -56,21 +56,24 @@ class Cells:
     def near(self, vector: Vectors, *, limit: int) -> list[tuple[float, int]]:
         """Themes near a vector with their similarities, the nearest first; of equals the older first."""
         count, cells = len(self._anchors), self._anchors.names
+        if not count:
+            return []
         if count > PROBED:
-            similar = self._anchors.matrix @ vector
+            similar = self._anchors.similarities(vector)
             cells = [cells[place] for place in similar.argpartition(count - PROBED)[count - PROBED :].tolist()]
-        found: list[tuple[float, int]] = []
+        names: list[int] = []
+        parts = []
         for cell in cells:
             rows = self._cells[cell]
-            similarities = rows.matrix @ vector
-            if len(rows) > limit:
-                places = similarities.argpartition(len(rows) - limit)[len(rows) - limit :].tolist()
-                found += [(float(similarities[place]), rows.names[place]) for place in places]
-            else:
-                found += zip(similarities.tolist(), rows.names, strict=True)
-        if limit == 1:
-            return [min(found, key=lambda pair: (-pair[0], pair[1]))] if found else []
-        return sorted(found, key=lambda pair: (-pair[0], pair[1]))[:limit]
+            names += rows.names
+            parts.append(rows.similarities(vector))
+        similarities = np.concatenate(parts)
+        if len(names) > limit:
+            places = similarities.argpartition(len(names) - limit)[len(names) - limit :].tolist()
+        else:
+            places = list(range(len(names)))
+        found = [(float(similarities[place]), names[place]) for place in places]
+        return sorted(found, key=lambda pair: (-pair[0], pair[1]))
 
     def _begin(self, theme: int, centroid: Vectors) -> None:
         """Begin a cell where a theme is, and take in the themes that are nearer to it than to their own anchors."""

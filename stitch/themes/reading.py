@@ -181,7 +181,7 @@ class _View:
             names: Sequence[str] = list(self.holding.of_trajectory.get(trajectory, ()))
             similarities = rows.take(names) @ vector if names else np.zeros(0, np.float32)
         else:
-            names, similarities = rows.names, rows.matrix @ vector
+            names, similarities = rows.names, rows.similarities(vector)
         if min_trust is not None:
             kept = [place for place, name in enumerate(names) if self.holding.statements[name].trust >= min_trust]
             names, similarities = [names[place] for place in kept], similarities[kept]

@@ -69,6 +69,11 @@ class Rows(Generic[Name]):
         view.flags.writeable = False
         return view
 
+    def similarities(self, vector: Vectors) -> Vectors:
+        """The similarity of each to a vector, in the order of `names`."""
+        found: Vectors = self._matrix[: len(self.names)] @ vector
+        return found
+
     def nearest(self, vector: Vectors, *, among: Sequence[Name]) -> list[tuple[float, Name]]:
         """Similarities to some of them, the greatest first; of equals in the order of `among`."""
         if not among:
