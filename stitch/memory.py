@@ -10,7 +10,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from typing_extensions import Self, Unpack
 
 from stitch.asynchronous import for_asyncio
@@ -28,6 +28,7 @@ from stitch.core import (
     SourcedStep,
     Step,
     StepState,
+    Theme,
     Trust,
     tenant_name,
     trajectory_name,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from stitch.observe.recalls import Recall
     from stitch.retrieve import ExplainsRanks, WhyNot
     from stitch.retrieve.path import NodeSelection
+    from stitch.themes import Themes
     from stitch.why import Why
 
 
@@ -164,6 +166,8 @@ class Memory:
             StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
             JournalError: It could not be made durable.
         """
+        from stitch.sources.given import given_steps
+
         [given] = given_steps([step])
         return self._writer.add(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
@@ -180,6 +184,8 @@ class Memory:
         Raises:
             StepRejectedError: One step cannot be accepted; none of them was stored.
         """
+        from stitch.sources.given import given_steps
+
         given = given_steps(steps)
         return self._writer.add_many(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
@@ -453,6 +459,18 @@ class Memory:
         """The label space of one trajectory, or of all."""
         return self._ingestor.inventory(self.tenant, None if trajectory is None else trajectory_name(trajectory))
 
+    @property
+    def hierarchy(self) -> Themes:
+        """Episodes, statements and themes as they are now: made when they are first asked for, then brought up."""
+        self._parts.process.check()
+        return self._parts.themes.of(self.tenant)
+
+    def themes(
+        self, *, limit: int | None = None, after: str | None = None, as_of: float | str | None = None
+    ) -> list[Theme]:
+        """What it is about: themes, those of most statements first, behind the one called `after`; `as_of` as above."""
+        return self.hierarchy.largest(limit, after=after, as_of=self._moment(as_of, None))
+
     def trajectories(self) -> list[KeptTrajectory]:
         """All trajectories in the order in which they began: their names, each with its number of steps and times."""
         return self._ingestor.journal.trajectories(self.tenant)
@@ -579,16 +597,3 @@ class Memory:
     aget = for_asyncio(get)
     aflush = for_asyncio(flush)
     aclose = for_asyncio(close)
-
-
-def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
-    """Steps that are given, each as such or as a mapping of its fields.
-
-    Raises:
-        InputError: This is one step, or nothing that could be gone through.
-    """
-    if isinstance(given, Mapping | str | bytes | BaseModel) or not isinstance(given, Iterable):
-        raise InputError(f"steps are expected, not {type(given).__name__}", hint="`add` takes one, `add_many` a list")
-    from stitch.sources.given import step_of
-
-    return [each if isinstance(each, Step) else step_of(each) for each in given]

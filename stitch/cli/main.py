@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "recalls": ("stitch.cli.recalls:command", "List what was asked last and what came back, if that is kept."),
     "show": ("stitch.cli.show:command", "Draw the scopes of a trajectory as lanes over its steps."),
     "labels": ("stitch.cli.labels:command", "List the labels of a memory."),
+    "themes": ("stitch.cli.themes:group", "List what a memory is about: themes and their statements."),
     "select": ("stitch.cli.select:command", "Ask the steps by a path query."),
     "tree": ("stitch.cli.tree:group", "Keep artifacts as trees: ask, edit, compare them, go back."),
     "chat": ("stitch.cli.chat:command", "Talk about a tree with a language model."),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 from typing_extensions import override
 
-from stitch.api import listing_models, models
+from stitch.api import listing_models, models, theme_models
 from stitch.api.adding import STEP
 from stitch.api.operations import made
 from stitch.api.tree_models import StepSelectRequest, TreeSelectResponse
@@ -23,17 +24,18 @@ from stitch.core import (
     RetrievalResult,
     Step,
     StepState,
+    Theme,
     Trust,
     trajectory_name,
 )
 from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, StepRejectedError
-from stitch.memory import Memory, MemoryStatus, given_steps
+from stitch.memory import Memory, MemoryStatus
 from stitch.remote import rebuilding
 from stitch.remote.ledger import RemoteLedger
 from stitch.remote.lifecycle import RemoteLifecycle
 from stitch.sources.attachments import named_attachments
-from stitch.sources.given import check_list_of_messages, plain, step_of
+from stitch.sources.given import check_list_of_messages, given_steps, plain, step_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from stitch.remote.transport import Lines, Transport
     from stitch.retrieve import WhyNot
     from stitch.retrieve.path import NodeSelection
+    from stitch.themes import Themes
     from stitch.why import Why
 
 
@@ -258,6 +261,22 @@ class RemoteMemory(Memory):
         name = None if trajectory is None else trajectory_name(trajectory)
         found: LabelInventory = self._ask("inventory", listing_models.LabelsRequest, trajectory=name)
         return found
+
+    @property
+    @override
+    def hierarchy(self) -> Themes:
+        raise InputError(
+            "the hierarchy of a memory is read in the process that has it open", hint="ask for `themes` here"
+        )
+
+    @override
+    def themes(
+        self, *, limit: int | None = None, after: str | None = None, as_of: float | str | None = None
+    ) -> list[Theme]:
+        size = models.MOST_PAGE_ITEMS if limit is None else max(1, min(limit, models.MOST_PAGE_ITEMS))
+        request = made(theme_models.ThemesRequest, limit=size, after=after, as_of=None if as_of is None else str(as_of))
+        rows = (row for page in self.pages("themes", request) for row in page.themes)
+        return [Theme(**row.model_dump()) for row in islice(rows, limit)]
 
     @override
     def trajectories(self) -> list[KeptTrajectory]:

@@ -11,6 +11,8 @@ from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
+from pydantic import BaseModel
+
 from stitch.core import Step
 from stitch.errors import InputError, StepRejectedError
 from stitch.sources.attachments import named_attachments
@@ -179,3 +181,14 @@ def _without_nulls(fields: Mapping[Any, Any]) -> dict[str, Any]:
 
 _KEPT_WHOLE = ("arguments", "args", "input", "metadata")
 """In these a null means something: they are what a tool is given."""
+
+
+def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
+    """Steps that are given, each as such or as a mapping of its fields.
+
+    Raises:
+        InputError: This is one step, or nothing that could be gone through.
+    """
+    if isinstance(given, Mapping | str | bytes | BaseModel) or not isinstance(given, Iterable):
+        raise InputError(f"steps are expected, not {type(given).__name__}", hint="`add` takes one, `add_many` a list")
+    return [each if isinstance(each, Step) else step_of(each) for each in given]

@@ -9,6 +9,7 @@ import numpy as np
 
 from stitch.core import Episode, Moment, Near, NearStatement, Statement, Theme, Trust
 from stitch.core.process import ProcessLock
+from stitch.errors import InputError
 from stitch.themes.graph import name_of, number_of
 from stitch.themes.holding import Holding
 from stitch.themes.naming import medoid_of, name_of_terms, terms_of
@@ -95,6 +96,29 @@ class Themes:
         with self._lock:
             view = self._view(as_of)
             return [view.theme(number) for number in sorted(view.upkeep.grouping.members)]
+
+    def largest(self, limit: int | None, *, after: str | None = None, as_of: Moment | None = None) -> list[Theme]:
+        """So many themes, or all, those of most statements first; of equals the older first.
+
+        Args:
+            limit: How many at most; None for all.
+            after: Only those behind this one.
+            as_of: Those of a moment.
+
+        Raises:
+            InputError: `after` is none of them.
+        """
+        with self._lock:
+            view = self._view(as_of)
+            members = view.upkeep.grouping.members
+            ordered = sorted(members, key=lambda number: (-len(members[number]), number))
+            start = 0
+            if after is not None:
+                last = number_of(after)
+                if last not in members:
+                    raise InputError(f"there is no theme {after!r} any more", hint="begin again without `after`")
+                start = ordered.index(last) + 1
+            return [view.theme(number) for number in ordered[start:][:limit]]
 
     def statements_of_step(self, trajectory: str, step: str) -> list[Statement]:
         """The statements that a step went into, in order."""

@@ -183,3 +183,21 @@ def test_an_error_becomes_the_same_error_again() -> None:
 def test_an_error_whose_class_is_not_known_is_an_error_of_this_library() -> None:
     for name in ("SystemExit", "Sequence", "NewError", ""):
         assert type(as_error(Failure(error=name, message="m"))) is StitchError
+
+
+def test_themes_are_listed_page_by_page_and_one_shows_who_said_what(memory: Memory) -> None:
+    first = asked(memory, "themes", limit=1)
+    names, after = [each.id for each in first.themes], first.next
+    while after is not None:
+        page = asked(memory, "themes", limit=1, after=after)
+        names, after = names + [each.id for each in page.themes], page.next
+    assert names == [each.id for each in memory.themes()]
+    shown = [asked(memory, "theme", theme=name) for name in names]
+    said = {each.text: each for theme in shown for each in theme.statements}
+    assert "The Maple Inn costs 120 dollars a night." in said
+    inn = said["The Maple Inn costs 120 dollars a night."]
+    assert (inn.trajectory, inn.steps[-1], inn.speaker, inn.trust) == ("trip", "1", "user", "high")
+    with pytest.raises(InputError, match="no theme 't999'"):
+        asked(memory, "theme", theme="t999")
+    with pytest.raises(InputError, match="any more"):
+        asked(memory, "themes", after="t999")
