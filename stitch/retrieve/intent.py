@@ -286,7 +286,9 @@ class IntentRetriever:
         elif len(found) >= query.k:
             self._look_at(asked, query, self._scopes_of(asked, leading_goals(pool, most=self._constants.runs_goals)),
                           found=found)  # fmt: skip
-        return asked, rank(self._pool(asked, list(found.values())), self._scorers, asked.rule, k=k)
+        # What looks like a task may be what somebody said: who says it again wants that step.
+        every = [*found.values(), *self._repeating(asked, query, known=list(found.values()))]
+        return asked, rank(self._pool(asked, every), self._scorers, asked.rule, k=k)
 
     def _look_at(
         self, asked: _Asked, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]

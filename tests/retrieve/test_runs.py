@@ -370,3 +370,17 @@ def test_whatever_a_question_asks_at_once_its_hits_are_in_the_order_of_their_par
     of = (*RUN, user(20, "The shelf leans.", "mend the shelf"), call(21, "find_part(x)", "mend the shelf"))
     found = rank(pool_of(query, candidates(2, 9, of=of)), SCORERS, RUNS, k=len(of))
     assert [hit.snippet.step for hit in sorted(found, key=RUNS.key)] == [hit.snippet.step for hit in found]
+
+
+@given(st.lists(st.sampled_from(["all", "of", "the", "shelves", "mended", "now"]), max_size=6))
+def test_who_says_again_what_was_said_in_a_run_finds_it_though_it_sounds_like_a_task(words: list[str]) -> None:
+    text = " ".join(["I want it mended, please", *words])
+    opened = [
+        step(n, "user", f"Shelf {n} leans.", scope=f"goal {n}", events=("state task",), origin=Origin.USER)
+        for n in range(20, 60)
+    ]
+    found = retriever(*RUN, *opened, said(60, text, "goal 20"), pool=12).search(
+        SearchRequest(query=text, tenant="a", k=3)
+    )
+    assert found.hits[0].snippet.step == "60"
+    assert found.hits[0].parts["verbatim"] == 1.0
