@@ -20,13 +20,13 @@ from stitch.signatures.trees import (
     ScoreTreeNodes,
     VerifyTreeNodes,
 )
-from stitch.signatures.windows import LabelWindow
+from stitch.signatures.windows import ConsolidateLabels, LabelWindow
 
 __all__ = [
     "AnswerDebate", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope",
     "JudgeAnswer", "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MendPathQuery", "ProposeTreeEdits",
     "RouteTreeRequest", "ScoreTreeNodes", "TreeTask", "VerifyTreeNodes", "MergeEntityTypes", "MergeEventTypes",
-    "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
+    "ConsolidateLabels", "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
     "SeedEventTypes", "SelectEventTypes", "SelectFilter", "SelectFilterEntityTypes", "SelectFilterEvents",
     "SelectScopes", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",
 ]  # fmt: skip

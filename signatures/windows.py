@@ -2,7 +2,7 @@
 
 import dspy
 
-from stitch.signatures.replies import StepReading
+from stitch.signatures.replies import StepReading, Synonym
 
 
 class LabelWindow(dspy.Signature):
@@ -21,8 +21,22 @@ class LabelWindow(dspy.Signature):
     """
 
     known_scopes: str = dspy.InputField(desc="name: gist; the latest last")
-    known_events: str = dspy.InputField()
+    known_events: str = dspy.InputField(desc="name (steps)")
     known_entities: str = dspy.InputField()
     earlier_steps: str = dspy.InputField(desc="already labeled")
     steps: str = dspy.InputField(desc="to be labeled")
     readings: list[StepReading] = dspy.OutputField()
+    renames: list[str] = dspy.OutputField(desc="none, or misnamed scopes: old = new", default=[])
+
+
+class ConsolidateLabels(dspy.Signature):
+    """Find names that mean the same in the label lists of an agent's log.
+
+    Pair a name with another of the same list only if nobody would tell the two apart; keep the more frequent one. Leave
+    apart what differs in who acts, in stage, in number or in generality. An empty answer is a good one.
+    """
+
+    scopes: str = dspy.InputField(desc="pursuits, one a line")
+    event_types: str = dspy.InputField(desc="acts (steps)")
+    entity_types: str = dspy.InputField(desc="classes of details (steps)")
+    synonyms: list[Synonym] = dspy.OutputField()

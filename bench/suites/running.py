@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -138,25 +138,29 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
     with _folder(options.out) as folder:
         manifest = claim(folder, new_manifest(settings, command=_command(), notes=data.notes))
         _take_in(folder, options.replies)
-        run(
-            Job(
-                data=data,
-                methods=chosen,
-                folder=folder,
-                budget_tokens=options.budget,
-                contexts=contexts,
-                labels=options.labels,
-                workers=options.workers,
-                answerer=asked.answerer if asked else None,
-                judge=asked.judge if asked else None,
-                diagnostician=asked.diagnostician if asked else None,
-                threads=asked.threads if asked else 1,
-            )
-        )
-        if asked and asked.desk is not None and asked.desk.asked:
-            _tell_awaited(asked.desk)
+        run(_job(data, chosen, folder=folder, options=options, contexts=contexts, asked=asked))
+        _tell_awaited(asked)
         records = {name: _in_order(read_records(folder, name), data) for name in chosen}
         yield Finished(manifest=manifest, folder=folder, records=records, missing=missing)
+
+
+def _job(
+    data: DataSet, methods: tuple[str, ...], *, folder: Path, options: Options, contexts: bool, asked: _Asked | None
+) -> Job:
+    job = Job(
+        data=data,
+        methods=methods,
+        folder=folder,
+        budget_tokens=options.budget,
+        contexts=contexts,
+        labels=options.labels,
+        workers=options.workers,
+    )
+    if asked is None:
+        return job
+    return replace(
+        job, answerer=asked.answerer, judge=asked.judge, diagnostician=asked.diagnostician, threads=asked.threads
+    )
 
 
 def _settings(suite: str, data: DataSet, *, options: Options, asked: _Asked | None) -> RunSettings:
@@ -229,11 +233,13 @@ def _take_in(folder: Path, files: Iterable[Path]) -> None:
             click.echo(f"stitch: {file}, {problem}", err=True)
 
 
-def _tell_awaited(desk: Desk) -> None:
-    click.echo(
-        f"stitch: {desk.asked} requests lie in {desk.file}; the same command takes their replies by --replies FILE",
-        err=True,
-    )
+def _tell_awaited(asked: _Asked | None) -> None:
+    if asked is not None and asked.desk is not None and asked.desk.asked:
+        desk = asked.desk
+        click.echo(
+            f"stitch: {desk.asked} requests lie in {desk.file}; the same command takes their replies by --replies FILE",
+            err=True,
+        )
 
 
 @contextmanager

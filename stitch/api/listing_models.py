@@ -130,6 +130,8 @@ class CallTotals(Response):
     reply_tokens: int
     cost_usd: float | None
     """Null if a price is not known."""
+    rejected: Mapping[str, int] = {}
+    """How many references of replies were left out, by reason."""
     unusable: int = 0
     """How many replies were cut or of no use."""
     tokens: int

@@ -59,6 +59,8 @@ class Spending(NamedTuple):
         if self.steps:
             calls, tokens = self.total.calls / self.steps, self.total.tokens / self.steps
             yield f"a labeled step: {calls:.3f} calls, {tokens:.0f} tokens"
+        for reason, count in sorted(self.total.rejected.items()):
+            yield f"references of replies left out: {count}, {reason}"
 
 
 def read_spending(folder: Path, *, tenant: str, trajectory: str | None = None) -> Spending:

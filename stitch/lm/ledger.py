@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -49,6 +50,8 @@ class Charge(BaseModel):
     """Whether the reply could be used; one that was cut is paid for all the same."""
     calls: int = 1
     """0 for what was found out of a call when its reply was read: that it covers so many `steps` more, or fewer."""
+    rejected: dict[str, int] = {}
+    """Of the references that a reply gave, how many were left out, by reason."""
     key: str = ""
     """The id of the key of a server that led to it; empty if none did."""
 
@@ -63,6 +66,8 @@ class Totals(BaseModel):
     """None if the price of any of the calls is not known."""
     unusable: int = 0
     """How many of the replies were cut, or could not be used."""
+    rejected: dict[str, int] = {}
+    """How many references of replies were left out, by reason."""
 
     @property
     def tokens(self) -> int:
@@ -74,6 +79,8 @@ class Totals(BaseModel):
         known = self.cost_usd if self.calls else 0.0
         self.calls += charge.calls
         self.unusable += not charge.used
+        if charge.rejected:
+            self.rejected = dict(Counter(self.rejected) + Counter(charge.rejected))
         self.prompt_tokens += charge.prompt_tokens
         self.reply_tokens += charge.reply_tokens
         self.cost_usd = None if known is None or charge.cost_usd is None else known + charge.cost_usd

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -171,13 +171,16 @@ class LanguageModel:
                 for _ in range(count)
             ]
 
-    def note_use(self, purpose: Purpose, *, steps: int, used: bool = True) -> None:
+    def note_use(
+        self, purpose: Purpose, *, steps: int = 0, used: bool = True, rejected: Mapping[str, int] | None = None
+    ) -> None:
         """Write down what was found out of a reply, which is paid for, when it was read.
 
         Args:
             purpose: Of the call.
             steps: How many more of its steps the reply covers than the ledger says; negative for fewer.
             used: Whether anything of it could be used.
+            rejected: How many of its references were left out, by reason.
         """
         self.ledger.charge(
             Charge(
@@ -190,6 +193,7 @@ class LanguageModel:
                 cost_usd=0.0,
                 used=used,
                 calls=0,
+                rejected=dict(rejected or {}),
             )
         )
 

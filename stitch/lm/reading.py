@@ -66,8 +66,17 @@ class ReplyAdapter(PromptAdapter):
             elif value is _MISSING:
                 raise KeyError(f"no field {name!r}")
             else:
-                read[name] = self._read(value, field.annotation)
+                read[name] = self._read_or_default(value, field)
         return read
+
+    def _read_or_default(self, value: Any, field: Any) -> Any:
+        """The value of a field; one that need not be there spoils nothing."""
+        try:
+            return self._read(value, field.annotation)
+        except (ValueError, TypeError):
+            if field.is_required():
+                raise
+            return field.get_default(call_default_factory=True)
 
     def _read(self, value: Any, annotation: Any) -> Any:
         if (item := _item_type(annotation)) is not None:
@@ -113,17 +122,23 @@ def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
 def _said(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields of a reply under their names, as far as it has them."""
     found = json_in(completion)
-    only = next(iter(fields)) if len(fields) == 1 else None
-    if only is not None and _item_type(fields[only].annotation) is not None:
-        apart = objects_in(completion)
-        if len(apart) > 1 and not any(_holds_list(one) for one in apart):
-            return {only: apart}
-        return _list_in(found, only)
+    required = [name for name, field in fields.items() if field.is_required()]
+    if len(required) == 1 and _item_type(fields[required[0]].annotation) is not None:
+        return _said_of_items(completion, found, fields, only=required[0])
     if found is None:
         return _text_fields(completion, fields)
     if isinstance(found, list):
         found = {name: value for one in found if isinstance(one, Mapping) for name, value in one.items()}
     return _named(found, fields)
+
+
+def _said_of_items(completion: str, found: Any, fields: Mapping[str, Any], *, only: str) -> Mapping[str, Any]:
+    """The fields of a reply whose list of objects is all that has to be there."""
+    apart = objects_in(completion)
+    if len(apart) > 1 and not any(_holds_list(one) for one in apart):
+        return {only: apart}
+    told = found if isinstance(found, Mapping) and only in found else {}
+    return {**{name: told[name] for name in fields if name in told}, **_list_in(found, only)}
 
 
 def _holds_list(value: Any) -> bool:

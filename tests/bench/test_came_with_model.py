@@ -56,6 +56,7 @@ def kind_of(body: Any) -> str:
         "reference_": "judge",
         "selected_labels": "diagnose",
         "known_scopes ## ]]": "label",
+        "scopes ## ]]": "label",
     }
     kind = next((name for mark, name in marks.items() if f"[[ ## {mark}" in user), "other")
     return "filter" if "[[ ## question ## ]]" in user and kind == "label" else kind

@@ -272,7 +272,7 @@ def test_openai_batches_through_the_commands(tmp_path: Path) -> None:
     assert {(one["method"], one["url"], one["body"]["model"]) for one in sent} == {
         ("POST", "/v1/chat/completions", "gpt-5-mini")
     }
-    assert sent[0]["body"]["response_format"]["json_schema"]["schema"]["required"] == ["readings"]
+    assert sent[0]["body"]["response_format"]["json_schema"]["schema"]["required"] == ["readings", "renames"]
     assert len({one["custom_id"] for one in sent}) == 3
     assert all(len(one["custom_id"]) <= 64 for one in sent)
     cut = openai(sent[1])

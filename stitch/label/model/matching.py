@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -23,12 +24,13 @@ _AS_BEFORE = frozenset(("same", "same scope", "same as above", "same as before",
                         "current", "current scope", "unchanged", "idem", "wie oben", "igual"))  # fmt: skip
 _ALIKE = 0.84
 _NUMBER = re.compile(r"\d+")
+_COUNTED = re.compile(r"\s*\(\d{1,3}\)$")
 _QUOTES = "\"'`“”‘’.,;:!?-*#• "
 
 
 def clean_name_of(value: str) -> str:
-    """A label without markup, outer quotes and underscores."""
-    return clean_label(clean_label(value).replace("_", " ").strip(_QUOTES))
+    """A label without markup, outer quotes, underscores, and the count that a prompt showed with it."""
+    return clean_label(_COUNTED.sub("", clean_label(value)).replace("_", " ").strip(_QUOTES))
 
 
 def is_no_name(value: str) -> bool:
@@ -97,35 +99,51 @@ def choose_names(values: Iterable[str], names: Sequence[str], *, most: int, room
 
 
 def locate_references(
-    text: str, references: Iterable[tuple[str, str]], *, earlier: Sequence[tuple[str | None, str]]
+    text: str,
+    references: Iterable[tuple[str, str]],
+    *,
+    earlier: Sequence[tuple[str | None, str]],
+    rejected: Counter[str] | None = None,
 ) -> tuple[ReferenceRewrite, ...]:
-    """The ledger of what a model resolved: only phrases that stand in the text, only names that were said earlier.
+    """What a model resolved, where it stands: only phrases that stand in the text, only names that were said earlier.
+
+    A phrase that is given once stands for the same thing at each of its places; one that is given several times for one
+    thing at its first place, and for another at its second.
 
     Args:
         text: Of the step.
         references: Phrases with what they mean.
         earlier: Ids and texts of earlier steps, oldest first.
+        rejected: Counts by reason what is left out.
     """
     found: list[ReferenceRewrite] = []
-    for phrase, means in references:
-        name = " ".join(means.split()).strip()
-        phrase = phrase.strip()
-        if not phrase or not name or len(name) > MAX_REPLACEMENT_CHARS or name.casefold() in text.casefold():
-            continue
+    rejected = Counter() if rejected is None else rejected
+    pairs = list(dict.fromkeys((phrase.strip(), " ".join(means.split())) for phrase, means in references))
+    given = Counter(phrase.casefold() for phrase, _ in pairs)
+    for phrase, name in pairs:
         said = next((step for step, words in reversed(earlier) if name.casefold() in words.casefold()), "")
-        if said == "":
+        places = list(_places(phrase, text, used=[(other.start, other.end) for other in found])) if phrase else []
+        if reason := _why_not(phrase, name, text, said=said != "", placed=bool(places)):
+            rejected[reason] += 1
             continue
-        for place in _places(phrase, text, used=[(other.start, other.end) for other in found]):
-            found.append(ReferenceRewrite(start=place[0], end=place[1], replacement=name, antecedent=said or None))
-            break
+        for start, end in places[: 1 if given[phrase.casefold()] > 1 else None]:
+            found.append(ReferenceRewrite(start=start, end=end, replacement=name, antecedent=said or None))
     return tuple(sorted(found, key=lambda rewrite: rewrite.start))
 
 
-def _places(phrase: str, text: str, *, used: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where a phrase stands that no other reference has, as it is written first, then in other case; in order.
+def _why_not(phrase: str, name: str, text: str, *, said: bool, placed: bool) -> str:
+    """Why a name is not put in for a phrase; empty if it is."""
+    if not phrase or not name or len(name) > MAX_REPLACEMENT_CHARS:
+        return "no phrase, or no name"
+    if name.casefold() in text.casefold():
+        return "the step says the name itself"
+    if not said:
+        return "the name was not said earlier"
+    return "" if placed else "the phrase does not stand in the step"
 
-    A phrase that a model gives twice stands for one thing at its first place, and for another at its second.
-    """
+
+def _places(phrase: str, text: str, *, used: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Where a phrase stands that no other reference has, as it is written first, then in other case; in order."""
     pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
     exact = [match.span() for match in re.finditer(pattern, text)]
     folded = [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]

@@ -54,6 +54,8 @@ class OfflineLabeler(WindowedLabeler):
         price: What the model costs.
     """
 
+    consolidates = False
+
     def __init__(
         self,
         model: str,

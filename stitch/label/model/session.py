@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -16,8 +17,6 @@ from stitch.core import (
     Labeler,
     LabelInventory,
     LabelKind,
-    LabelMerge,
-    LabelVocabulary,
     ReferenceRewrite,
     Step,
     StepLabels,
@@ -26,9 +25,18 @@ from stitch.core import (
 )
 from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError
 from stitch.label.model.gists import Gist
-from stitch.label.model.matching import MAX_SCOPE_WORDS, choose_names, clean_name_of, is_no_name, match_name
+from stitch.label.model.matching import (
+    MAX_SCOPE_WORDS,
+    choose_names,
+    clean_name_of,
+    is_no_name,
+    locate_references,
+    match_name,
+)
 from stitch.label.model.quoting import quote, shorten, shown_text, shown_time
-from stitch.lm import LanguageModel
+from stitch.label.model.vocabularies import Vocabularies
+from stitch.lm import LanguageModel, Purpose
+from stitch.signatures import Reference
 from stitch.text.structured import find_entity_mentions
 from stitch.text.words import stems
 
@@ -104,11 +112,9 @@ class ModelSession:
         self._scope = ""
         self._gists: dict[str, Gist] = {}
         """All scopes, the one used last at the end."""
-        self._events: dict[str, int] = {}
-        self._entities: dict[str, int] = {}
         self._past: list[Past] = []
-        self._merges: list[LabelMerge] = []
-        self._vocabulary = LabelVocabulary()
+        self._names = Vocabularies(made_by=name)
+        self._ours = (name, fallback.name)
         self._failed = 0
         self._down = ""
         """Why the model is not asked again during this call of `label`."""
@@ -136,16 +142,9 @@ class ModelSession:
             return False
         had, (step, labels) = before[1].intent, after
         has, scope = labels.intent, labels.intent.scope or self._scope
-        for counts, old, new in (
-            (self._events, had.event_types, has.event_types),
-            (self._entities, had.entity_types, has.entity_types),
-        ):
-            for name in new:
-                counts[name] = counts.get(name, 0) + 1
-            for name in old:
-                counts[name] = counts.get(name, 0) - 1
-                if counts[name] <= 0:
-                    del counts[name]
+        self._names.recount(LabelKind.EVENT_TYPE, old=had.event_types, new=has.event_types)
+        self._names.recount(LabelKind.ENTITY_TYPE, old=had.entity_types, new=has.entity_types)
+        self._keep(labels)
         self._gists.setdefault(scope, Gist())
         for place, past in enumerate(self._past):
             if past.step == step.id:
@@ -163,29 +162,7 @@ class ModelSession:
             else scope
             for scope in inventory.scopes
         )
-        inventory = inventory.model_copy(update={"scopes": told})
-        if not self._merges:
-            return inventory
-        vocabulary = inventory.vocabulary()
-        for merge in self._merges:
-            try:
-                vocabulary.merge(merge)
-            except ValueError:  # the words alone had told already
-                continue
-        events: dict[str, int] = {}
-        for name, steps in inventory.event_types.items():
-            name = vocabulary.canonical(LabelKind.EVENT_TYPE, name)
-            events[name] = events.get(name, 0) + steps
-        entities = dict(inventory.entity_types)
-        for alias in list(entities):
-            name = vocabulary.canonical(LabelKind.ENTITY_TYPE, alias)
-            if name != alias:
-                ours, theirs = entities.get(name), entities.pop(alias)
-                steps = theirs.steps + (ours.steps if ours else 0)
-                values = tuple(dict.fromkeys((*(ours.values if ours else ()), *theirs.values)))
-                entities[name] = theirs.model_copy(update={"steps": steps, "values": values})
-        update = {"event_types": events, "entity_types": entities, "merges": vocabulary.merges}
-        return inventory.model_copy(update=update)
+        return self._names.apply(inventory.model_copy(update={"scopes": told}))
 
     def save(self) -> bytes:
         """Everything this session remembers, as JSON."""
@@ -195,10 +172,8 @@ class ModelSession:
                 "position": self._position,
                 "scope": self._scope,
                 "gists": {name: asdict(gist) for name, gist in self._gists.items()},
-                "events": self._events,
-                "entities": self._entities,
+                "names": self._names.save(),
                 "past": [asdict(past) for past in self._past],
-                "merges": [merge.model_dump(mode="json") for merge in self._merges],
                 **{name: getattr(self, name) for name in self._extra},
             }
         )
@@ -206,10 +181,8 @@ class ModelSession:
     def _restore(self, data: Mapping[str, Any]) -> None:
         self._position, self._scope = data["position"], data["scope"]
         self._gists = {name: Gist(**gist) for name, gist in data["gists"].items()}
-        self._events, self._entities = data["events"], data["entities"]
+        self._names.restore(data["names"])
         self._past = [Past(**past) for past in data["past"]]
-        self._merges = [LabelMerge(**merge) for merge in data["merges"]]
-        self._vocabulary = LabelVocabulary(self._merges)
         for name in self._extra:
             setattr(self, name, data[name])
 
@@ -243,11 +216,9 @@ class ModelSession:
         labels = StepLabels(
             intent=ContextualIntent(
                 scope=self._scope_of(scope),
-                event_types=tuple(
-                    self._canonical(LabelKind.EVENT_TYPE, events, self._events, MAX_EVENT_NAMES, _EVENTS_A_STEP)
-                ),
+                event_types=tuple(self._canonical(LabelKind.EVENT_TYPE, events, MAX_EVENT_NAMES, _EVENTS_A_STEP)),
                 entity_types=tuple(
-                    self._canonical(LabelKind.ENTITY_TYPE, entities, self._entities, MAX_ENTITY_NAMES, _ENTITIES_A_STEP)
+                    self._canonical(LabelKind.ENTITY_TYPE, entities, MAX_ENTITY_NAMES, _ENTITIES_A_STEP)
                 ),
             ),
             made_by=self._name,
@@ -263,29 +234,39 @@ class ModelSession:
     def _scope_of(self, value: str) -> str:
         """The scope that a model means; the one before if it gives none, or a sentence that names none."""
         name = clean_name_of(value)
-        if known := match_name(name, self._gists) or match_name(clean_name_of(value.partition(":")[0]), self._gists):
-            return known
-        for said in (_NUMBERING.sub("", name), bare := _NEW.sub("", name)):
-            if said != name and (known := match_name(said, self._gists)):
-                return known
+        names = [*self._gists, *self._names.former_scopes()]
+        bare = _NEW.sub("", name)
+        for said in (name, clean_name_of(value.partition(":")[0]), _NUMBERING.sub("", name), bare):
+            if known := match_name(said, names):
+                return self._names.canonical(LabelKind.SCOPE, known)
         if is_no_name(name):
             return self._scope
         name = bare
         return name if name and len(name.split()) <= MAX_SCOPE_WORDS else self._scope
 
-    def _canonical(
-        self, kind: LabelKind, values: Iterable[str], used: Mapping[str, int], most: int, most_a_step: int
-    ) -> list[str]:
+    def _canonical(self, kind: LabelKind, values: Iterable[str], most: int, most_a_step: int) -> list[str]:
+        used = self._names.counts[kind]
         chosen = choose_names(values, list(used), most=most_a_step, room=len(used) < most)
-        return list(dict.fromkeys(self._vocabulary.canonical(kind, name) for name in chosen))
+        return list(dict.fromkeys(self._names.canonical(kind, name) for name in chosen))
 
     def _known(self, kind: LabelKind) -> list[str]:
         """The names of a kind, canonical, those used most first."""
-        counts: dict[str, int] = {}
-        for name, count in (self._events if kind is LabelKind.EVENT_TYPE else self._entities).items():
-            name = self._vocabulary.canonical(kind, name)
-            counts[name] = counts.get(name, 0) + count
-        return sorted(counts, key=lambda name: (-counts[name], name))
+        return [own.name for own in self._names.known(kind)]
+
+    def rename(self, old: str, new: str) -> bool:
+        """Read a scope under another name from now on, as a recorded merge; False if it cannot be."""
+        done = self._names.rename_scope(old, new, known=self._gists, position=self._position)
+        if done is None:
+            return False
+        alias, into = done
+        gist = self._gists.pop(alias)
+        self._gists.setdefault(into, gist)
+        if self._scope == alias:
+            self._scope = into
+        for past in self._past:
+            if past.scope == alias:
+                past.scope = into
+        return True
 
     def _known_scopes(self, steps: Sequence[Step] = ()) -> list[str]:
         """The scopes that a prompt shows, each with its gist, the latest last: those used last, and of the others those
@@ -331,19 +312,33 @@ class ModelSession:
         gist = self._gists.pop(scope, Gist())
         gist.note(labels.summary, intent.event_types)
         self._gists[scope] = gist
-        for name in intent.event_types:
-            self._events[name] = self._events.get(name, 0) + 1
-        for name in intent.entity_types:
-            self._entities[name] = self._entities.get(name, 0) + 1
+        self._names.count(LabelKind.EVENT_TYPE, intent.event_types, position=self._position)
+        self._names.count(LabelKind.ENTITY_TYPE, intent.entity_types, position=self._position)
+        self._keep(labels)
         self._past.append(self._remembered(step, labels, scope=scope))
         del self._past[:-_REMEMBERED_STEPS]
         self._position += 1
+
+    def _keep(self, labels: StepLabels) -> None:
+        """What a person gave, or another model, is neither merged nor renamed here."""
+        if labels.made_by not in self._ours:
+            intent = labels.intent
+            self._names.keep([*([intent.scope] if intent.scope else ()), *intent.event_types, *intent.entity_types])
 
     def _remembered(self, step: Step, labels: StepLabels, *, scope: str) -> Past:
         resolved = step.model_copy(update={"content": apply_rewrites(step.content, labels.references)})
         text = shown_text(resolved, limit=_REMEMBERED_CHARS)
         events = list(labels.intent.event_types)
         return Past(step.id, step.role, text, scope, events, step.session, shown_time(step))
+
+    def _located(self, step: Step, references: Iterable[Reference]) -> tuple[ReferenceRewrite, ...]:
+        """What a model resolved in a step, where it stands; how much of it was left out, and why, is in the ledger."""
+        rejected: Counter[str] = Counter()
+        pairs = [(reference.phrase, reference.means) for reference in references]
+        found = locate_references(step.content, pairs, earlier=self._earlier(), rejected=rejected)
+        if rejected:
+            self._model.note_use(Purpose("references", self._trajectory, self._position), rejected=rejected)
+        return found
 
     def _earlier(self) -> list[tuple[str | None, str]]:
         """What was said before, as far as it is remembered: what the gists of scopes tell first, then the steps."""

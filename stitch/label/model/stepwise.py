@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from stitch.core import Embedder, Labeler, LabelKind, LabelMerge, ReferenceRewrite, Step, StepLabels, apply_rewrites
+from stitch.core import Embedder, Labeler, LabelKind, ReferenceRewrite, Step, StepLabels, apply_rewrites
 from stitch.errors import ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
-from stitch.label.model.matching import choose_names, clean_name_of, locate_references, match_name
+from stitch.label.model.matching import choose_names, clean_name_of, match_name
 from stitch.label.model.quoting import quote_step
 from stitch.label.model.session import MAX_ENTITY_NAMES, MAX_EVENT_NAMES, Estimate, ModelSession, Past, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
@@ -136,7 +136,7 @@ class _StepwiseSession(ModelSession):
             picked = self._run(
                 labeler.program.select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
             )
-            events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, self._events, MAX_EVENT_NAMES, 2)
+            events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, MAX_EVENT_NAMES, 2)
         with _noting(spoiled):
             references = self._resolve(step, scope, events)
         with _noting(spoiled):
@@ -203,8 +203,7 @@ class _StepwiseSession(ModelSession):
             earlier_steps=_quoted(aligned),
             step=quote_step(step),
         )
-        pairs = [(reference.phrase, reference.means) for reference in found.references]
-        return locate_references(step.content, pairs, earlier=self._earlier())
+        return self._located(step, found.references)
 
     def _take(self, step: Step, labels: StepLabels) -> None:
         super()._take(step, labels)
@@ -248,32 +247,26 @@ class _StepwiseSession(ModelSession):
             seed = self._run(
                 labeler.program.seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
             ).entity_types
-            self._grow(self._entities, seed, MAX_ENTITY_NAMES)
-        self._grow(self._events, new, MAX_EVENT_NAMES)
+            self._grow(self._names.counts[LabelKind.ENTITY_TYPE], seed, MAX_ENTITY_NAMES)
+        self._grow(self._names.counts[LabelKind.EVENT_TYPE], new, MAX_EVENT_NAMES)
         self._seeded = True
-        self._merge(LabelKind.EVENT_TYPE, self._events, labeler.program.merge_events, "event_types")
-        self._merge(LabelKind.ENTITY_TYPE, self._entities, labeler.program.merge_entities, "entity_types")
+        self._merge(LabelKind.EVENT_TYPE, labeler.program.merge_events, "event_types")
+        self._merge(LabelKind.ENTITY_TYPE, labeler.program.merge_entities, "entity_types")
 
     def _grow(self, used: dict[str, int], names: Sequence[str], most: int) -> None:
         for name in choose_names(names, list(used), most=most, room=True)[: max(0, most - len(used))]:
             used.setdefault(name, 0)
 
-    def _merge(self, kind: LabelKind, used: dict[str, int], predictor: Any, field: str) -> None:
-        names = self._known(kind)
-        if len(names) < 2:
+    def _merge(self, kind: LabelKind, predictor: Any, field: str) -> None:
+        known = self._names.known(kind)
+        if len(known) < 2:
             return
-        counts = "\n".join(f"{name} ({used.get(name, 0)})" for name in names)
-        for synonym in self._run(predictor, "consolidation", **{field: counts}).synonyms:
+        names = [own.name for own in known]
+        for synonym in self._run(predictor, "consolidation", **{field: "\n".join(map(str, known))}).synonyms:
             alias = match_name(clean_name_of(synonym.name), names)
             into = match_name(clean_name_of(synonym.read_as), names)
-            if alias is None or into is None or alias == into:
-                continue
-            merge = LabelMerge(kind=kind, alias=alias, into=into, position=self._position, made_by=self._name)
-            try:
-                self._vocabulary.merge(merge)
-            except ValueError:  # merged in this very reply already
-                continue
-            self._merges.append(merge)
+            if alias is not None and into is not None:
+                self._names.merge(kind, alias, into, position=self._position)
 
 
 @contextmanager

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import ClassVar
+
+import dspy
 
 from stitch.core import Labeler, LabelKind, Step, StepLabels
 from stitch.errors import CutReplyError, ModelError, ReplyError
-from stitch.label.model.matching import locate_references
+from stitch.label.curation import MERGE_EVERY_STEPS
+from stitch.label.model.matching import clean_name_of, match_name
 from stitch.label.model.quoting import quote_step, quote_window
 from stitch.label.model.session import Estimate, ModelSession, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.lm.reading import read_items
 from stitch.lm.salvage import whole_items
-from stitch.signatures import StepReading
+from stitch.signatures import ConsolidateLabels, StepReading
 from stitch.signatures.programs import WindowProgram
 
 WINDOW_STEPS = 24
@@ -24,13 +29,13 @@ PATIENCE_S = 60.0
 """How long an accepted step waits for its window to fill."""
 
 _VERSION = "windowed-2"
-_SHOWN_NAMES = 30
 _SHOWN_PAST = 3
 _OTHER_SCOPES = 4
 """Of how many other scopes that were open lately the last step is shown."""
 _PAST_CHARS = 240
 _FIXED_TOKENS = 1_500
 _READING_TOKENS = 60
+_CONSOLIDATING_TOKENS = 1_000
 
 
 class WindowedLabeler:
@@ -39,7 +44,7 @@ class WindowedLabeler:
     What of a reply can be used is kept, and only the steps that are missing are asked for again. A reply of which
     nothing can be used is asked for again with half of the window, then for single steps, then these are labeled
     locally; so is everything while the model is down or its budget is spent. Within a window the model sees all steps
-    of it; it sees nothing behind it.
+    of it; it sees nothing behind it. Every 50 steps it is asked which names mean the same.
 
     Args:
         model: The model.
@@ -48,6 +53,9 @@ class WindowedLabeler:
         window_steps: How many steps one call labels at most.
         patience_s: How long a stream lets a step wait for its window to fill.
     """
+
+    consolidates = True
+    """Whether it asks, every 50 steps, which names mean the same."""
 
     def __init__(
         self,
@@ -101,20 +109,31 @@ class WindowedLabeler:
         """About what labeling these steps of one trajectory will cost."""
         calls = sum(1 for _ in self.windows(steps))
         shown = sum(len(quote_step(step)) for step in steps) // CHARS_PER_TOKEN
-        return Estimate(calls, shown + calls * _FIXED_TOKENS, len(steps) * _READING_TOKENS)
+        asked = max(0, len(steps) - 1) // MERGE_EVERY_STEPS if self.consolidates else 0
+        return Estimate(
+            calls + asked,
+            shown + calls * _FIXED_TOKENS + asked * _CONSOLIDATING_TOKENS,
+            len(steps) * _READING_TOKENS,
+        )
 
 
 class WindowedSession(ModelSession):
     """The labeling of a trajectory, a window at a time."""
 
+    _extra: ClassVar[tuple[str, ...]] = ("_consolidated",)
+
     def __init__(self, labeler: WindowedLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
-        super().__init__(name=labeler.name, model=labeler.model, fallback=fallback, trajectory=trajectory, saved=saved)
+        self._consolidated = 0
+        """At which step the names were looked after last."""
         self._labeler = labeler
+        super().__init__(name=labeler.name, model=labeler.model, fallback=fallback, trajectory=trajectory, saved=saved)
 
     def _label(self, steps: list[Step]) -> list[StepLabels]:
         return [labels for window in self._labeler.windows(steps) for labels in self._label_window(window)]
 
     def _label_window(self, window: list[Step]) -> list[StepLabels]:
+        if not self._down:
+            self._consolidate()
         if not self._down:
             try:
                 readings = self._ask(window)
@@ -127,6 +146,35 @@ class WindowedSession(ModelSession):
             return self._label_locally(window)
         half = (len(window) + 1) // 2
         return self._label_window(window[:half]) + self._label_window(window[half:])
+
+    def _consolidate(self) -> None:
+        """Every so many steps, let the model say which names mean the same; it is no matter if it cannot."""
+        if not self._labeler.consolidates or self._position - self._consolidated < MERGE_EVERY_STEPS:
+            return
+        self._consolidated = self._position
+        kinds = (LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE)
+        known = {kind: [own.name for own in self._names.known(kind)] for kind in kinds}
+        known[LabelKind.SCOPE] = list(self._gists)
+        try:
+            said = self._model.run(
+                dspy.Predict(ConsolidateLabels),
+                purpose=Purpose("consolidation", self._trajectory, self._position),
+                scopes="\n".join(self._known_scopes()),
+                **{f"{kind.value}s": ", ".join(map(str, self._names.known(kind))) for kind in kinds},
+            )
+        except ModelError as error:
+            self._note_failure(error, steps=0)
+            return
+        for synonym in said.synonyms:
+            for kind, names in known.items():
+                alias = match_name(clean_name_of(synonym.name), names)
+                into = match_name(clean_name_of(synonym.read_as), names)
+                if alias is None or into is None:
+                    continue
+                if kind is LabelKind.SCOPE:
+                    self.rename(alias, into)
+                else:
+                    self._names.merge(kind, alias, into, position=self._position)
 
     def _label_by(self, readings: Mapping[int, StepReading], window: Sequence[Step]) -> list[StepLabels]:
         """The labels of a window; steps that a reply left out are asked for again, in their places."""
@@ -178,8 +226,8 @@ class WindowedSession(ModelSession):
                 self._labeler.program.label_window,
                 purpose=purpose,
                 known_scopes="\n".join(self._known_scopes(window)),
-                known_events=", ".join(self._known(LabelKind.EVENT_TYPE)[:_SHOWN_NAMES]),
-                known_entities=", ".join(self._known(LabelKind.ENTITY_TYPE)[:_SHOWN_NAMES]),
+                known_events=", ".join(self._names.shown(LabelKind.EVENT_TYPE, position=self._position)),
+                known_entities=", ".join(self._names.shown(LabelKind.ENTITY_TYPE, position=self._position)),
                 earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in earlier),
                 steps=quote_window(window, session=session, time=time),
             )
@@ -188,6 +236,8 @@ class WindowedSession(ModelSession):
                 if said := read_items(whole_items(error.said), StepReading):
                     return said, 0
             raise
+        for old, new in filter(None, map(_renamed, prediction.renames)):
+            self.rename(old, new)
         return prediction.readings, len(window)
 
     def _problem(self, readings: dict[int, StepReading], window: Sequence[Step], *, whole: bool) -> str:
@@ -202,15 +252,20 @@ class WindowedSession(ModelSession):
 
     def accept(self, step: Step, reading: StepReading) -> StepLabels:
         """The labels of the next step, from what the model said of it."""
-        pairs = [(reference.phrase, reference.means) for reference in reading.references]
         return self._made(
             step,
             scope=reading.scope,
             events=reading.events,
             entities=reading.entities,
-            references=locate_references(step.content, pairs, earlier=self._earlier()),
+            references=self._located(step, reading.references),
             summary=reading.summary,
         )
+
+
+def _renamed(said: str) -> tuple[str, str] | None:
+    """The names in "old = new"; None if they are not two."""
+    names = [part for part in re.split(r"\s*(?:=>|->|→|=)\s*", said) if part]
+    return (names[0], names[1]) if len(names) == 2 else None
 
 
 def numbered(readings: Iterable[StepReading], *, count: int) -> dict[int, StepReading]:

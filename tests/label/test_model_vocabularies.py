@@ -1,0 +1,181 @@
+"""Names that a model uses: shown with counts, merged and renamed by recorded events, never above a person's word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch.api.spending import read_spending
+from stitch.core import ContextualIntent, LabelInventory, LabelKind, ScopeSummary, Step, StepLabels
+from stitch.label.local import LocalLabeler
+from stitch.label.model import WindowedLabeler
+from stitch.label.model.vocabularies import Vocabularies
+from stitch.lifecycle.folder import LEDGER_FILE
+from stitch.lm import LanguageModel, Ledger, Purpose
+from stitch.testing.model import ScriptedCompletion, fields_of
+
+EVENT, ENTITY, SCOPE = LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE, LabelKind.SCOPE
+
+
+class Told:
+    """A model that gives what it is told, and remembers what it was shown."""
+
+    def __init__(self, *, synonyms: list[dict[str, str]] | None = None, renames: Any = ()) -> None:
+        self.synonyms, self.renames = synonyms or [], renames
+        self.windows: list[dict[str, str]] = []
+        self.consolidations: list[dict[str, str]] = []
+        self.model = LanguageModel("m", completion=ScriptedCompletion(self._reply))
+
+    def _reply(self, system: str, user: str) -> Any:
+        fields = fields_of(user)
+        if "steps" not in fields:
+            self.consolidations.append(fields)
+            return {"synonyms": self.synonyms}
+        self.windows.append(fields)
+        steps = [json.loads(line) for line in fields["steps"].splitlines()]
+        readings = [{"n": one["n"], **json.loads(one["text"]), "summary": "s"} for one in steps]
+        renames = self.renames if len(self.windows) == 2 else []
+        return {"readings": readings, "renames": renames}
+
+
+def steps(*told: tuple[str, str]) -> list[Step]:
+    """Steps whose text is what the model says of them."""
+    return [
+        Step(id=str(n), role="user", content=json.dumps({"scope": scope, "events": [event], "entities": ["price"]}))
+        for n, (scope, event) in enumerate(told)
+    ]
+
+
+def session_of(told: Told, *, window_steps: int = 10) -> Any:
+    return WindowedLabeler(told.model, fallback=LocalLabeler(), window_steps=window_steps).begin("t")
+
+
+def test_names_are_shown_with_counts_and_slips_are_not_shown() -> None:
+    names = Vocabularies(made_by="m")
+    for position in range(100):
+        names.count(EVENT, ["ask price"] if position % 2 else ["give price"], position=position)
+    names.count(EVENT, [f"slip {n}" for n in range(20)], position=3)
+    names.count(EVENT, ["say goodbye"], position=99)
+    shown = names.shown(EVENT, position=100)
+    assert shown == ["ask price (50)", "give price (50)", "say goodbye (1)"]
+    assert names.shown(ENTITY, position=100) == []
+
+
+def test_few_names_are_all_shown() -> None:
+    names = Vocabularies(made_by="m")
+    names.count(EVENT, ["a", "b"], position=0)
+    assert names.shown(EVENT, position=500) == ["a (1)", "b (1)"]
+
+
+def test_a_window_shows_counts_and_a_reply_that_repeats_them_names_the_same() -> None:
+    told = Told()
+    labels = session_of(told).label(steps(*[("trip", "ask price")] * 10, *[("trip", "ask price (10)")] * 2))
+    assert told.windows[1]["known_events"] == "ask price (10)"
+    assert {made.intent.event_types for made in labels} == {("ask price",)}
+
+
+def test_the_model_consolidates_what_it_named_every_fifty_steps() -> None:
+    told = Told(synonyms=[
+        {"name": "query cost", "read_as": "ask price"}, {"name": "hotel stay", "read_as": "hotel for day 1"},
+        {"name": "unknown", "read_as": "ask price"},
+    ])  # fmt: skip
+    session = session_of(told)
+    first = steps(*[("hotel for day 1", "ask price")] * 30, *[("hotel stay", "query cost")] * 20)
+    labels = session.label([*first, *steps(*[("hotel stay", "query cost")] * 10)])
+    assert len(told.consolidations) == 1
+    assert "ask price (30), query cost (20)" in told.consolidations[0]["event_types"]
+    assert labels[49].intent.event_types == ("query cost",)  # what was labeled stays as it was
+    assert labels[50].intent == ContextualIntent(
+        scope="hotel for day 1", event_types=("ask price",), entity_types=("price",)
+    )
+    inventory = session.inventory()
+    assert {(merge.kind, merge.alias, merge.into, merge.made_by) for merge in inventory.merges} == {
+        (EVENT, "query cost", "ask price", "m windowed-2"), (SCOPE, "hotel stay", "hotel for day 1", "m windowed-2")
+    }  # fmt: skip
+    assert [(scope.name, scope.steps) for scope in inventory.scopes] == [("hotel for day 1", 60)]
+    assert inventory.event_types == {"ask price": 60}
+    again = WindowedLabeler(told.model, fallback=LocalLabeler()).begin("t", session.save())
+    assert again.inventory() == inventory
+
+
+@pytest.mark.parametrize("form", ["trip = hotel in Porto", "trip -> hotel in Porto"])
+def test_a_reply_may_rename_a_scope(form: str) -> None:
+    told = Told(renames=[form, "nonsense", "nowhere = somewhere", "trip = trip"])
+    session = session_of(told)
+    labels = session.label(steps(*[("trip", "ask")] * 10, *[("trip", "ask")] * 5, *[("museum", "ask")] * 5))
+    assert [made.intent.scope for made in labels[9:16]] == ["trip", *["hotel in Porto"] * 5, "museum"]
+    assert [scope.name for scope in session.inventory().scopes] == ["hotel in Porto", "museum"]
+    assert session.inventory().vocabulary().canonical(SCOPE, "trip") == "hotel in Porto"
+
+
+def test_renames_of_another_form_spoil_nothing() -> None:
+    told = Told(renames={"trip": 1})
+    labels = session_of(told).label(steps(*[("trip", "ask")] * 20))
+    assert {made.made_by for made in labels} == {"m windowed-2"}
+
+
+def test_what_a_person_named_is_neither_renamed_nor_merged() -> None:
+    told = Told(renames=["trip = hotel in Porto"], synonyms=[{"name": "ask", "read_as": "demand"}])
+    session = session_of(told)
+    given = StepLabels(intent=ContextualIntent(scope="trip", event_types=("ask",)), made_by="ann")
+    session.replay(steps(("trip", "ask")), [given])
+    labels = session.label(steps(*[("trip", "ask")] * 20, *[("trip", "demand")] * 40))
+    assert {made.intent.scope for made in labels} == {"trip"}
+    assert session.inventory().merges == ()
+    assert len(told.consolidations) == 1
+
+
+def test_a_consolidation_of_no_use_costs_nothing_but_its_call() -> None:
+    told = Told(synonyms=[{"name": "x"}])
+    labels = session_of(told).label(steps(*[("trip", "ask")] * 60))
+    assert {made.made_by for made in labels} == {"m windowed-2"}
+    assert told.model.ledger.total().unusable == 1
+
+
+def test_merges_join_scopes_that_are_apart_in_the_inventory() -> None:
+    names = Vocabularies(made_by="m")
+    assert names.merge(SCOPE, "b", "a", position=3)
+    assert not names.merge(SCOPE, "a", "b", position=4)
+    scopes = (
+        ScopeSummary(
+            name="a", trajectory="t", spans=((0, 1),), steps=2, summary="one", terms={"x": 1}, values={"v": 1}
+        ),
+        ScopeSummary(name="b", trajectory="t", spans=((2, 2),), steps=1, terms={"x": 2}, values={"v": 1, "w": 1}),
+    )
+    (joined,) = names.apply(LabelInventory(scopes=scopes, steps=3)).scopes
+    assert (joined.spans, joined.steps, joined.summary) == (((0, 1), (2, 2)), 3, "one")
+    assert (joined.terms, joined.values) == ({"x": 3}, {"v": 2, "w": 1})
+
+
+def test_what_was_left_out_of_references_is_in_the_ledger_with_the_reason() -> None:
+    def reply(system: str, user: str) -> Any:
+        found = [{"phrase": "it", "means": "Ribeira House"}, {"phrase": "there", "means": "Never Said Inn"},
+                 {"phrase": "nowhere", "means": "Ribeira House"}, {"phrase": "here", "means": "Is it"},
+                 {"phrase": "", "means": "x"}]  # fmt: skip
+        return {"readings": [{"n": n, "scope": "s", "events": [], "entities": [], "references": found if n == 2 else []}
+                             for n in (1, 2)]}  # fmt: skip
+
+    model = LanguageModel("m", completion=ScriptedCompletion(reply))
+    said = ("The Ribeira House is open.", "Is it open there? Is it here?")
+    labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label([
+        Step(id=str(n), role="user", content=text) for n, text in enumerate(said)
+    ])  # fmt: skip
+    assert [said[1][each.start : each.end] for each in labels[1].references] == ["it", "it"]  # at each of its places
+    assert model.ledger.total().rejected == {
+        "the name was not said earlier": 1, "the phrase does not stand in the step": 1,
+        "the step says the name itself": 1, "no phrase, or no name": 1,
+    }  # fmt: skip
+    assert model.ledger.total().calls == 1
+
+
+def test_the_ledger_tells_people_what_was_left_out(tmp_path: Path) -> None:
+    model = LanguageModel(
+        "m", completion=ScriptedCompletion(lambda system, user: ""), ledger=Ledger(tmp_path / LEDGER_FILE)
+    )
+    model.note_use(Purpose("references", "t", 1), rejected={"the name was not said earlier": 2})
+    model.note_use(Purpose("references", "t", 2), rejected={"the name was not said earlier": 1})
+    spending = read_spending(tmp_path, tenant="")
+    assert "references of replies left out: 3, the name was not said earlier" in list(spending.lines())
