@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stitch.bench.answering import Answerer, Diagnostician, answer_and_judge, is_unscored
+from stitch.bench.blocks import Blocks, measure_blocks, step_texts
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.kept import FOLDER, AwaitedError, KeptReplies
 from stitch.bench.memories import MemoryMethod
@@ -225,11 +226,12 @@ def _each(job: Job) -> Iterator[tuple[str, Record]]:
             _prepare(job, method)
             labels = method.labels(job.data.trajectories[0].id) if isinstance(method, MemoryMethod) else None
             tokens = _step_tokens(job.data.trajectories[0])
+            texts = step_texts(job.data.trajectories[0])
             steps = job.data.trajectories[0].steps if job.contexts else ()
             texts = {str(step.id): (place, step.content) for place, step in enumerate(steps)}
             for question in job.data.questions:
                 found = method.search(question.inquiry, k=DEPTH, budget_tokens=job.budget_tokens)
-                record = _record(job, question, found, tokens=tokens, labels=labels)
+                record = _record(job, question, found, tokens=tokens, texts=texts, labels=labels)
                 yield method.name, record.model_copy(update={"frames": _frames(question, texts)}) if texts else record
     finally:
         for method in methods:
@@ -281,6 +283,7 @@ def _record(
     found: Found,
     *,
     tokens: Mapping[str, int],
+    texts: Mapping[str, str],
     labels: Mapping[str, frozenset[tuple[str, str]]] | None,
 ) -> Record:
     diagnostics = None
@@ -309,7 +312,15 @@ def _record(
         parts={step: {name: round(number, 4) for name, number in own.items()} for step, own in found.parts.items()},
         decided_by=found.decided_by,
         diagnostics=diagnostics,
+        **measure_blocks(question.answer, _blocks(found, texts=texts, tokens=tokens)),
     )
+
+
+def _blocks(found: Found, *, texts: Mapping[str, str], tokens: Mapping[str, int]) -> Blocks:
+    """What was shown: pieces, or else steps as they are."""
+    if found.pieces:
+        return Blocks(tuple(piece.text for piece in found.pieces), tuple(piece.tokens for piece in found.pieces))
+    return Blocks(tuple(texts[step] for step in found.steps), tuple(tokens[step] for step in found.steps))
 
 
 @contextmanager

@@ -47,6 +47,7 @@ from stitch.errors import ModelError
     "What was retired or corrected since is there as it was; what was erased is not.",
 )
 @click.option("--include-setup", is_flag=True, help="System prompts of agents' runs may be hits, too.")
+@click.option("--diverse", is_flag=True, help="Steps that say different things.")
 @click.option(
     "--context", "as_context", is_flag=True, help="Print the context for a prompt instead of the list of steps."
 )
@@ -54,7 +55,7 @@ from stitch.errors import ModelError
 @click.pass_context
 def command(
     context: click.Context, /, *, text: str, as_json: bool, as_context: bool, trajectory: str | None,
-    asked_at: str | None, min_trust: str | None, as_of: str | None, include_setup: bool, **settings: Any,
+    asked_at: str | None, min_trust: str | None, as_of: str | None, include_setup: bool, diverse: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
@@ -73,6 +74,7 @@ def command(
             min_trust=min_trust,
             as_of=as_of,
             include_setup=include_setup,
+            diverse=diverse,
         )
         if not settings.get("tenant") and not memory.trajectories():
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)

@@ -275,6 +275,7 @@ class Memory:
         min_trust: Trust | str | None = None,
         as_of: float | str | None = None,
         include_setup: bool = False,
+        diverse: bool = False,
     ) -> RetrievalResult:
         """Find the steps that answer a question: by shared labels first, by similarity second (§2.3).
 
@@ -294,6 +295,7 @@ class Memory:
                 writes it, or the id of a step of `trajectory`. What was retired or corrected since is there as it was;
                 what was erased since is not.
             include_setup: Whether system prompts and other instructions given before an agent's run may be hits.
+            diverse: Return steps that say different things: of three times as many, those that cover them best.
 
         Raises:
             InputError: There is no such trajectory, or a time cannot be read.
@@ -313,7 +315,8 @@ class Memory:
             include_setup=include_setup,
         )
         with self._ingestor.searches.first(), charged_to(self.tenant):
-            result = self._retriever(retriever, request.as_of).search(request)
+            chosen = self._retriever(retriever, request.as_of)
+            result = (self._diverse(chosen) if diverse else chosen).search(request)
         if self._parts.recalls is not None:
             self._parts.recalls.note(result)
         self._parts.observer.notice(
@@ -436,6 +439,12 @@ class Memory:
         from stitch.lifecycle.as_of import in_the_past
 
         return in_the_past(retriever, ingestor=self._ingestor, moment=moment)
+
+    def _diverse(self, retriever: Retriever) -> Retriever:
+        from stitch.retrieve import PieceCounter
+        from stitch.retrieve.diverse import DiverseRetriever
+
+        return DiverseRetriever(retriever, embedder=self._ingestor.embedder, counter=PieceCounter())
 
     def _explaining(self, moment: Moment | None = None) -> ExplainsRanks:
         from stitch.retrieve import ExplainsRanks

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from stitch.bench.blocks import block_figures
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
 from stitch.bench.figures import print_decided_by, print_json, print_table
-from stitch.bench.records import Prepared, read_prepared
+from stitch.bench.records import Prepared, Record, read_prepared
 from stitch.bench.scoring import (
     answer_costs,
     answer_measures,
@@ -50,9 +52,10 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
         methods[name] = {
             **row,
             **by_budget(records),
+            "blocks": block_figures(records),
             **latency(records),
             **answer_costs(records),
-            "by_type": grouped(records, lambda record: record.type, measures, further=by_budget),
+            "by_type": grouped(records, lambda record: record.type, measures, further=_further),
             "decided_by": decided_by(records),
             "label_diagnostics": diagnostics(records),
             "selection_failures": selection_failures(records),
@@ -68,6 +71,10 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
         "paired": paired_with(first, done.records, measures, names=[name for name in PAIRED if name in measures]),
         "reasons": reasons,
     }
+
+
+def _further(records: Sequence[Record]) -> dict[str, Any]:
+    return {**by_budget(records), "blocks": block_figures(records)}
 
 
 def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
@@ -86,7 +93,7 @@ def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
 
 def show_retrieval(figures: dict[str, Any]) -> None:
     """Print the figures as a table, and the differences that matter."""
-    flat = ("by_type", "decided_by", "label_diagnostics", "selection_failures", "recall_in", "all_in")
+    flat = ("by_type", "decided_by", "label_diagnostics", "selection_failures", "recall_in", "all_in", "blocks")
     rows = {
         name: {key: value for key, value in row.items() if key not in flat} if row else {}
         for name, row in figures["methods"].items()

@@ -158,6 +158,8 @@ class QueryRequest(Request):
     """Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step."""
     include_setup: bool = False
     """Whether system prompts and other instructions given before an agent's run may be hits."""
+    diverse: bool = False
+    """Whether hits have to say different things."""
     whole: bool = False
     """Whether each hit holds its whole snippet too."""
 

@@ -186,6 +186,7 @@ class RemoteMemory(Memory):
         min_trust: Trust | str | None = None,
         as_of: float | str | None = None,
         include_setup: bool = False,
+        diverse: bool = False,
     ) -> RetrievalResult:
         response = self._ask(
             "search",
@@ -201,6 +202,7 @@ class RemoteMemory(Memory):
             min_trust=min_trust,
             as_of=as_of,
             include_setup=include_setup,
+            diverse=diverse,
             whole=True,
         )
         result = rebuilding.result_of(response)

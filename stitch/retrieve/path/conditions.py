@@ -279,19 +279,23 @@ class Judge:
         return [pair for pair in valued if pair[1][0] == common]
 
     def diverse(self, found: list[tuple[int, float]], *, count: int) -> list[tuple[int, float]]:
-        """So many that say different things: the best, then again and again what is good and unlike those chosen."""
+        """So many that together cover what was found, each by its score."""
         if len(found) <= count:
             return found
-        alike = self._semantics.apart([place for place, _ in found], forest=self._forest)
-        chosen, left = [0], list(range(1, len(found)))
-        nearest = dict.fromkeys(left, 0.0)
-        while len(chosen) < count:
-            for number in left:
-                nearest[number] = max(nearest[number], alike(chosen[-1], number))
-            best = max(left, key=lambda number: (found[number][1] * (1.0 - nearest[number]), -number))
-            chosen.append(best)
-            left.remove(best)
-        return [found[number] for number in chosen]
+        import numpy as np
+
+        from stitch.retrieve.rank.coverage import choose_covering
+
+        compared = range(min(len(found), _MOST_COMPARED))
+        alike = self._semantics.apart([found[number][0] for number in compared], forest=self._forest)
+        likeness = np.array([[alike(one, other) for other in compared] for one in compared], np.float32)
+        covering = choose_covering([score for _, score in found], likeness, share=_COVERAGE_SHARE)
+        return [found[number] for number in covering.order[:count]]
+
+
+_MOST_COMPARED = 200
+"""Of so many nodes, the best ones, is looked at how alike they are."""
+_COVERAGE_SHARE = 0.5
 
 
 _TOGETHER: dict[str, Callable[[Collection[float]], float]] = {

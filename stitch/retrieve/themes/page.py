@@ -23,6 +23,8 @@ from stitch.retrieve.context.quoting import clock, quote, quote_attribute
 
 _OPEN, _CLOSE = "<memory>\n", "</memory>"
 _GAP = " … "
+_FULL = 0.97
+"""A context that fills this share of its budget is full enough: to fill it to the last token takes many more looks."""
 _LINE_TOKENS = 12
 """About what a line takes beside its text."""
 
@@ -62,16 +64,15 @@ def fit_page(placed: Sequence[Placed], *, budget_tokens: int, counter: TokenCoun
     fitting = Context("", 0, ())
     low, high = 0, len(placed)  # so many fit, more than so many do not
     guess = _guess(placed, budget_tokens)
-    while low < high:
+    while low < high and fitting.tokens < _FULL * budget_tokens:
         middle = min(max(guess, low + 1), high)
         made = _rendered(placed[:middle], counter)
         if made.tokens <= budget_tokens:
             fitting, low = made, middle
         else:
             high = middle - 1
-        guess = middle * budget_tokens // max(made.tokens, 1)
-        if abs(guess - middle) < 2 and high - low > 2:
-            guess = middle + (2 if made.tokens <= budget_tokens else -2)  # nearly full: one more look tells
+        aimed = int(middle * (1 + _FULL) / 2 * budget_tokens / max(made.tokens, 1))
+        guess = aimed if low < aimed <= high else (low + high + 1) // 2
     return fitting
 
 

@@ -162,17 +162,20 @@ class Reading:
         )
         if not share or not hits:
             return {hit.snippet.id: rank for hit, rank in zip(hits, own, strict=True)}
-        places: dict[str, dict[int, float]] = {}
-        for hit, rank in zip(hits, own, strict=True):
-            places.setdefault(hit.snippet.trajectory, {})[hit.snippet.position] = rank
-        least, reach = min(own), int(3 * steps)
-        weights = [(away, math.exp(-abs(away) / steps)) for away in range(-reach, reach + 1) if away]
-        total = sum(weight for _, weight in weights)
-        ranks = {}
-        for hit, rank in zip(hits, own, strict=True):
-            of, at = places[hit.snippet.trajectory], hit.snippet.position
-            around = sum(weight * (of.get(at + away, least) - least) for away, weight in weights) / total + least
-            ranks[hit.snippet.id] = (1 - share) * rank + share * around
+        least, ranks = min(own), dict[str, float]()
+        weights = np.exp(-np.arange(int(3 * steps) + 1) / steps)
+        weights[0] = 0.0
+        of_trajectory: dict[str, list[int]] = {}
+        for number, hit in enumerate(hits):
+            of_trajectory.setdefault(hit.snippet.trajectory, []).append(number)
+        for numbers in of_trajectory.values():
+            at = np.array([hits[number].snippet.position for number in numbers])
+            away = np.minimum(np.abs(at[:, None] - at[None, :]), len(weights))
+            near = np.append(weights, 0.0)[away]
+            above = np.array([own[number] for number in numbers]) - least
+            around = near @ above / (2 * weights.sum()) + least
+            for number, found in zip(numbers, around.tolist(), strict=True):
+                ranks[hits[number].snippet.id] = (1 - share) * own[number] + share * found
         return ranks
 
 

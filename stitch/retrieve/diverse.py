@@ -1,0 +1,60 @@
+"""Hits that say different things, of any lens: `search(..., diverse=True)`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
+from stitch.retrieve.context.answer import answer
+from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.rank.coverage import choose_covering
+
+COVERING = "covering"
+"""The part of a hit's score that says how early it was chosen: from 1 for the first down to 0."""
+_AMONG = 3
+"""Among so many times as many hits as are asked for is chosen."""
+_SHARE = 0.5
+_READ_CHARS = 2_000
+
+
+class DiverseRetriever:
+    """Chooses among the hits of another retriever those that together cover them, each weighed by its score.
+
+    Args:
+        retriever: Whose hits.
+        embedder: Tells how alike they are.
+        counter: Counts the tokens of the context.
+    """
+
+    def __init__(self, retriever: Retriever, *, embedder: Embedder, counter: TokenCounter) -> None:
+        self.mode = retriever.mode
+        self._retriever, self._embedder, self._counter = retriever, embedder, counter
+
+    def search(self, request: SearchRequest) -> RetrievalResult:
+        """Answer a question; what chooses pieces that cover has done so already, and answers as it does."""
+        started = time.perf_counter()
+        found = self._retriever.search(request.model_copy(update={"k": min(_AMONG * request.k, 10_000)}))
+        if found.pieces:
+            return self._retriever.search(request)
+        vectors = self._embedder.embed([hit.snippet.resolved[:_READ_CHARS] for hit in found.hits])
+        scores = [1.0 / (1.0 + place / max(1, request.k)) for place in range(len(found.hits))]
+        covering = choose_covering(scores, vectors @ vectors.T, share=_SHARE)
+        chosen = [found.hits[place] for place in covering.order[: request.k]]
+        hits = [_placed(hit, 1 - place / len(chosen)) for place, hit in enumerate(chosen)]
+        rule = found.rule._replace(tiers=((COVERING,), *found.rule.tiers))
+        made = answer(
+            request,
+            Selection(found.intent_filter, found.reasons),
+            hits,
+            rule=rule,
+            counter=self._counter,
+            mode=self.mode,
+            started=started,
+        )
+        figures = {"among": float(len(found.hits)), "by_coverage": covering.by_coverage}
+        return replace(made, trace=(*found.trace, Decision("diverse", figures, "hits that say different things")))
+
+
+def _placed(hit: ScoredSnippet, value: float) -> ScoredSnippet:
+    return hit._replace(parts={**hit.parts, COVERING: value})
