@@ -226,12 +226,12 @@ def _each(job: Job) -> Iterator[tuple[str, Record]]:
             _prepare(job, method)
             labels = method.labels(job.data.trajectories[0].id) if isinstance(method, MemoryMethod) else None
             tokens = _step_tokens(job.data.trajectories[0])
-            texts = step_texts(job.data.trajectories[0])
+            said = step_texts(job.data.trajectories[0])
             steps = job.data.trajectories[0].steps if job.contexts else ()
             texts = {str(step.id): (place, step.content) for place, step in enumerate(steps)}
             for question in job.data.questions:
                 found = method.search(question.inquiry, k=DEPTH, budget_tokens=job.budget_tokens)
-                record = _record(job, question, found, tokens=tokens, texts=texts, labels=labels)
+                record = _record(job, question, found, tokens=tokens, texts=said, labels=labels)
                 yield method.name, record.model_copy(update={"frames": _frames(question, texts)}) if texts else record
     finally:
         for method in methods:
