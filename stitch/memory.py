@@ -37,7 +37,7 @@ from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, SettingsError, StepRejectedError, no_trajectory
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
-from stitch.memory_parts import MemoryParts, MemoryStatus, SearchDefaults, ServedStore, retriever_named
+from stitch.memory_parts import MemoryParts, MemoryStatus, SearchDefaults, ServedStore, retriever_named, searching
 from stitch.text.dates import day_of
 
 __all__ = ["Memory", "MemoryParts", "MemoryStatus", "SearchDefaults", "retriever_named"]
@@ -291,9 +291,8 @@ class Memory:
             retriever: Which one answers; what the settings say by default.
             min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
-            as_of: Answer as the memory would have then, merges of labels included: Unix seconds, a time as ISO 8601
-                writes it, or the id of a step of `trajectory`. What was retired or corrected since is there as it was;
-                what was erased since is not.
+            as_of: Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step
+                of `trajectory`. What was retired or corrected since is as it was; what was erased since is not there.
             include_setup: Whether system prompts and other instructions given before an agent's run may be hits.
             diverse: Return steps that say different things: of three times as many, those that cover them best.
 
@@ -315,8 +314,7 @@ class Memory:
             include_setup=include_setup,
         )
         with self._ingestor.searches.first(), charged_to(self.tenant):
-            chosen = self._retriever(retriever, request.as_of)
-            result = (self._diverse(chosen) if diverse else chosen).search(request)
+            result = searching(self._retriever(retriever, request.as_of), self._parts, diverse=diverse).search(request)
         if self._parts.recalls is not None:
             self._parts.recalls.note(result)
         self._parts.observer.notice(
@@ -439,12 +437,6 @@ class Memory:
         from stitch.lifecycle.as_of import in_the_past
 
         return in_the_past(retriever, ingestor=self._ingestor, moment=moment)
-
-    def _diverse(self, retriever: Retriever) -> Retriever:
-        from stitch.retrieve import PieceCounter
-        from stitch.retrieve.diverse import DiverseRetriever
-
-        return DiverseRetriever(retriever, embedder=self._ingestor.embedder, counter=PieceCounter())
 
     def _explaining(self, moment: Moment | None = None) -> ExplainsRanks:
         from stitch.retrieve import ExplainsRanks

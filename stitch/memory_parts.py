@@ -115,3 +115,13 @@ def retriever_named(name: str, retrievers: Mapping[str, Retriever]) -> Retriever
     if name not in retrievers:
         raise SettingsError(f"no retriever {name!r}", hint=f"one of {', '.join(retrievers)}")
     return retrievers[name]
+
+
+def searching(retriever: Retriever, parts: MemoryParts, *, diverse: bool) -> Retriever:
+    """A retriever as it is, or one that chooses among its hits those that say different things."""
+    if not diverse:
+        return retriever
+    from stitch.retrieve import PieceCounter
+    from stitch.retrieve.diverse import DiverseRetriever
+
+    return DiverseRetriever(retriever, embedder=parts.ingestor.embedder, counter=PieceCounter())
