@@ -159,6 +159,11 @@ class Themes:
         with self._lock:
             return self._view().theme_vectors()
 
+    def let_go(self) -> None:
+        """Forget what was made for reading, such as names of themes: they may have words of what is erased."""
+        with self._lock:
+            self._now = self._then = None
+
     def _view(self, moment: Moment | None = None) -> _View:
         projection = self._projection
         projection.load()

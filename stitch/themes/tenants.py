@@ -63,9 +63,10 @@ class TenantThemes:
 
     def erase(self, tenant: str, *, trajectory: str, steps: Sequence[str]) -> None:
         """Remove all that was made from steps."""
-        projection, _, lock = self._of(tenant)
+        projection, themes, lock = self._of(tenant)
         with lock:
             projection.erase(tenant, trajectory=trajectory, steps=steps)
+            themes.let_go()
 
     def checkpoint(self) -> None:
         """Nothing: what is derived is written down when it is."""

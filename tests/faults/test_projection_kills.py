@@ -1,4 +1,4 @@
-"""Snippets that follow a journal outlive kill -9 at any moment: what is left equals what is rebuilt."""
+"""Snippets and themes that follow a journal outlive kill -9 at any moment: what is left equals what is rebuilt."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import pytest
 
 from stitch.testing.contracts.projection import KilledProjectionContract
 
-SCRIPT = Path(__file__).with_name("projections.py")
+SNIPPETS = Path(__file__).with_name("projections.py")
+THEMES = Path(__file__).with_name("themes.py")
 
 
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("projections", SCRIPT)
+def load(script: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(script.stem, script)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -29,11 +30,25 @@ def load() -> ModuleType:
 class TestKilledSnippets(KilledProjectionContract):
     @pytest.fixture
     def opened(self) -> Any:
-        return load().opened
+        return load(SNIPPETS).opened
 
     @pytest.fixture
     def command(self) -> Callable[[Path, int], list[str]]:
-        return lambda folder, seed: [sys.executable, str(SCRIPT), str(folder), str(seed)]
+        return lambda folder, seed: [sys.executable, str(SNIPPETS), str(folder), str(seed)]
+
+    @pytest.fixture
+    def kills(self) -> int:
+        return int(os.environ.get("STITCH_TEST_PROJECTION_KILLS", "2"))
+
+
+class TestKilledThemes(KilledProjectionContract):
+    @pytest.fixture
+    def opened(self) -> Any:
+        return load(THEMES).opened
+
+    @pytest.fixture
+    def command(self) -> Callable[[Path, int], list[str]]:
+        return lambda folder, seed: [sys.executable, str(THEMES), str(folder), str(seed)]
 
     @pytest.fixture
     def kills(self) -> int:

@@ -1,0 +1,112 @@
+"""Correct, retire, erase, tenants, copies: what happens to steps happens to what is made from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stitch import Memory, Step, open_memory
+from stitch.assemble import open_tenants
+from stitch.journal import SqliteJournal
+from stitch.lifecycle.selection import Selector
+from stitch.maintenance import restore_memory
+
+TALK = [
+    ("Ann", "Where did you put the xylophone?"),
+    ("Bob", "I lent the zanzibarium to my cousin Quentin."),
+    ("Ann", "Quentin plays in an orchestra in Tromso."),
+    ("Bob", "The orchestra rehearses on Friday evening."),
+]
+
+
+def talk() -> list[Step]:
+    return [Step(role=role, content=text, id=f"s{number}") for number, (role, text) in enumerate(TALK)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "m"
+
+
+def said(memory: Memory) -> set[str]:
+    hierarchy = memory.hierarchy
+    found = (hierarchy.statement(name) for theme in memory.themes() for name in theme.statements)
+    return {each.text for each in found if each is not None}
+
+
+def test_an_answer_has_its_question_and_names_both_steps(folder: Path) -> None:
+    with open_memory(folder) as memory:
+        memory.add_many(talk(), trajectory="t")
+        [answer] = memory.hierarchy.statements_of_step("t", "s0")
+    assert answer.text.startswith("Where did you put the xylophone? I lent")
+    assert (answer.steps, answer.speaker) == (("s0", "s1"), "Bob")
+
+
+@pytest.mark.parametrize("used_before", [False, True])
+def test_erasing_a_step_takes_along_what_was_made_from_it_with_proof(folder: Path, used_before: bool) -> None:
+    with open_memory(folder) as memory:
+        memory.add_many(talk(), trajectory="t")
+        memory.add_many(talk(), trajectory="u")
+        names = {each.id for step in ("s0", "s1") for each in memory.hierarchy.statements_of_step("t", step)}
+        names |= {each.id for each in memory.hierarchy.statements_of_step("t", "s1")}
+        memory.lifecycle.erase(Selector(trajectory="u"))
+    with open_memory(folder) as memory:
+        if used_before:
+            assert any("zanzibarium" in text for text in said(memory))
+        erased = memory.lifecycle.erase(Selector(trajectory="t", step="s1"))
+        assert erased.proof.found == ()
+        assert not any("zanzibarium" in text or "cousin" in text for text in said(memory))
+        assert memory.hierarchy.statements_of_step("t", "s1") == []
+        assert "The orchestra rehearses on Friday evening." in said(memory)
+        memory.flush()
+        kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+        assert names
+        assert not [name for name in names if name.encode() in kept]
+
+
+def test_erasing_the_question_leaves_the_answer_alone(folder: Path) -> None:
+    with open_memory(folder) as memory:
+        memory.add_many(talk(), trajectory="t")
+        said(memory)
+        erased = memory.lifecycle.erase(Selector(trajectory="t", step="s0"))
+        assert erased.proof.found == ()
+        [answer] = memory.hierarchy.statements_of_step("t", "s1")
+        assert (answer.text, answer.steps) == ("I lent the zanzibarium to my cousin Quentin.", ("s1",))
+
+
+def test_a_corrected_step_says_what_is_right_and_a_retired_one_nothing(folder: Path) -> None:
+    with open_memory(folder) as memory:
+        memory.add_many(talk(), trajectory="t")
+        said(memory)
+        memory.lifecycle.correct("s3", trajectory="t", text="The orchestra rehearses on Monday morning.")
+        memory.lifecycle.retire(Selector(trajectory="t", step="s2"))
+        now = said(memory)
+    assert "The orchestra rehearses on Monday morning." in now
+    assert not [text for text in now if "Friday" in text or "Tromso" in text]
+
+
+def test_tenants_of_one_folder_have_themes_of_their_own(folder: Path) -> None:
+    with open_tenants(folder) as tenants:
+        tenants.memory("a").add_many(talk(), trajectory="t")
+        tenants.memory("b").add(Step(role="user", content="The cat sleeps on the warm roof."), trajectory="t")
+        assert said(tenants.memory("b")) == {"The cat sleeps on the warm roof."}
+        assert not [text for text in said(tenants.memory("a")) if "cat" in text]
+
+
+def test_a_restored_backup_has_the_same_themes(folder: Path, tmp_path: Path) -> None:
+    with open_memory(folder) as memory:
+        memory.add_many(talk(), trajectory="t")
+        before = memory.themes()
+        memory.lifecycle.backup(tmp_path / "copy")
+    restore_memory(tmp_path / "copy", memory=tmp_path / "back")
+    with open_memory(tmp_path / "back") as memory:
+        assert memory.themes() == before
+
+
+def test_adding_steps_derives_nothing(folder: Path) -> None:
+    with open_memory(folder) as memory:
+        memory.add_many(talk(), trajectory="t")
+    journal = SqliteJournal(folder / "journal.sqlite")
+    assert list(journal.records("default", kind="themes")) == []
+    journal.close()
