@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 NEIGHBORS = 10
 """A candidate represents so many others at most: those that are most like it."""
 
+_MOST_SHARE = 1 - 1e-9
+"""Relevance orders what covers equally much, whatever the share."""
+
 
 class Covering(NamedTuple):
     """Candidates in the order in which they were chosen."""
@@ -57,6 +60,7 @@ def choose_covering(
     count = len(relevance)
     if not count:
         return Covering((), 0.0)
+    share = min(share, _MOST_SHARE)
     worth = np.asarray(relevance, np.float64)
     worth = worth / (worth.max() or 1.0)
     near = _nearest(np.asarray(likeness, np.float64))
@@ -65,18 +69,16 @@ def choose_covering(
     covered = np.zeros(known)
     gain = weight @ near if share else np.zeros(known)
     of_group = _members(groups, count)
-    left = np.ones(count, bool)
     order: list[int] = []
     differing = 0
     while len(order) < count:
-        score = (1.0 - share) * worth
-        best_gain = gain.max(initial=0.0)
-        if share and best_gain > 0:
-            score[:known] += share * gain / best_gain
-        score[~left] = -np.inf
+        score, best_gain = worth, gain.max(initial=0.0) if share else 0.0
+        if best_gain > 0:
+            score = (1.0 - share) * worth
+            score[:known] += share / best_gain * gain
         chosen = int(score.argmax())
-        differing += int(worth[chosen] < worth[left].max())
-        left[chosen] = False
+        differing += int(worth[chosen] < worth.max())
+        worth[chosen] = -np.inf
         order.append(chosen)
         if enough(chosen):
             break
@@ -87,9 +89,8 @@ def choose_covering(
             before, after = covered[rows], near[chosen][rows]
             reach = near[rows]
             lost = np.maximum(reach - before[:, None], 0.0) - np.maximum(reach - after[:, None], 0.0)
-            gain -= weight[rows] @ lost
+            gain = np.maximum(gain - weight[rows] @ lost, 0.0)
             covered[rows] = after
-            gain[~left[:known]] = 0.0
     return Covering(tuple(order), differing / len(order))
 
 

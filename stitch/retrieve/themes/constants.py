@@ -50,7 +50,7 @@ class ThemeConstants:
     """Statements of up to so many tokens are shown whole; of longer ones, sentence by sentence."""
     coverage_share: float = chosen(0.1, _HALF)
     """How much coverage counts beside relevance in the choice (1 - alpha of the paper's code is .3)."""
-    covered_pieces: int = chosen(160, _HALF)
+    covered_pieces: int = chosen(120, _HALF)
     """Among so many of the most relevant pieces coverage is looked at."""
 
     head_share: float = chosen(0.2, _HALF)

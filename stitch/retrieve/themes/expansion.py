@@ -52,11 +52,14 @@ def expand(
     base = [told.sentences[each].text for each in head]
     before = gate.uncertainty(question, base)
     kept, decisions = list(head), list[Decision]()
+    of_step: dict[str, list[int]] = {}
+    for place in range(len(told.sentences)):
+        of_step.setdefault(_step(told, place), []).append(place)
     figures = {"before": before.value}
     for name, sentences in _episodes(head, told, most=episodes).items():
         known = set(kept)
-        steps = {_step(told, each) for each in sentences}
-        rest = [place for place in range(len(told.sentences)) if _step(told, place) in steps and place not in known]
+        steps = dict.fromkeys(_step(told, each) for each in sentences)
+        rest = [place for step in steps for place in of_step[step]]
         around = dict.fromkeys(place for each in sentences for place in beside(each))
         for what, more in (("the rest of its steps", rest), ("the steps beside", [*around])):
             more = [place for place in more if place not in known]
@@ -95,9 +98,9 @@ def _episodes(head: Sequence[int], told: Told, *, most: int) -> dict[str, list[i
     found: dict[str, list[int]] = {}
     for each in head:
         said = told.statements[told.sentences[each].of]
-        found.setdefault(said.statement.episode if said.statement else said.snippet.id, []).append(each)
+        found.setdefault(said.statement.episode if said.statement else said.step, []).append(each)
     return dict(list(found.items())[:most])
 
 
 def _step(told: Told, sentence: int) -> str:
-    return told.statements[told.sentences[sentence].of].snippet.id
+    return told.statements[told.sentences[sentence].of].step

@@ -107,7 +107,7 @@ def _lines(placed: Sequence[Placed]) -> dict[tuple[str, str], _Line]:
     """The pieces of one step and theme together."""
     lines: dict[tuple[str, str], _Line] = {}
     for each in placed:
-        line = lines.setdefault((each.theme, each.snippet.id), _Line(each.snippet, each.steps, []))
+        line = lines.setdefault((each.theme, each.piece.snippets[-1]), _Line(each.snippet, each.steps, []))
         line.steps = tuple(dict.fromkeys((*line.steps, *each.steps)))
         line.parts.append((each.at, each.piece.text))
     return lines

@@ -30,6 +30,8 @@ class Said(NamedTuple):
 
     text: str
     snippet: MemorySnippet
+    step: str
+    """The id of the snippet."""
     statement: Statement | None
     relevance: float
 
@@ -102,7 +104,7 @@ class Reading:
         ranks = self._ranks(hits)
         made = _said(hits, ranks, hierarchy)
         least = min(ranks.values(), default=0.0)
-        made += [Said(statement.text, snippet, statement, least) for statement, snippet in further]
+        made += [Said(statement.text, snippet, snippet.id, statement, least) for statement, snippet in further]
         if not made:
             return Told(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=())
         texts = [folded(each.text[:_READ_CHARS]) for each in made]
@@ -162,7 +164,7 @@ class Reading:
         )
         if not share or not hits:
             return {hit.snippet.id: rank for hit, rank in zip(hits, own, strict=True)}
-        least, ranks = min(own), dict[str, float]()
+        least = min(own)
         weights = np.exp(-np.arange(int(3 * steps) + 1) / steps)
         weights[0] = 0.0
         of_trajectory: dict[str, list[int]] = {}
@@ -175,8 +177,8 @@ class Reading:
             above = np.array([own[number] for number in numbers]) - least
             around = near @ above / (2 * weights.sum()) + least
             for number, found in zip(numbers, around.tolist(), strict=True):
-                ranks[hits[number].snippet.id] = (1 - share) * own[number] + share * found
-        return ranks
+                own[number] = (1 - share) * own[number] + share * found
+        return {hit.snippet.id: rank for hit, rank in zip(hits, own, strict=True)}
 
 
 def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
@@ -192,15 +194,14 @@ def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
 
 def _said(hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Hierarchy | None) -> list[Said]:
     made: list[Said] = []
-    for hit in hits:
+    for (name, rank), hit in zip(ranks.items(), hits, strict=True):
         snippet = hit.snippet
-        rank = ranks[snippet.id]
         own = [] if hierarchy is None else hierarchy.statements_of_step(snippet.trajectory, snippet.step)
         own = [each for each in own if each.steps[-1] == snippet.step]
         if own:
-            made += [Said(each.text, snippet, each, rank) for each in own]
+            made += [Said(each.text, snippet, name, each, rank) for each in own]
         elif snippet.text.strip():
-            made.append(Said(snippet.resolved, snippet, None, rank))
+            made.append(Said(snippet.resolved, snippet, name, None, rank))
     return made
 
 

@@ -24,6 +24,7 @@ from stitch.core import (
     SearchRequest,
     SnippetStore,
     Statement,
+    Theme,
     snippet_id,
 )
 from stitch.retrieve.context.budget import TokenCounter
@@ -33,7 +34,7 @@ from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.expansion import Beside, expand
 from stitch.retrieve.themes.gate import ClueGate, Gate
 from stitch.retrieve.themes.page import Placed, fit_page
-from stitch.retrieve.themes.pieces import Reading, Sentence, Told
+from stitch.retrieve.themes.pieces import Reading, Told
 
 if TYPE_CHECKING:
     from stitch.core import LabelInventory
@@ -146,7 +147,7 @@ class ThemesRetriever:
             least=known.least_gain,
             beside=_neighbors(told),
         )
-        placed = [self._placed(told, told.sentences[place], hierarchy) for place in expanded.order]
+        placed = self._placed(told, expanded.order, hierarchy)
         context = fit_page(placed, budget_tokens=request.budget_tokens, counter=counter)
         return RetrievalResult(
             request=request,
@@ -199,7 +200,7 @@ class ThemesRetriever:
             spent += told.sentences[chosen].tokens
             return spent >= budget_tokens
 
-        steps = [told.statements[each.of].snippet.id for each in told.sentences]
+        steps = [told.statements[each.of].step for each in told.sentences]
         numbers = {step: number for number, step in enumerate(dict.fromkeys(steps))}
         return choose_covering(
             [each.relevance for each in told.sentences],
@@ -210,23 +211,32 @@ class ThemesRetriever:
             enough=enough,
         )
 
-    def _placed(self, told: Told, sentence: Sentence, hierarchy: Hierarchy | None) -> Placed:
-        said = told.statements[sentence.of]
-        statement, snippet = said.statement, said.snippet
-        theme = None if hierarchy is None or statement is None else hierarchy.theme_of(statement.id)
-        steps: tuple[str, ...] = (snippet.step,)
-        if statement is not None and sentence.text == statement.text:
-            steps = statement.steps
-        ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
-        place = 0 if statement is None else _place_in(snippet, statement)
-        piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme and theme.id)
-        return Placed(piece, snippet, steps, (place, sentence.number), theme.name if theme else "")
+    def _placed(self, told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> list[Placed]:
+        """Pieces in an order, each with where it stands; a theme is looked up once for each statement."""
+        themes: dict[str, Theme | None] = {}
+        placed = []
+        for sentence in map(told.sentences.__getitem__, order):
+            said = told.statements[sentence.of]
+            statement, snippet = said.statement, said.snippet
+            steps: tuple[str, ...] = (snippet.step,)
+            ids: tuple[str, ...] = (said.step,)
+            theme, at = None, 0
+            if statement is not None:
+                if hierarchy is not None and statement.id not in themes:
+                    themes[statement.id] = hierarchy.theme_of(statement.id)
+                theme, at = themes.get(statement.id), _place_in(snippet, statement)
+                if len(statement.steps) > 1 and sentence.text == statement.text:
+                    steps = statement.steps
+                    ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
+            piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme and theme.id)
+            placed.append(Placed(piece, snippet, steps, (at, sentence.number), theme.name if theme else ""))
+        return placed
 
     def _hits(self, placed: Sequence[Placed], hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:
         """The steps of which something was chosen, in that order, then the others as they were ranked."""
         by_id = {hit.snippet.id: hit for hit in hits}
-        first = dict.fromkeys(each.snippet.id for each in placed)
-        snippets = {each.snippet.id: each.snippet for each in placed}
+        snippets = {each.piece.snippets[-1]: each.snippet for each in placed}
+        first = dict.fromkeys(snippets)
         order = [*first, *(name for name in by_id if name not in first)]
         made = []
         for number, name in enumerate(order):
