@@ -15,6 +15,9 @@ from stitch.retrieve.constants import Constants
 BESIDE = "beside"
 """The part of a score that says so: 1 of the first hits; of a neighbor the more, the better the hit and the nearer."""
 
+_AT_ONCE = 7
+"""So many hits are asked for their neighbors at once: to read these takes longer than all else here."""
+
 Near = Callable[[Sequence[MemorySnippet], int], Sequence[MemorySnippet]]
 """The snippets that stand up to so many positions from these."""
 
@@ -40,11 +43,18 @@ def with_neighbors(
     away = _away(first, constants)
     known = {hit.snippet.id: hit for hit in ranked}
     beside: list[tuple[float, ScoredSnippet]] = []
-    for one in near([hit.snippet for hit in first], constants.beside_reach):
-        late = away.get((one.trajectory, one.session, one.position))
-        if late is None or len(one.text) > constants.beside_chars or is_setup(one.intent):
-            continue
-        beside.append((1.0 - late, known.get(one.id) or ScoredSnippet(one, frozenset(), {}, 0.0)))
+    seen = {hit.snippet.id for hit in first}
+    for start in range(0, len(first), _AT_ONCE):
+        if len(beside) >= k - len(
+            first
+        ):  # neighbors of better hits come first, so that these are all there is room for
+            break
+        for one in near([hit.snippet for hit in first[start : start + _AT_ONCE]], constants.beside_reach):
+            late = away.get((one.trajectory, one.session, one.position))
+            if late is None or one.id in seen or len(one.text) > constants.beside_chars or is_setup(one.intent):
+                continue
+            seen.add(one.id)
+            beside.append((1.0 - late, known.get(one.id) or ScoredSnippet(one, frozenset(), {}, 0.0)))
     beside.sort(key=lambda each: (-each[0], rule.key(each[1])))
     moved = {hit.snippet.id for _, hit in beside}
     rest = [hit for hit in ranked[len(first) :] if hit.snippet.id not in moved]
