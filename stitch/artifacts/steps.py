@@ -2,18 +2,24 @@
 
 A scope stands there once, where it first comes; its steps need not follow each other. A step without a scope stands
 right below its trajectory. Retired steps are left out. Of several values, one that matches is enough.
+
+A query that names them also finds what is derived from steps: `Theme` and its `Statement`s stand below the memory, and
+an `Episode` between a scope and those of its steps that follow each other: Memory > Theme > Statement, and
+Memory > Trajectory > Scope > Episode > Step. A query that does not name them costs nothing more, and `*` stands for
+none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
 from typing_extensions import Unpack
 
 from stitch.artifacts.asking import SelectOptions, TreeAsker
-from stitch.core import LabelInventory, LabelKind, LabelVocabulary, StepState
+from stitch.core import Episode, Hierarchy, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
 from stitch.trees.nodes import Node, Several, Tree
 
 if TYPE_CHECKING:
@@ -36,6 +42,14 @@ class RemembersSteps(Protocol):
         """The steps of a trajectory, in order."""
         ...
 
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """Episodes, statements and themes."""
+        ...
+
+
+EPISODE, THEME, STATEMENT = "Episode", "Theme", "Statement"
+
 
 def select_steps(
     memory: RemembersSteps, query: str, *, trajectory: str | None, asker: TreeAsker, **options: Unpack[SelectOptions]
@@ -45,16 +59,55 @@ def select_steps(
     Raises:
         InputError: The query cannot be read, or names a type that is not there.
     """
-    return asker.select(query, steps_tree(memory, trajectory=trajectory), **options)
+    from stitch.retrieve.path import parse_query
+    from stitch.retrieve.path.syntax import types_in
+
+    tree = steps_tree(memory, trajectory=trajectory, derived=frozenset(types_in(parse_query(query))))
+    return asker.select(query, tree, **options)
 
 
-def steps_tree(memory: RemembersSteps, *, trajectory: str | None = None) -> Tree:
-    """The steps of one trajectory, or of all, as a tree."""
+def steps_tree(
+    memory: RemembersSteps, *, trajectory: str | None = None, derived: Collection[str] = frozenset()
+) -> Tree:
+    """The steps of one trajectory, or of all, as a tree.
+
+    Args:
+        memory: Has them.
+        trajectory: Which one.
+        derived: Whether `Episode`, `Theme` and `Statement` are asked for, too.
+    """
     names = [str(name) for name in memory.trajectories()] if trajectory is None else [trajectory]
-    return Tree(Node("memory", "Memory", children=[_trajectory(memory, name) for name in names]))
+    hierarchy = memory.hierarchy if not {EPISODE, THEME, STATEMENT}.isdisjoint(derived) else None
+    episodes = hierarchy if EPISODE in derived else None
+    children = [_trajectory(memory, name, hierarchy=episodes) for name in names]
+    if hierarchy is not None and (THEME in derived or STATEMENT in derived):
+        children += _themes(hierarchy, trajectory=trajectory)
+    return Tree(Node("memory", "Memory", children=children))
 
 
-def _trajectory(memory: RemembersSteps, name: str) -> Node:
+def _themes(hierarchy: Hierarchy, *, trajectory: str | None) -> Iterator[Node]:
+    """The themes that have statements of the trajectory, or of any, with these statements."""
+    for theme in hierarchy.themes():
+        found = (hierarchy.statement(name) for name in theme.statements)
+        said = [each for each in found if each is not None and trajectory in (None, each.trajectory)]
+        if said:
+            fields = {"name": theme.name} | ({"term": Several(theme.terms)} if theme.terms else {})
+            yield Node(theme.id, THEME, fields=fields, children=[_statement(each) for each in said])
+
+
+def _statement(said: Statement) -> Node:
+    fields: dict[str, str] = {
+        "text": said.text, "speaker": said.speaker, "trajectory": said.trajectory, "step": Several(said.steps),
+    }  # fmt: skip
+    if said.said_at is not None:
+        fields["time"] = said.said_at if isinstance(said.said_at, str) else _moment(said.said_at)
+    if said.happened_at is not None:
+        fields["happened"] = said.happened_at
+    return Node(said.id, STATEMENT, fields=fields)
+
+
+def _trajectory(memory: RemembersSteps, name: str, *, hierarchy: Hierarchy | None) -> Node:
+    episodes = {f"{name}/{step}": each for each in hierarchy.episodes(name) for step in each.steps} if hierarchy else {}
     vocabulary = memory.inventory(name).vocabulary()
     children: list[Node | str] = []
     scopes: dict[str, list[Node]] = {}
@@ -70,8 +123,30 @@ def _trajectory(memory: RemembersSteps, name: str) -> Node:
         else:
             scopes[scope] = [step]
             children.append(scope)
-    nodes = [child if isinstance(child, Node) else _named(name, child, scopes[child]) for child in children]
-    return Node(name, "Trajectory", fields={"name": name}, children=nodes)
+    nodes = [
+        child if isinstance(child, Node) else _named(name, child, _by_episode(scopes[child], episodes))
+        for child in children
+    ]
+    return Node(name, "Trajectory", fields={"name": name}, children=_by_episode(nodes, episodes))
+
+
+def _by_episode(nodes: list[Node], episodes: Mapping[str, Episode]) -> list[Node]:
+    """Nodes, of which steps of one episode that follow each other stand below it."""
+    if not episodes:
+        return nodes
+    made: list[Node] = []
+    for episode, group in groupby(nodes, key=lambda node: episodes.get(node.id)):
+        steps = list(group)
+        made += steps if episode is None else [_episode(episode, steps)]
+    return made
+
+
+def _episode(episode: Episode, steps: list[Node]) -> Node:
+    times = {"started": episode.started_at, "ended": episode.ended_at}
+    fields = {
+        name: time if isinstance(time, str) else _moment(time) for name, time in times.items() if time is not None
+    }
+    return Node(f"{episode.id}/{steps[0].id}", EPISODE, fields=fields, children=steps)
 
 
 def _named(trajectory: str, scope: str, steps: list[Node]) -> Node:

@@ -28,7 +28,9 @@ def command(query: str, *, as_json: bool, explain: bool, trajectory: str | None,
             margin: float | None, k: int | None, scorer: str | None, **arguments: Any) -> None:  # fmt: skip
     """Find steps by the path QUERY: Memory > Trajectory > Scope > Step.
 
-    A scope has a `name`; a step has `text`, `role`, `position`, `time`, `tool`, `event_type` and `entity_type`.
+    A scope has a `name`; a step has `text`, `role`, `position`, `time`, `tool`, `event_type` and `entity_type`. A query
+    that names them also finds Theme > Statement, and an Episode between a scope and its steps. A theme has `name` and
+    `term`; a statement has `text`, `speaker`, `time`, `happened`, `trajectory` and `step`.
 
     \b
     Example:

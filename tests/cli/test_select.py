@@ -1,10 +1,12 @@
 """`stitch select`: the memory of steps, asked by a path query."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from stitch import Step, open_memory
+from stitch.journal import SqliteJournal
 
 
 @pytest.fixture
@@ -41,3 +43,37 @@ def test_the_command_refuses_what_it_cannot_read_and_what_is_not_there(folder, r
     assert (status, "at character 8" in err) == (2, True)
     status, _, err = run("select", "//Step", "--trajectory", "nowhere", "--memory", folder)
     assert (status, "nowhere" in err) == (2, True)
+
+
+def test_a_query_that_names_them_finds_themes_statements_and_episodes(folder, run):
+    def found(query):
+        status, out, err = run("select", query, "--memory", folder, "--json")
+        assert (status, err) == (0, "")
+        return json.loads(out)["nodes"]
+
+    [said] = found('//Theme/Statement[contains(text, "login")]')
+    assert said["type"] == "Statement"
+    assert said["fields"]["step"] == ["0"]
+    assert len(found("//Theme")) == 2
+    assert sorted(node["id"] for node in found("//Episode/Step")) == ["home/0", "run/0"]
+    [best] = found('(//Theme[node ~= "an error of a page"]/Statement)[1]')
+    assert "login" in best["fields"]["text"]
+
+
+def test_a_query_that_names_none_of_them_derives_nothing(folder, run):
+    run("select", "//Step[1]", "--memory", folder)
+    journal = SqliteJournal(Path(folder) / "journal.sqlite")
+    assert list(journal.records("default", kind="themes")) == []
+    journal.close()
+
+
+def test_themes_are_listed_and_shown_and_an_unknown_one_is_refused(folder, run):
+    status, out, _ = run("themes", "--memory", folder)
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["t1", "t2"]
+    status, out, _ = run("themes", "show", "--memory", folder, "t1")
+    assert (status, "The login page shows an error." in out) == (0, True)
+    status, out, err = run("themes", "--memory", folder, "--limit", "1")
+    assert (len(out.splitlines()), "--after t1" in err) == (1, True)
+    status, _, err = run("themes", "show", "--memory", folder, "t99")
+    assert (status, "no theme 't99'" in err) == (2, True)
