@@ -18,7 +18,7 @@ from typing import Protocol
 from stitch.bench.answering import Answerer, Diagnostician, answer_and_judge, is_unscored
 from stitch.bench.blocks import Blocks, measure_blocks, step_texts
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.kept import FOLDER, AwaitedError, KeptReplies
+from stitch.bench.kept import FOLDER, AwaitedError, replies_of
 from stitch.bench.memories import MemoryMethod
 from stitch.bench.methods import Found, Method
 from stitch.bench.metrics.attribution import Frame, frames_of
@@ -31,6 +31,7 @@ from stitch.bench.records import Prepared, Record, append, mend, prepared_file, 
 from stitch.bench.registry import make_methods
 from stitch.core import Trajectory, with_calls
 from stitch.lm import Totals, asking_again, keeping_replies
+from stitch.lm.kept import KeptReplies
 
 DEPTH = 200
 """How many steps a method ranks: enough to fill the budget with short steps."""
@@ -96,7 +97,7 @@ def run(job: Job) -> None:
         if job.workers > 1 and many and len(tasks) > 1:
             _run_side_by_side(tasks, workers=job.workers, advance=advance)
             return
-        with keeping_replies(KeptReplies(job.folder)):
+        with keeping_replies(replies_of(job.folder)):
             for part in tasks:
                 for method, record in _each(part):
                     append(record_file(job.folder, method), record)
@@ -120,7 +121,7 @@ def _run_side_by_side(tasks: Sequence[Job], *, workers: int, advance: Callable[[
 def _answer(job: Job, tasks: Iterable[Job], unscored: Iterable[tuple[str, Record]], advance: Advance) -> None:
     """Answer and judge what was found, several questions at a time; a record is written when its answer is there."""
     waiting: dict[Future[Record | None], str] = {}
-    kept = KeptReplies(job.folder)
+    kept = replies_of(job.folder)
 
     def write(done: Iterable[Future[Record | None]]) -> None:
         for future in done:

@@ -6,7 +6,6 @@ hand, and taken in as if it had been asked.
 
 from __future__ import annotations
 
-import base64
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from stitch.bench.records import append_line, mend, read_lines
+from stitch.bench.records import append_line
 from stitch.errors import InputError, ModelError, ReplyError
 from stitch.label.model.batches import BatchFormat, SentWindow, read_window, write_window
 from stitch.label.model.offline import WindowRequest
+from stitch.lm.kept import KeptReplies
 from stitch.lm.replies import digest_of, pack_reply
 
 if TYPE_CHECKING:
@@ -27,53 +27,31 @@ FOLDER = "kept"
 """Inside of a run folder."""
 
 
-class KeptReplies:
-    """Replies by the digests of their requests, each a line of a file; safe for threads and processes side by side.
+def replies_of(folder: Path) -> KeptReplies:
+    """The replies that the run in a folder has paid for."""
+    return KeptReplies(folder / FOLDER / "replies.jsonl")
 
-    Args:
-        folder: Of the run.
+
+def take_in(kept: KeptReplies, lines: Iterable[bytes]) -> tuple[int, list[str]]:
+    """Keep replies that were made elsewhere, one a line, neutral or as a batch of OpenAI returns them.
+
+    Returns:
+        How many were kept, and what was wrong with each of the other lines.
     """
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / FOLDER / "replies.jsonl"
-        self._lock = threading.Lock()
-        mend(self._file)
-        lines = read_lines(self._file)
-        self._replies = {base64.b64decode(line["id"]): base64.b64decode(line["reply"]) for line in lines}
-
-    def get(self, request: bytes) -> bytes | None:
-        """The reply to a request; None if there is none."""
-        with self._lock:
-            return self._replies.get(request)
-
-    def keep(self, request: bytes, reply: bytes) -> None:
-        """Keep a reply; when this returns, it survives the death of the process."""
-        line = {"id": base64.b64encode(request).decode(), "reply": base64.b64encode(reply).decode()}
-        with self._lock:
-            self._file.parent.mkdir(exist_ok=True)
-            append_line(self._file, orjson.dumps(line))
-            self._replies[request] = reply
-
-    def take_in(self, lines: Iterable[bytes]) -> tuple[int, list[str]]:
-        """Keep replies that were made elsewhere, one a line, neutral or as a batch of OpenAI returns them.
-
-        Returns:
-            How many were kept, and what was wrong with each of the other lines.
-        """
-        count, wrong = 0, []
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                name, reply = read_window(line)
-                request = bytes.fromhex(name)
-            except (ReplyError, ValueError) as error:
-                wrong.append(f"line {number}: {error}")
-                continue
-            usage = (reply.prompt_tokens, reply.reply_tokens)
-            self.keep(request, pack_reply(reply.text, reply.finish_reason, usage=usage))
-            count += 1
-        return count, wrong
+    count, wrong = 0, []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            name, reply = read_window(line)
+            request = bytes.fromhex(name)
+        except (ReplyError, ValueError) as error:
+            wrong.append(f"line {number}: {error}")
+            continue
+        usage = (reply.prompt_tokens, reply.reply_tokens)
+        kept.keep(request, pack_reply(reply.text, reply.finish_reason, usage=usage))
+        count += 1
+    return count, wrong
 
 
 class AwaitedError(ModelError):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import dspy
+from pydantic import BaseModel
 
 _Made = TypeVar("_Made")
 
@@ -50,6 +51,12 @@ class PromptAdapter(dspy.JSONAdapter):
         messages = [f"[[ ## {name} ## ]]\n{value}" for name, value in shown]
         return "\n\n".join(["", *messages, self.user_message_output_requirements(signature), ""]).strip()
 
+    def format_assistant_message_content(
+        self, signature: Any, outputs: dict[str, Any], missing_field_message: Any = None
+    ) -> str:
+        """The reply of an example, in one line: what it is shown for is said once with every call."""
+        return compact({name: outputs.get(name, missing_field_message) for name in signature.output_fields})
+
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
         def prepare() -> Any:
             prepared = dict(lm_kwargs)
@@ -71,6 +78,19 @@ class PromptAdapter(dspy.JSONAdapter):
                     self._kept.clear()
                 self._kept[key] = made
         return made
+
+
+def compact(value: Any) -> str:
+    """A value as JSON without a space too many; a text as it is, and of objects nothing that is empty."""
+    return value if isinstance(value, str) else json.dumps(_told(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return _told(value.model_dump(mode="json", exclude_defaults=True))
+    if isinstance(value, dict):
+        return {name: _told(own) for name, own in value.items()}
+    return [_told(own) for own in value] if isinstance(value, (list, tuple)) else value
 
 
 def _is_plain(value: Any, field: Any) -> bool:

@@ -17,7 +17,7 @@ import click
 from stitch.bench.answering import Answerer, Diagnostician
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, Job, run
-from stitch.bench.kept import Desk, KeptReplies
+from stitch.bench.kept import Desk, replies_of, take_in
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
 from stitch.bench.metrics.judging import ContainmentJudge, Judge
@@ -227,7 +227,7 @@ def _check_batch(options: Options) -> None:
 def _take_in(folder: Path, files: Iterable[Path]) -> None:
     """Take in replies that were made elsewhere; lines of no use are named on standard error."""
     for file in files:
-        count, wrong = KeptReplies(folder).take_in(file.read_bytes().splitlines())
+        count, wrong = take_in(replies_of(folder), file.read_bytes().splitlines())
         click.echo(f"stitch: {count} replies taken in from {file}", err=True)
         for problem in wrong:
             click.echo(f"stitch: {file}, {problem}", err=True)

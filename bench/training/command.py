@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,6 +56,14 @@ class _Choice(NamedTuple):
     show_default=True,
     help="At most so many examples to learn from, and to judge by.",
 )
+@click.option("--reflection-model", metavar="NAME", help="Another model that proposes instructions, and reflects.")
+@click.option(
+    "--log",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep what happens; the same command goes on, and pays nothing twice.",
+)
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Calls that may be made.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of whatever is drawn.")
 @click.option("--dry-run", is_flag=True, help="Only say what it will cost, about.")
 @model_options
@@ -64,7 +73,8 @@ class _Choice(NamedTuple):
 @click.pass_context
 def command(
     context: click.Context, /, *, target: str, train: Path, valid: Path | None, optimizer: str, out: Path | None,
-    limit: int, seed: int, dry_run: bool, tenant: str | None, as_json: bool, **settings: Any,
+    limit: int, seed: int, dry_run: bool, tenant: str | None, as_json: bool, reflection_model: str | None,
+    log: Path | None, budget_calls: int | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Compile the prompts of TARGET: windowed, stepwise, filter or answerer.
 
@@ -89,8 +99,13 @@ def command(
     from stitch.pipelines.optimize import compile_program, estimate, take
 
     model = model_for(**settings)
+    if budget_calls is not None:
+        model.limits = replace(model.limits, budget_calls=budget_calls)
     with ExitStack() as stack:
         stack.callback(model.close)
+        proposer = model_for(**{**settings, "model": reflection_model}) if reflection_model else None
+        if proposer is not None:
+            stack.callback(proposer.close)
         task, parts = open_task(target, train, valid=valid, tenant=tenant, seed=seed, stack=stack)
         lessons, held_back = take(parts.train, limit, seed=seed), take(parts.held_back, limit, seed=seed)
         cost = estimate(task, lessons, held_back=held_back, optimizer=optimizer)
@@ -98,26 +113,66 @@ def command(
             _print_estimate(cost, as_json=as_json)
             return
         try:
-            with _progress() as advance:
+            with _progress(cost.runs) as advance:
                 made = compile_program(
-                    task, lessons, held_back=held_back, optimizer=optimizer, model=model, seed=seed, on_run=advance
-                )
+                    task, lessons, held_back=held_back, optimizer=optimizer, model=model, proposer=proposer, seed=seed,
+                    on_run=advance, log=log,
+                )  # fmt: skip
         except BudgetSpentError as error:
-            hint = f"nothing was kept; it takes about {cost.model_tokens} tokens, see --dry-run; --limit N takes less"
+            kept = "nothing was kept" if log is None else f"the replies so far are kept in {str(log)!r}"
+            hint = f"{kept}; it takes about {cost.model_tokens} tokens, see --dry-run; --limit N takes less"
             raise BudgetSpentError(error.message, hint=hint) from error
         except (KeyboardInterrupt, Terminated) as ended:
-            click.echo("stitch: interrupted; nothing was kept, and the same command begins anew", err=True)
+            again = "the same command goes on" if log else "nothing was kept, and the same command begins anew"
+            click.echo(f"stitch: interrupted; {again}", err=True)
             context.exit(status_of(ended))
-    if made.adopted:
-        write_compiled(file, made.compiled)
-    _report(made, choice, file if made.adopted else None, as_json=as_json)
-    if not made.adopted:
-        click.echo(
-            "stitch: the compiled program is worse on the examples held back, and was not kept\n"
-            "  next: try another --optimizer or --seed, or give more examples with --train",
-            err=True,
-        )
+    written = _kept_in(file, made)
+    if written is not None:
+        write_compiled(written, made.compiled)
+    _report(made, choice, written if made.adopted else None, as_json=as_json)
+    if not made.changed or not made.adopted:
+        click.echo(_why_not(made, written), err=True)
         context.exit(NOT_ADOPTED)
+    if not made.decision.told:
+        few = (
+            f"{_judged_by(made)} examples held back are too few to decide"
+            if made.decision.too_few
+            else ("the examples held back cannot tell it from what it replaces")
+        )
+        click.echo(f"stitch: {few} (p = {made.decision.p:.3f}); give more with --valid or --limit", err=True)
+
+
+def _judged_by(made: Compilation) -> int:
+    """By how many examples it was judged."""
+    return made.compiled.provenance.held_back_examples
+
+
+def _kept_in(file: Path, made: Compilation) -> Path | None:
+    """Where what was made is written: one that is worse is kept aside; nowhere if nothing changed."""
+    if not made.changed:
+        return None
+    if made.adopted:
+        return file
+    names = (f"{file.stem}.rejected{n or ''}{file.suffix}" for n in range(1000))
+    return next((aside for name in names if not (aside := file.with_name(name)).exists()), None)
+
+
+def _why_not(made: Compilation, aside: Path | None) -> str:
+    if not made.changed:
+        return (
+            "stitch: nothing that was tried does better, so the prompts stay as they are, and no file was written\n"
+            "  next: try another --optimizer or --seed, or give more examples with --train"
+        )
+    why = (
+        "does as well on the examples held back, but its longer prompts cost more than that"
+        if made.cost_alone
+        else "is worse on the examples held back"
+    )
+    kept = f", and is kept aside in {aside}" if aside is not None else ""
+    return (
+        f"stitch: the compiled program {why}, and was not kept{kept}\n"
+        "  next: try another --optimizer or --seed, or give more examples with --train"
+    )
 
 
 def _check(target: str, optimizer: str) -> _Choice:
@@ -142,6 +197,10 @@ def _report(made: Compilation, choice: _Choice, file: Path | None, *, as_json: b
                 "before": made.before.model_dump(),
                 "after": made.after.model_dump(),
                 "adopted": made.adopted,
+                "changed": made.changed,
+                "cost_alone": made.cost_alone,
+                "p": made.decision.p,
+                "too_few_to_decide": made.decision.too_few,
                 "out": None if file is None else str(file),
                 "model_calls": source.model_calls,
                 "model_tokens": source.model_tokens,
@@ -175,14 +234,17 @@ def _print_estimate(cost: OptimizingEstimate, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[], None]]:
-    """Yield a function that counts runs of examples on standard error, if that is a terminal."""
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """Yield a function that counts runs of examples, of about so many, on standard error, if that is a terminal."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(file=sys.stderr)  # as it is now: the output of the optimizers is led away
-    columns = (SpinnerColumn(), TextColumn("{task.completed} examples run"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(), TextColumn("{task.completed} of about {task.total} examples run"), BarColumn(),
+        TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True,
                   redirect_stdout=False, redirect_stderr=False) as progress:  # fmt: skip
-        task = progress.add_task("", total=None)
+        task = progress.add_task("", total=total)
         yield lambda: progress.advance(task)

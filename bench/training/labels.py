@@ -144,7 +144,7 @@ class LabelTask:
         steps = lesson.given.steps
         shown = sum(len(shown_text(step)) for step in steps) // CHARS_PER_TOKEN
         if self._embedder is None:
-            return Cost(1, 1_500 + shown + 60 * len(steps))
+            return Cost(1, 1_050 + shown + 55 * len(steps))
         return Cost(4 * len(steps), 4 * 600 * len(steps) + 10 * shown)
 
 

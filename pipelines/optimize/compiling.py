@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import dspy
@@ -11,7 +14,9 @@ import dspy
 from stitch import __version__
 from stitch.errors import StitchError, require_extra
 from stitch.label.model.compiled import CompiledProgram, Provenance, Scores, put_into, state_of
-from stitch.lm import LanguageModel, Purpose
+from stitch.lm import LanguageModel, Purpose, Totals
+from stitch.lm.kept import KeptReplies, Repeatable
+from stitch.pipelines.optimize.deciding import Decision, decide
 from stitch.pipelines.optimize.optimizers import OPTIMIZERS, Setting, silenced
 from stitch.pipelines.optimize.students import Metric, Student, judge, prompt_tokens
 from stitch.pipelines.optimize.tasks import Lesson, Task
@@ -28,6 +33,12 @@ class Compilation(NamedTuple):
     after: Scores
     adopted: bool
     """Whether it is at least as good on what was held back; only then it may be used."""
+    changed: bool
+    """Whether it is anything but what it was to replace."""
+    cost_alone: bool
+    """Whether it did at least as well, and is worse for the length of its prompts alone."""
+    decision: Decision
+    """Whether the examples held back can tell it from what it replaces."""
 
 
 def compile_program(
@@ -37,8 +48,10 @@ def compile_program(
     held_back: Sequence[Lesson],
     optimizer: str,
     model: LanguageModel,
+    proposer: LanguageModel | None = None,
     seed: int = 0,
     on_run: Callable[[], None] = lambda: None,
+    log: Path | None = None,
 ) -> Compilation:
     """Compile the program of a task, and judge it.
 
@@ -50,9 +63,12 @@ def compile_program(
         lessons: To learn from.
         held_back: To judge by.
         optimizer: One of `OPTIMIZERS`.
-        model: Answers, and proposes instructions.
+        model: Answers.
+        proposer: Proposes instructions, and reflects; the same model if None.
         seed: Of whatever is drawn.
         on_run: Is called after every run of a lesson.
+        log: A folder for what happens: replies that are kept, so that the same call goes on where one was stopped, what
+            DSPy's optimizers say, and how each example held back was marked.
 
     Raises:
         ModelUnavailableError: The provider is down.
@@ -72,13 +88,21 @@ def compile_program(
         on_run()
         return outcome
 
-    threads, spent = model.limits.concurrency, model.ledger.total()
+    models = [model, *([proposer] if proposer is not None else [])]
+    threads, spent = model.limits.concurrency, _spent(models)
+    if log is not None:
+        log.mkdir(parents=True, exist_ok=True)
+        kept = Repeatable(KeptReplies(log / "replies.jsonl"))
+        for each in models:
+            each.replies = kept
     plain = task.program()
     metric = Metric(task, plain_tokens=prompt_tokens(plain))
-    with model.held(Purpose(OPTIMIZING)) as lm:
-        before = judge(Student(task, run), held_back, metric=metric, threads=threads)
-        setting = Setting(metric=metric, demos=task.demos, seed=seed, threads=threads, lm=lm)
-        with silenced():
+    with ExitStack() as stack:
+        told = stack.enter_context(proposer.held(Purpose(OPTIMIZING))) if proposer is not None else None
+        lm = stack.enter_context(model.held(Purpose(OPTIMIZING)))
+        before, each_before = judge(Student(task, run), held_back, metric=metric, threads=threads)
+        setting = Setting(metric=metric, demos=task.demos, seed=seed, threads=threads, lm=lm, proposer=told or lm)
+        with silenced(log / "optimizer.log" if log is not None else None):
             best = OPTIMIZERS[optimizer](Student(task, run), list(lessons), setting)
         if errors := [error for error in bugs if not isinstance(error, StitchError)]:
             raise errors[0]
@@ -88,8 +112,9 @@ def compile_program(
         student = Student(task, run)
         for name in task.trained:
             setattr(student, name, getattr(made, name))
-        after = judge(student, held_back, metric=metric, threads=threads)
-    total = model.ledger.total()
+        after, each_after = judge(student, held_back, metric=metric, threads=threads)
+    total = _spent(models)
+    decision = decide(each_before, each_after)
     provenance = Provenance(
         model=model.name,
         optimizer=optimizer,
@@ -104,9 +129,37 @@ def compile_program(
         model_calls=total.calls - spent.calls,
         model_tokens=total.tokens - spent.tokens,
         model_cost_usd=None if total.cost_usd is None else total.cost_usd - (spent.cost_usd or 0.0),
+        p=decision.p,
     )
     compiled = CompiledProgram(target=task.target, predictors=predictors, provenance=provenance)
-    return Compilation(compiled, before, after, adopted=after.score >= before.score)
+    if log is not None:
+        marks = [{"key": own.key, "before": a, "after": b}
+                 for own, a, b in zip(held_back, each_before, each_after, strict=True)]  # fmt: skip
+        (log / "held_back.json").write_text(json.dumps(marks, indent=1), encoding="utf-8")
+    unpaid = after.score + metric.cost_of(after.prompt_tokens)
+    return Compilation(
+        compiled,
+        before,
+        after,
+        adopted=after.score >= before.score,
+        changed=predictors != state_of(plain, plain=plain),
+        cost_alone=after.score < before.score <= unpaid,
+        decision=decision,
+    )
+
+
+def _spent(models: Sequence[LanguageModel]) -> Totals:
+    """What models have cost so far, together."""
+    totals = Totals()
+    known = True
+    for model in models:
+        own = model.ledger.total()
+        totals.calls += own.calls
+        totals.prompt_tokens += own.prompt_tokens
+        totals.reply_tokens += own.reply_tokens
+        known = known and (own.cost_usd is not None or not own.calls)
+        totals.cost_usd = (totals.cost_usd or 0.0) + (own.cost_usd or 0.0)
+    return totals if known and totals.calls else totals.model_copy(update={"cost_usd": None})
 
 
 def _digest(lessons: Sequence[Lesson]) -> str:

@@ -18,8 +18,8 @@ from stitch.pipelines.optimize.optimizers import (
 )
 from stitch.pipelines.optimize.tasks import Lesson, Task
 
-_PROPOSAL_TOKENS = 3_000
-_DEMO_TOKENS = 600
+_PROPOSAL_TOKENS = 2_000
+_DEMO_TOKENS = 350
 
 
 class OptimizingEstimate(BaseModel):
@@ -31,6 +31,8 @@ class OptimizingEstimate(BaseModel):
     held_back_examples: int
     model_calls: int
     model_tokens: int
+    runs: int
+    """Of examples, those that judge included."""
 
 
 def estimate(
@@ -53,6 +55,7 @@ def estimate(
         optimizer=optimizer,
         train_examples=len(lessons),
         held_back_examples=len(held_back),
+        runs=runs + 2 * len(held_back),
         model_calls=round(calls) + proposals,
         model_tokens=round(tokens + calls * with_demos * task.demos * _DEMO_TOKENS) + proposals * _PROPOSAL_TOKENS,
     )

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from stitch.pipelines.optimize.students import Metric, Student, as_example, judge
@@ -41,7 +42,8 @@ class Setting:
         demos: How many examples a prompt may get.
         seed: Of whatever is drawn.
         threads: How many lessons are run at once.
-        lm: The model that proposes instructions, as DSPy takes it.
+        lm: The model that answers, as DSPy takes it.
+        proposer: The model that proposes instructions.
     """
 
     metric: Metric
@@ -49,6 +51,7 @@ class Setting:
     seed: int
     threads: int
     lm: Any
+    proposer: Any
 
 
 Optimizer = Callable[[Student, Sequence[Lesson], Setting], Any]
@@ -59,7 +62,7 @@ def bootstrap(student: Student, lessons: Sequence[Lesson], setting: Setting) -> 
     """Give prompts examples: the model's own replies to lessons that it did better than on average."""
     from dspy.teleprompt import BootstrapFewShotWithRandomSearch
 
-    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).score
+    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).scores.score
     optimizer = BootstrapFewShotWithRandomSearch(
         metric=setting.metric.score,
         metric_threshold=max(usual, 1e-6),
@@ -78,11 +81,11 @@ def mipro(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
     """Let the model propose instructions, and search for the best pair of instruction and examples."""
     from dspy.teleprompt import MIPROv2
 
-    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).score
+    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).scores.score
     optimizer = MIPROv2(
         metric=setting.metric.score,
         metric_threshold=max(usual, 1e-6),
-        prompt_model=setting.lm,
+        prompt_model=setting.proposer,
         task_model=setting.lm,
         max_bootstrapped_demos=setting.demos,
         max_labeled_demos=0,
@@ -113,7 +116,7 @@ def gepa(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
         metric=setting.metric.feedback,
         max_metric_calls=gepa_runs(len(lessons)),
         reflection_minibatch_size=min(MINIBATCH, len(lessons)),
-        reflection_lm=setting.lm,
+        reflection_lm=setting.proposer,
         num_threads=setting.threads,
         seed=setting.seed,
     )
@@ -135,7 +138,7 @@ def simba(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
         num_candidates=CANDIDATES,
         max_steps=STEPS,
         max_demos=setting.demos,
-        prompt_model=setting.lm,
+        prompt_model=setting.proposer,
         num_threads=setting.threads,
     )
     return optimizer.compile(student, trainset=_examples(lessons, seed=setting.seed), seed=setting.seed)
@@ -146,11 +149,11 @@ OPTIMIZERS: Mapping[str, Optimizer] = {"bootstrap": bootstrap, "mipro": mipro, "
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
-    """Keep what DSPy's optimizers print, log and warn of from the output of the command."""
+def silenced(log: Path | None = None) -> Iterator[None]:
+    """Keep what DSPy's optimizers print and warn of from the output of the command; it is added to a log, if any."""
     loggers = [logging.getLogger(name) for name in ("dspy", "optuna", "gepa")]
     levels = [logger.level for logger in loggers]
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, warnings.catch_warnings():
+    with open(log or os.devnull, "a", encoding="utf-8") as nowhere, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for logger in loggers:
             logger.setLevel(logging.CRITICAL)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import Any
+from typing import Any, NamedTuple
 
 import dspy
 
 from stitch.label.model.compiled import Scores
 from stitch.lm import CHARS_PER_TOKEN
 from stitch.pipelines.optimize.tasks import Lesson, Marks, Task
+from stitch.signatures.rendering import compact
 
 COST_OF_1000_TOKENS = 0.01
 """What a prompt that is longer by a thousand tokens costs, in points of score: it is paid for with every call."""
@@ -51,7 +52,7 @@ def prompt_tokens(program: Any) -> int:
     chars = 0
     for _, predictor in program.named_predictors():
         chars += len(predictor.signature.instructions)
-        chars += sum(len(str(value)) for demo in predictor.demos for value in dict(demo).values())
+        chars += sum(len(compact(value)) for demo in predictor.demos for value in dict(demo).values())
     return chars // CHARS_PER_TOKEN
 
 
@@ -82,6 +83,10 @@ class Metric:
         score = max(0.0, marks.score - longer / 1000 * COST_OF_1000_TOKENS)
         return Marks(score, marks.parts, feedback.strip() or "All right.")
 
+    def cost_of(self, prompt_tokens: int) -> float:
+        """What a prompt of so many tokens takes from each score."""
+        return max(0, prompt_tokens - self._plain_tokens) / 1000 * COST_OF_1000_TOKENS
+
     def score(self, example: Any, prediction: Any, trace: Any = None) -> float:
         """The score alone, as few-shot optimizers take it."""
         return self.marks(example.lesson, prediction).score
@@ -96,8 +101,16 @@ class Metric:
         return dspy.Prediction(score=marks.score, feedback=marks.feedback)
 
 
-def judge(student: Student, lessons: Sequence[Lesson], *, metric: Metric, threads: int) -> Scores:
-    """The mean marks of a student on lessons. Whatever goes wrong is raised."""
+class Judged(NamedTuple):
+    """How a student did."""
+
+    scores: Scores
+    each: list[float]
+    """The score of each lesson, in their order."""
+
+
+def judge(student: Student, lessons: Sequence[Lesson], *, metric: Metric, threads: int) -> Judged:
+    """The mean marks of a student on lessons, and each of them. Whatever goes wrong is raised."""
 
     def one(lesson: Lesson) -> Marks:
         return metric.marks(lesson, student(lesson=lesson))
@@ -110,9 +123,8 @@ def judge(student: Student, lessons: Sequence[Lesson], *, metric: Metric, thread
         pool.shutdown(cancel_futures=True)
     names = dict.fromkeys(name for marks in all_marks for name in marks.parts)
     parts = {name: _mean([marks.parts[name] for marks in all_marks if name in marks.parts]) for name in names}
-    return Scores(
-        score=_mean([marks.score for marks in all_marks]), parts=parts, prompt_tokens=prompt_tokens(student.program())
-    )
+    each = [marks.score for marks in all_marks]
+    return Judged(Scores(score=_mean(each), parts=parts, prompt_tokens=prompt_tokens(student.program())), each)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -127,7 +127,7 @@ class Engine:
         config = config if limits.reply_tokens is None else replace(config, max_tokens=limits.reply_tokens)
         sent = replace(request, model=self._target, config=config)
         assert self._completion is not None
-        keeper = reply_keeper.get() if kept else None
+        keeper = (reply_keeper.get() or self._model.replies) if kept else None
         digest = digest_of(replace(sent, model=self._model.name)) if keeper is not None else b""
         if keeper is not None and (said := keeper.get(digest)) is not None:
             known = decode_reply(said, model=sent.model)
@@ -163,6 +163,8 @@ class Engine:
                 f"the budget of {limits.budget_tokens} tokens is spent: {spent.tokens} used, {prompt_tokens} asked",
                 hint="`stitch relabel --model-budget-tokens N` goes on",
             )
+        if limits.budget_calls is not None and spent.calls >= limits.budget_calls:
+            raise BudgetSpentError(f"the budget of {limits.budget_calls} calls is spent", hint="allow more calls")
         if limits.budget_usd is not None and self._price is not None:
             asked = self._price.of(prompt_tokens, 0)
             if (spent.cost_usd or 0.0) + asked > limits.budget_usd:

@@ -26,6 +26,7 @@ from stitch.errors import (
 )
 from stitch.lm.engine import AsyncEngine, Completion, Engine, first_line
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charged_tenant, purposed
+from stitch.lm.replies import ReplyKeeper
 from stitch.lm.salvage import json_in
 from stitch.lm.sampling import Sample, Sampling
 
@@ -45,6 +46,7 @@ class Limits:
         concurrency: How many calls may be under way at once.
         budget_tokens: Tokens that may be spent, prompts and replies together; calls under way may go over it.
         budget_usd: Money that may be spent; needs a price.
+        budget_calls: Calls that may be made.
         reply_tokens: The longest reply to ask for; the provider's own limit if None.
     """
 
@@ -53,6 +55,7 @@ class Limits:
     concurrency: int = 8
     budget_tokens: int | None = None
     budget_usd: float | None = None
+    budget_calls: int | None = None
     reply_tokens: int | None = None
 
 
@@ -101,6 +104,8 @@ class LanguageModel:
         self.limits = limits
         self.price = price
         self.sampling = sampling or Sampling()
+        self.replies: ReplyKeeper | None = None
+        """Where replies are kept that nobody else keeps (`keeping_replies`)."""
         self.ledger = ledger or Ledger()
         self._base_url, self._api_key = base_url, api_key
         self._engine = Engine(self, completion, price=price, pause=pause)

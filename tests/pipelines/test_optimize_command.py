@@ -36,9 +36,11 @@ def test_optimizing_over_http_and_using_what_came_of_it(run, provider, labeled, 
     server = ("--model", "m", "--base-url", provider.base_url)
     code, out, err = run("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", *server,
                          "--out", "p.json", "--limit", "3", "--json")  # fmt: skip
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == "stitch: 3 examples held back are too few to decide (p = 0.500); give more with --valid or --limit\n"
     done = json.loads(out)
     assert done["adopted"]
+    assert (done["changed"], done["cost_alone"], done["too_few_to_decide"]) == (True, False, True)
     assert done["after"]["score"] > done["before"]["score"]
     assert done["model_calls"] == len(provider.requests)
     assert done["model_tokens"] > 0
@@ -193,11 +195,14 @@ def test_corrections_teach_and_stay(run, provider, tmp_path):
     for n in range(6):
         assert run("correct", "3", "--trajectory", f"trip-{n}", "--scope", "plan of day 2", "--event", "tell price",
                    "--entity", "price", "--by", "ann", "--memory", "m")[0] == 0  # fmt: skip
-    code, out, _ = run(
+    code, out, err = run(
         "optimize", "windowed", "--train", "m", "--model", "m", "--base-url", provider.base_url, "--json"
     )
     done = json.loads(out)
-    assert (code, done["train_examples"], done["held_back_examples"]) == (0, 4, 2)
+    assert (done["train_examples"], done["held_back_examples"]) == (4, 2)
+    assert (code, done["changed"], done["out"]) == (1, False, None)  # nobody's examples were better than none
+    assert "nothing that was tried does better" in err
+    assert not Path("windowed.program.json").exists()
     assert {"scope_bcubed", "event_bcubed"} <= done["after"]["parts"].keys()
 
 
@@ -209,3 +214,41 @@ def test_a_step_of_one_trajectory_is_corrected_without_naming_it(run, tmp_path):
     labels = run("labels", "--memory", "m")[1]
     assert "day 7" in labels
     assert "plan" in labels
+
+
+def test_a_log_folder_lets_the_same_command_go_on_and_pay_nothing_twice(run, labeled, tmp_path):
+    options = ("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", "--limit", "3", "--log", "log",
+               "--out", "p.json", "--json")  # fmt: skip
+    with LoopbackProvider(labeling_pupil()) as whole:
+        server = ("--model", "m", "--base-url", whole.base_url)
+        assert run(*options[:-4], "elsewhere", *options[-3:], *server)[0] == 0
+        Path("p.json").rename("whole.json")
+    needed = len(whole.requests)
+    with LoopbackProvider(labeling_pupil()) as provider:
+        server = ("--model", "m", "--base-url", provider.base_url)
+        code, _, err = run(*options, *server, "--budget-calls", "20")
+        assert code != 0
+        assert "the budget of 20 calls is spent" in err
+        assert "the replies so far are kept in 'log'" in err
+        code, out, _ = run(*options, *server)
+        assert code == 0
+        paid = len(provider.requests)
+        assert needed - 2 <= paid <= needed + 4  # replies under way when the budget was spent may come twice
+        Path("p.json").unlink()
+        again = json.loads(run(*options, *server)[1])
+    assert len(provider.requests) == paid
+    assert again["model_calls"] == 0
+    assert json.loads(out)["after"] == again["after"]
+    assert {"replies.jsonl", "optimizer.log", "held_back.json"} <= {file.name for file in Path("log").iterdir()}
+    marks = json.loads(Path("log/held_back.json").read_text())
+    assert [set(mark) for mark in marks] == [{"key", "before", "after"}] * 3
+
+
+def test_another_model_reflects(run, labeled):
+    with LoopbackProvider(labeling_pupil()) as provider:
+        code, _, _ = run("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", "--limit", "3", "--model",
+                         "m", "--reflection-model", "thinker", "--base-url", provider.base_url)  # fmt: skip
+    assert code == 0
+    models = [request.body["model"] for request in provider.requests]
+    assert {"m", "thinker"} == set(models)
+    assert 0 < models.count("thinker") <= 20

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch import signatures
-from stitch.signatures.rendering import PromptAdapter
+from stitch.signatures.rendering import PromptAdapter, compact
 
 PROMPTS = [name for name in signatures.__all__ if issubclass(getattr(signatures, name), dspy.Signature)]
 OURS, THEIRS = PromptAdapter(), dspy.JSONAdapter()
@@ -39,7 +39,18 @@ def test_examples_and_odd_values_are_rendered_as_dspy_does() -> None:
     shown = {**inputs_of(prompt, "a"), "known_scopes": ["a", "b"], "known_event_types": "b", "question": 7}
     demos = [{**inputs_of(prompt, "c"), "scopes": ["s"], "event_types": [], "entity_types": [], "why": "w"}]
     del shown["known_entity_types"]
-    assert OURS.format(prompt, demos, shown) == THEIRS.format(prompt, demos, shown)
+    ours, theirs = OURS.format(prompt, demos, shown), THEIRS.format(prompt, demos, shown)
+    assert [one for one in ours if one["role"] != "assistant"] == [one for one in theirs if one["role"] != "assistant"]
+    replies = [one["content"] for one in ours if one["role"] == "assistant"]
+    assert replies == ['{"scopes":["s"],"event_types":[],"entity_types":[],"why":"w"}']  # said with each call, so short
+
+
+def test_the_reply_of_an_example_leaves_out_what_is_empty() -> None:
+    reading = signatures.StepReading(n=1, scope="trip", events=["ask"], entities=[])
+    assert compact({"readings": [reading], "text": "é"}) == (
+        '{"readings":[{"n":1,"scope":"trip","events":["ask"],"entities":[]}],"text":"é"}'
+    )
+    assert compact("as it is") == "as it is"
 
 
 def test_a_prompt_that_was_rewritten_is_rendered_anew() -> None:

@@ -84,6 +84,8 @@ class Provenance(BaseModel):
     model_calls: int
     model_tokens: int
     model_cost_usd: FiniteFloat | None
+    p: FiniteFloat | None = None
+    """How often chance alone makes such a difference on what was held back; None if nobody said."""
 
 
 class CompiledProgram(BaseModel):

@@ -33,8 +33,10 @@ _SHOWN_PAST = 3
 _OTHER_SCOPES = 4
 """Of how many other scopes that were open lately the last step is shown."""
 _PAST_CHARS = 240
-_FIXED_TOKENS = 1_500
-_READING_TOKENS = 60
+_FIXED_TOKENS = 1_000
+_GROWN_TOKENS = (60, 10)
+"""What scopes and names add with each of the first windows."""
+_READING_TOKENS = 48
 _CONSOLIDATING_TOKENS = 1_000
 
 
@@ -109,10 +111,11 @@ class WindowedLabeler:
         """About what labeling these steps of one trajectory will cost."""
         calls = sum(1 for _ in self.windows(steps))
         shown = sum(len(quote_step(step)) for step in steps) // CHARS_PER_TOKEN
+        grown = sum(_GROWN_TOKENS[0] * min(place, _GROWN_TOKENS[1]) for place in range(calls))
         asked = max(0, len(steps) - 1) // MERGE_EVERY_STEPS if self.consolidates else 0
         return Estimate(
             calls + asked,
-            shown + calls * _FIXED_TOKENS + asked * _CONSOLIDATING_TOKENS,
+            shown + calls * _FIXED_TOKENS + grown + asked * _CONSOLIDATING_TOKENS,
             len(steps) * _READING_TOKENS,
         )
 
