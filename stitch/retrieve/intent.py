@@ -45,11 +45,12 @@ from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.kinds import GOAL_OPENED, goal_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.reading import Question, read_question
+from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.question.turns import last_turn
 from stitch.retrieve.rank.beside import beside_rule, with_neighbors
 from stitch.retrieve.rank.decisions import DECIDE
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
-from stitch.retrieve.rank.goals import leading_goals
+from stitch.retrieve.rank.goals import leading_goals, named_goals
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
 from stitch.retrieve.rank.runs import Goal, runs, without_things
 from stitch.retrieve.rank.scorers import LICENSED, RUNS, SCORERS, SURE, WEIGHED, rule_for
@@ -277,6 +278,7 @@ class IntentRetriever:
         found = {one.snippet.id: one for one in self._candidates(asked, query)}
         if len(found) == query.k:
             self._look_at(asked, query, [GOAL_OPENED], found=found)
+            self._look_for_names(asked, query, found=found)
         pool = self._pool(asked, list(found.values()))
         if (read := pool.once(runs)) is not None and read.asked.task:
             text = without_things(asked.request.query, pool)
@@ -284,8 +286,10 @@ class IntentRetriever:
             found = {}
             self._look_at(asked, query, [GOAL_OPENED], found=found)
         elif len(found) >= query.k:
-            self._look_at(asked, query, self._scopes_of(asked, leading_goals(pool, most=self._constants.runs_goals)),
-                          found=found)  # fmt: skip
+            # Those that are named come first and alone: one goal of many steps takes all the room there is.
+            for goals in (named_goals(pool), leading_goals(pool, most=self._constants.runs_goals)):
+                if scopes := self._scopes_of(asked, goals):
+                    self._look_at(asked, query, scopes, found=found)
         # What looks like a task may be what somebody said: who says it again wants that step.
         every = [*found.values(), *self._repeating(asked, query, known=list(found.values()))]
         return asked, rank(self._pool(asked, every), self._scorers, asked.rule, k=k)
@@ -298,6 +302,13 @@ class IntentRetriever:
         query = replace(query, labels=asked.vocabulary.readings(wanted))
         for one in self._candidates(asked, query):
             found.setdefault(one.snippet.id, one)
+
+    def _look_for_names(self, asked: _Asked, query: DensityQuery, *, found: dict[str, Candidate]) -> None:
+        """Add the steps that say an identifier of the question, which may stand in the opening of a goal alone."""
+        for name in read_run_question(asked.request.query).identifiers[:_MOST_NAMES]:
+            required = frozenset(self._lexical.query(name))
+            for one in self._candidates(asked, replace(query, required_words=required, k=_SAYING_A_NAME)):
+                found.setdefault(one.snippet.id, one)
 
     def _scopes_of(self, asked: _Asked, goals: Iterable[Goal]) -> set[Label]:
         """The scopes of goals, those of their phases included."""
@@ -386,6 +397,8 @@ def _lets_neighbors_in(asked: _Asked) -> bool:
     return asked.rule is WEIGHED or (asked.rule in (SURE, LICENSED) and not asked.labels)
 
 
+_MOST_NAMES, _SAYING_A_NAME = 4, 40
+"""So many identifiers of a question are looked for, and so many of the steps that say one are taken."""
 _MOST_SETUP = 1_000
 """So many more candidates are asked for at most, so that instructions that are left out take no place."""
 _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"

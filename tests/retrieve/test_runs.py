@@ -321,6 +321,16 @@ def test_of_the_goals_asked_about_all_steps_are_looked_at_however_few_are_alike(
     assert {"1", "2", "3", "4", "5", "6"} <= {hit.snippet.step for hit in found.hits}
 
 
+def test_a_goal_is_found_by_an_identifier_that_its_opening_alone_says() -> None:
+    alike = [result(n, f"Nothing came of it, number {n}.", f"goal {n}") for n in range(20, 80)]
+    opens = user(90, "Q-7731: mend whatever is broken.", "Q-7731")
+    mended = call(91, 'order_part(name="cord")', "Q-7731", tool="order_part")
+    asked = "What came of Q-7731?"
+    request = SearchRequest(query=asked, tenant="a", k=5)
+    found = retriever(*RUN, *alike, opens, mended, pool=12).search(request)
+    assert found.hits[0].snippet.step == "91"
+
+
 def test_why_a_step_was_not_found_is_told_of_runs_too() -> None:
     missed = retriever(*RUN).why_not(
         SearchRequest(query="Which error did the search for the bulb give?", tenant="a", k=1), step="9", trajectory="t"

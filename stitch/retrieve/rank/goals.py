@@ -59,6 +59,15 @@ def newest(pool: Pool) -> Sequence[float] | None:
     return [pool.constants.runs_newest * order.get(own, 0) / max(1, len(order)) for own in found.goals]
 
 
+def named_goals(pool: Pool) -> list[Goal]:
+    """The goals that name all identifiers of the question; none if it has none or many name them."""
+    found, named = pool.once(runs), pool.once(_named)
+    if found is None or not found.asked.identifiers:
+        return []
+    goals = [goal for goal, share in zip(found.named, named, strict=True) if share == 1.0]
+    return sorted(goals) if len(goals) <= pool.constants.runs_goals else []
+
+
 def leading_goals(pool: Pool, *, most: int) -> list[Goal]:
     """The goals that the question may be about, those first that are so most; at most so many."""
     found, strength = pool.once(runs), pool.once(goal_strength)
