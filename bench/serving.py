@@ -46,10 +46,11 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
     """Measure a server whose memory holds so many steps, and beside it a copy of that memory in this process.
 
     `overhead_*` is what a search over HTTP took more than the same question to the copy right before or after it, one
-    at a time: pairs, so that both have the same machine. `*_cpu_ms` is the processor time that a search took of each
-    side, which others on the machine do not change much. `search_N_*` and `add_N_*` are asked by N clients at once, who
-    wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client while another one
-    streams steps without a pause, and `busy_steps_per_s` is how fast these are taken.
+    at a time: pairs, so that both have the same machine. `socket_overhead_*` is the same for `open_memory` of the
+    served folder, and `python_overhead_*` for that of `stitch+http://`. `*_cpu_ms` is the processor time that a search
+    took of each side, which others on the machine do not change much. `search_N_*` and `add_N_*` are asked by N clients
+    at once, who wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client while
+    another one streams steps without a pause, and `busy_steps_per_s` is how fast these are taken.
 
     `streams_mb` is what the server needs more with so many streams of events open than before, and `streams_again_mb`
     what it needs more when all were closed and as many opened again; `stream_event_ms` is the time until the last of
@@ -80,7 +81,10 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
                 ask(question)
                 server.search(question)
             figures: Figures = {"steps": float(steps)}
-            figures |= _overhead(server, ask, questions)
+            figures |= _overhead("overhead", server, server.search, ask, questions)
+            for name, where in (("socket", str(served)), ("python", f"stitch+{server.url}")):
+                with open_memory(where) as other:
+                    figures |= _overhead(f"{name}_overhead", server, partial(other.search, k=K), ask, questions)
             for clients in CLIENTS:
                 figures |= _times(f"in_process_search_{clients}", clients, [partial(ask, each) for each in questions])
                 figures |= _times(f"search_{clients}", clients, [partial(server.search, each) for each in questions])
@@ -130,7 +134,7 @@ class _Server:
     """A server in a process of its own; each thread has one connection to it."""
 
     def __init__(self, url: str, pid: int) -> None:
-        self.pid = pid
+        self.pid, self.url = pid, url
         self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port or 0
         self._own = threading.local()
 
@@ -208,13 +212,21 @@ def _server(memory: Path) -> Iterator[_Server]:
         process.stdout.close()
 
 
-def _overhead(server: _Server, ask: Callable[[str], object], questions: Sequence[str]) -> Figures:
-    """What HTTP adds to a search: of each question, the difference to the same in process, in turn first or second."""
+def _overhead(
+    name: str, server: _Server, there: Callable[[str], object], ask: Callable[[str], object], questions: Sequence[str]
+) -> Figures:
+    """What a way to the server adds to a search: of each question, the difference to the same in process.
+
+    In turn one of them is first. The processor time of what is asked `there` is that of this process; that of the
+    server is its own.
+    """
+    for question in questions[:WARMING]:
+        there(question)
     more, alone = [], []
     own_s = client_s = 0.0
     server_s = server.processor_s()
     for number, question in enumerate(questions):
-        first, second = (ask, server.search) if number % 2 else (server.search, ask)
+        first, second = (ask, there) if number % 2 else (there, ask)
         began = time.process_time()
         times = [_ms(first, question)]
         between = time.process_time()
@@ -225,13 +237,14 @@ def _overhead(server: _Server, ask: Callable[[str], object], questions: Sequence
         client_s += spent[1 if number % 2 else 0]
         more.append(over - own)
         alone.append(own)
+    server_ms, client_ms = (server.processor_s() - server_s) / len(questions) * 1e3, client_s / len(questions) * 1e3
     return {
-        "overhead_p50_ms": median(more),
-        "overhead_p95_ms": _percentile(more, 95),
-        "overhead_of_p50_ms": median(alone),
-        "in_process_cpu_ms": own_s / len(questions) * 1e3,
-        "server_cpu_ms": (server.processor_s() - server_s) / len(questions) * 1e3,
-        "client_cpu_ms": client_s / len(questions) * 1e3,
+        f"{name}_p50_ms": median(more),
+        f"{name}_p95_ms": _percentile(more, 95),
+        f"{name}_of_p50_ms": median(alone),
+        f"{name}_of_cpu_ms": own_s / len(questions) * 1e3,
+        f"{name}_server_cpu_ms": server_ms,
+        f"{name}_client_cpu_ms": client_ms,
     }
 
 

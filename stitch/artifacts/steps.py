@@ -62,8 +62,9 @@ def select_steps(
     from stitch.retrieve.path import parse_query
     from stitch.retrieve.path.syntax import types_in
 
-    tree = steps_tree(memory, trajectory=trajectory, derived=frozenset(types_in(parse_query(query))))
-    return asker.select(query, tree, **options)
+    named = frozenset(types_in(parse_query(query)))
+    asker.semantics(options.get("scorer"))  # what cannot be asked costs no tree of all steps
+    return asker.select(query, steps_tree(memory, trajectory=trajectory, derived=named), **options)
 
 
 def steps_tree(
