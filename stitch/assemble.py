@@ -107,15 +107,53 @@ def open_tenants(
     """Open the memories of all tenants of a folder or server, for a process that serves many; as `open_memory`.
 
     Store, labeler and embedder serve all of them; label spaces, ledgers and all that is asked are each tenant's own.
+
+    Raises:
+        StoreLockedError: Another process has it open; each tenant's memory can be used through that one.
     """
+    from stitch.errors import StoreLockedError
     from stitch.tenants import Tenants
 
     loaded, location = parts.settings_for(memory, config=config, **settings)
-    made = _open(loaded, location, must_exist=must_exist, observers=observers, only=None)
+    try:
+        made = _open(loaded, location, must_exist=must_exist, observers=observers, only=None)
+    except StoreLockedError:
+        owner = owner_of(memory, config=config, **settings)
+        if owner is None:
+            raise
+        raise StoreLockedError(
+            f"process {owner} has the memory {location!r} open, and one process alone can hold it for all tenants",
+            hint="open_memory(..., tenant=NAME) and every command use it through that process; or end it first",
+        ) from None
     tenants = Tenants(made)
     if loaded.share:
         _share(made, loaded, {}, only=None)
     return tenants
+
+
+def owner_of(
+    memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Unpack[GivenSettings]
+) -> int | None:
+    """The process that has a memory open and lets others use it; None if none does. Nothing is opened.
+
+    Args:
+        memory: As for `open_memory`.
+        config: A YAML file of settings.
+        settings: Any other of `stitch.config.Settings` by name.
+    """
+    from stitch.lifecycle.folder import folder_of, is_served
+    from stitch.remote.joining import greeted
+    from stitch.remote.protocol import Hello
+
+    loaded, location = parts.settings_for(memory, config=config, **settings)
+    if is_served(location):
+        return None
+    folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
+    joined = greeted(folder, Hello(tenant=loaded.tenant))
+    if joined is None:
+        return None
+    joined.connection.close()
+    return joined.welcome.pid
 
 
 def _share(made: MemoryParts, settings: Settings, memories: dict[str, Memory], *, only: str | None) -> None:

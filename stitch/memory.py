@@ -6,8 +6,9 @@ More than 400 lines because all that is added to a memory and asked of it stands
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -25,7 +26,6 @@ from stitch.core import (
     RetrievalResult,
     Searched,
     SearchRequest,
-    SourcedStep,
     Step,
     StepState,
     Theme,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from stitch.chats import Chats, Edited
     from stitch.core import Retriever
     from stitch.ingest import Ingestor
+    from stitch.ingest.streaming import Given
     from stitch.journal import Entry
     from stitch.observe.recalls import Recall
     from stitch.retrieve import ExplainsRanks, WhyNot
@@ -166,18 +167,13 @@ class Memory:
             StepRejectedError: The step cannot be accepted (too long, or its id is taken by another content).
             JournalError: It could not be made durable.
         """
-        from stitch.sources.given import given_steps
+        from stitch.sources.given import step_of
 
-        [given] = given_steps([step])
+        given = step_of(step)
         return self._writer.add(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
     def add_many(
-        self,
-        steps: Iterable[Step | Mapping[str, object]],
-        *,
-        trajectory: str,
-        wait: bool = True,
-        again: bool = False,
+        self, steps: Iterable[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt]:
         """Store the next steps of a trajectory, in order; as `add` for each, but much faster.
 
@@ -233,7 +229,7 @@ class Memory:
 
     def stream(
         self,
-        steps: Iterable[Step | SourcedStep | Rejection],
+        steps: Iterable[Given],
         *,
         trajectory: str | None = None,
         wait: bool = True,
@@ -245,7 +241,7 @@ class Memory:
         stores, so take all that is yielded.
 
         Args:
-            steps: Steps, or what a `StepSource` yields. It may be endless.
+            steps: Steps, mappings of their fields, or what a `StepSource` yields. It may be endless.
             trajectory: Where steps go that do not say it themselves, as those of a `StepSource` do.
             wait: As in `add`.
             again: As in `add`.
@@ -451,10 +447,13 @@ class Memory:
         )
 
     def add_each(
-        self, steps: Sequence[Step], *, trajectory: str, wait: bool = True, again: bool = False
+        self, steps: Iterable[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt | StepRejectedError]:
         """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are stored."""
-        return self._writer.add_each(steps, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+        from stitch.sources.given import each_given
+
+        add = partial(self._writer.add_each, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+        return each_given(steps, store=add)
 
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         """The label space of one trajectory, or of all."""
@@ -567,7 +566,7 @@ class Memory:
 
     async def astream(
         self,
-        steps: Iterable[Step | SourcedStep | Rejection] | AsyncIterable[Step | SourcedStep | Rejection],
+        steps: Iterable[Given] | AsyncIterable[Given],
         *,
         trajectory: str | None = None,
         wait: bool = True,
@@ -576,7 +575,7 @@ class Memory:
         """As `stream`, for asyncio; the iterator may be one of asyncio."""
         from stitch.ingest.streaming import abatches, batches, take_in
 
-        def store(batch: list[Step | SourcedStep | Rejection]) -> list[Receipt | Rejection]:
+        def store(batch: list[Given]) -> list[Receipt | Rejection]:
             return take_in(self, batch, trajectory=trajectory, wait=wait, again=again)
 
         if isinstance(steps, AsyncIterable):

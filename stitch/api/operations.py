@@ -59,6 +59,8 @@ class Operation:
     """
     streams: bool = False
     """Whether the answer comes item by item, as lines of JSON over HTTP."""
+    raw: bool = False
+    """Whether each item has a `line` alone, which over HTTP is sent as it is."""
     takes_lines: bool = False
     """Whether lines follow the request, which `run` is given as an iterator behind it; over HTTP they are the body, and
     the fields of the request the query of the URL.
@@ -341,6 +343,7 @@ OPERATIONS: Mapping[str, Operation] = _table(
         response=upkeep_models.ExportLine,
         run=upkeep.export,
         streams=True,
+        raw=True,
     ),
     Operation(
         name="import",

@@ -33,6 +33,7 @@ def command(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **a
       stitch reindex --memory trip.memory --embedder sentence-transformers/all-MiniLM-L6-v2
       stitch reindex --memory http://localhost:6333 --adopt --dry-run
     """
+    from stitch.assemble import owner_of
     from stitch.maintenance import adoption, reindex_memory
 
     if dry_run:
@@ -50,7 +51,13 @@ def command(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **a
     try:
         result: Any = reindex_memory(embedder=embedder, adopt=adopt, **arguments)
     except StoreLockedError:
-        if embedder or adopt:  # the process that has it open goes on with its embedder
+        owner = owner_of(**arguments) if embedder or adopt else None
+        if owner is not None:
+            raise StoreLockedError(
+                f"process {owner} has the memory open, and goes on with its own embedder",
+                hint="end it, run this command, and begin it again with STITCH_EMBEDDER set",
+            ) from None
+        if embedder or adopt:
             raise
         with opened_memory(**arguments) as memory:
             result = ask(memory, "reindex", Nothing())

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping, Sequence
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step
 from stitch.errors import InputError, StepRejectedError
 
 T = TypeVar("T")
+
+Given: TypeAlias = Step | Mapping[str, object] | SourcedStep | Rejection
+"""What a stream holds: a step, a mapping of its fields, or what a source yields."""
 
 BUFFER_STEPS = 1024
 """How many steps wait in a stream's buffer at most; while it is full, whoever makes them waits."""
@@ -117,7 +120,7 @@ class AddsEach(Protocol):
     """Where the steps of a stream go."""
 
     def add_each(
-        self, steps: Sequence[Step], *, trajectory: str, wait: bool = True, again: bool = False
+        self, steps: Sequence[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt | StepRejectedError]:
         """Store the next steps of a trajectory; a rejected one comes back as its error, in its place."""
         ...
@@ -125,7 +128,7 @@ class AddsEach(Protocol):
 
 def take_in(
     memory: AddsEach,
-    items: Sequence[Step | SourcedStep | Rejection],
+    items: Sequence[Given],
     *,
     trajectory: str | None,
     wait: bool,
@@ -136,7 +139,7 @@ def take_in(
     Raises:
         InputError: A step has no trajectory; nothing of the batch was stored.
     """
-    parts: dict[str, list[tuple[int, Step]]] = {}
+    parts: dict[str, list[tuple[int, Step | Mapping[str, object]]]] = {}
     results: dict[int, Receipt | Rejection] = {}
     for number, item in enumerate(items):
         if isinstance(item, Rejection):
@@ -153,6 +156,7 @@ def take_in(
     return [results[number] for number in range(len(items))]
 
 
-def _refused(error: StepRejectedError, step: Step, item: Step | SourcedStep | Rejection) -> Rejection:
+def _refused(error: StepRejectedError, step: Step | Mapping[str, object], item: Given) -> Rejection:
     source, line = (item.source, item.line) if isinstance(item, SourcedStep) else ("-", 0)
-    return Rejection(source=source, line=line, reason=error.message, text=step.content[:_EXCERPT_CHARS])
+    text = step.content if isinstance(step, Step) else str(step.get("content", ""))
+    return Rejection(source=source, line=line, reason=error.message, text=text[:_EXCERPT_CHARS])

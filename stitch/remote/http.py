@@ -208,7 +208,10 @@ class HttpTransport:
                     return
                 if line.startswith(b'{"error":'):
                     raise failure(line, where=self.where)
-                yield parsed(operation.response, line, where=self.where)
+                if operation.raw:
+                    yield operation.response(line=line.decode("utf-8", "replace").rstrip("\n"))
+                else:
+                    yield parsed(operation.response, line, where=self.where)
         finally:
             if whole:
                 self._keep(connection, response)

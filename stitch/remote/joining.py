@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LINES_AT_A_TIME = 256
 OPENING_S = 60.0
 """So long an owner is waited for that is opening the memory: it may have to finish what was interrupted."""
-HOLDING_S = 1.0
+HOLDING_S = 20.0
 """So long somebody is waited for who holds the memory and has not said that it will answer."""
 
 _GREETING_S = 10.0

@@ -35,7 +35,7 @@ from stitch.remote import rebuilding
 from stitch.remote.ledger import RemoteLedger
 from stitch.remote.lifecycle import RemoteLifecycle
 from stitch.sources.attachments import named_attachments
-from stitch.sources.given import check_list_of_messages, given_steps, plain, step_of
+from stitch.sources.given import check_list_of_messages, each_given, given_steps, plain, step_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -134,18 +134,28 @@ class RemoteMemory(Memory):
 
     @override
     def add_each(
-        self, steps: Sequence[Step], *, trajectory: str, wait: bool = True, again: bool = False
+        self,
+        steps: Iterable[Step | Mapping[str, object]],
+        *,
+        trajectory: str,
+        wait: bool = True,
+        again: bool = False,
     ) -> list[Receipt | StepRejectedError]:
-        name, results = trajectory_name(trajectory), list[Receipt | StepRejectedError]()
-        for start in range(0, len(steps), models.MOST_STEPS):
-            part = steps[start : start + models.MOST_STEPS]
-            response = self._ask(
-                "add", models.AddRequest, trajectory=name, steps=part, wait=wait, again=again, each=True
-            )
-            rejected = {each.index: StepRejectedError(each.message, hint=each.hint) for each in response.rejected}
-            receipts = iter(response.receipts)
-            results += [rejected.get(number) or next(receipts) for number in range(len(part))]
-        return results
+        name = trajectory_name(trajectory)
+
+        def store(good: list[Step]) -> list[Receipt | StepRejectedError]:
+            results: list[Receipt | StepRejectedError] = []
+            for start in range(0, len(good), models.MOST_STEPS):
+                part = good[start : start + models.MOST_STEPS]
+                response = self._ask(
+                    "add", models.AddRequest, trajectory=name, steps=part, wait=wait, again=again, each=True
+                )
+                rejected = {each.index: StepRejectedError(each.message, hint=each.hint) for each in response.rejected}
+                receipts = iter(response.receipts)
+                results += [rejected.get(number) or next(receipts) for number in range(len(part))]
+            return results
+
+        return each_given(steps, store=store)
 
     @override
     def add_messages(

@@ -61,7 +61,7 @@ def describe(operations: Iterable[Operation], *, keyed: bool) -> dict[str, Any]:
     table = list(operations)
     models: dict[type[BaseModel], None] = {Failure: None, Health: None, StreamedStep: None, StreamedLine: None}
     for each in table:
-        models |= {each.request: None, each.response: None}
+        models |= {each.request: None} if each.raw else {each.request: None, each.response: None}
     # As they are given, not as they are made: an answer leaves out what was not set.
     _, schema = models_json_schema([(model, "validation") for model in models], ref_template=_SCHEMAS + "{model}")
     schemas = schema["$defs"]
@@ -88,7 +88,9 @@ def describe(operations: Iterable[Operation], *, keyed: bool) -> dict[str, Any]:
 
 def _operation(operation: Operation, schemas: Mapping[str, Any]) -> dict[str, Any]:
     """An operation of the table."""
-    answer = {"schema": {"$ref": _SCHEMAS + operation.response.__name__}}
+    answer: dict[str, Any] = {"schema": {"$ref": _SCHEMAS + operation.response.__name__}}
+    if operation.raw:
+        answer = {"schema": {"type": "string", "description": operation.response.__doc__}}
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,

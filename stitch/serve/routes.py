@@ -132,7 +132,8 @@ class Answering:
                 return items, [item for item, _ in zip(items, range(ITEMS_TOGETHER), strict=False)]
 
         items, first = await self._work.run(request, begin)
-        return Piecewise(tell_items(first, items, work=self._work, most=ITEMS_TOGETHER), media_type=LINES)
+        told = tell_items(first, items, work=self._work, most=ITEMS_TOGETHER, raw=operation.raw)
+        return Piecewise(told, media_type=LINES)
 
     def _answer(self, operation: Operation, caller: Caller, memory: Memory, read: Callable[[], BaseModel]) -> bytes:
         with self._spending.of(caller):

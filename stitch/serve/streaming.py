@@ -244,13 +244,25 @@ def _line(result: BaseModel) -> bytes:
 
 
 async def tell_items(
-    first: Sequence[BaseModel], rest: Iterator[BaseModel], *, work: Work, most: int
+    first: Sequence[BaseModel], rest: Iterator[BaseModel], *, work: Work, most: int, raw: bool = False
 ) -> AsyncGenerator[bytes, None]:
-    """Yield an answer item by item, as lines of JSON; where it breaks off, the last line says why."""
+    """Yield an answer item by item, as lines of JSON; where it breaks off, the last line says why.
+
+    Args:
+        first: The items that are there already.
+        rest: All others.
+        work: Where they are made.
+        most: How many are made together.
+        raw: Whether an item is sent as its `line` is.
+    """
+
+    def told(item: BaseModel) -> str:
+        return str(item.line) if raw else item.model_dump_json(exclude_unset=True)  # type: ignore[attr-defined]
+
     items = first
     try:
         while items:
-            yield b"".join(item.model_dump_json(exclude_unset=True).encode() + b"\n" for item in items)
+            yield b"".join(told(item).encode() + b"\n" for item in items)
             items = await work.items(rest, most=most)
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
         yield refused(error).body + b"\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from stitch.core import Step
+from stitch.core import Receipt, Step
 from stitch.errors import InputError, StepRejectedError
 from stitch.sources.attachments import named_attachments
 from stitch.sources.formats import steps_of
@@ -91,6 +91,46 @@ def step_of(value: object) -> Step:
         raise StepRejectedError(
             error.message, hint=error.hint or "a step is at least {'role': 'user', 'content': 'hello'}"
         ) from None
+
+
+def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
+    """Steps that are given, each as such or as a mapping of its fields.
+
+    Raises:
+        InputError: This is one step, or nothing that could be gone through.
+    """
+    _check_several(given)
+    return [each if isinstance(each, Step) else step_of(each) for each in given]
+
+
+def each_given(
+    given: Iterable[Step | Mapping[str, object]],
+    *,
+    store: Callable[[list[Step]], list[Receipt | StepRejectedError]],
+) -> list[Receipt | StepRejectedError]:
+    """Store steps that are given; a mapping that is no step is handed back as its error, in its place.
+
+    Args:
+        given: Each a step, or a mapping of its fields.
+        store: Stores those that are steps; gives one result each.
+
+    Raises:
+        InputError: This is one step, or nothing that could be gone through; or one is neither.
+    """
+    _check_several(given)
+    read: list[Step | StepRejectedError] = []
+    for each in given:
+        try:
+            read.append(each if isinstance(each, Step) else step_of(each))
+        except StepRejectedError as error:
+            read.append(error)
+    results = iter(store([each for each in read if isinstance(each, Step)]))
+    return [next(results) if isinstance(each, Step) else each for each in read]
+
+
+def _check_several(given: object) -> None:
+    if isinstance(given, Mapping | str | bytes | BaseModel) or not isinstance(given, Iterable):
+        raise InputError(f"steps are expected, not {type(given).__name__}", hint="`add` takes one, `add_many` a list")
 
 
 def _steps_of(message: object, reading: FileReading, *, where: str) -> Iterator[Step]:
@@ -181,14 +221,3 @@ def _without_nulls(fields: Mapping[Any, Any]) -> dict[str, Any]:
 
 _KEPT_WHOLE = ("arguments", "args", "input", "metadata")
 """In these a null means something: they are what a tool is given."""
-
-
-def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
-    """Steps that are given, each as such or as a mapping of its fields.
-
-    Raises:
-        InputError: This is one step, or nothing that could be gone through.
-    """
-    if isinstance(given, Mapping | str | bytes | BaseModel) or not isinstance(given, Iterable):
-        raise InputError(f"steps are expected, not {type(given).__name__}", hint="`add` takes one, `add_many` a list")
-    return [each if isinstance(each, Step) else step_of(each) for each in given]

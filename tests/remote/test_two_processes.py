@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory, open_tenants
+from stitch.cli import main
 from stitch.core import StepState
 from stitch.errors import (
     ForkedProcessError,
@@ -297,6 +298,31 @@ def test_the_store_is_built_anew_by_the_owner(owner: subprocess.Popen[str], tmp_
     assert (told["snippets"], told["written"]) == (1, 1)
     with open_memory(tmp_path / "m") as memory:
         assert told["embedder"] == memory.status().embedder
+    assert tell(owner, "Now day 2.") == "added"
+
+
+@pytest.mark.parametrize("command", ["reindex --embedder hashing", "label export --model ann", "serve --port 0",
+                                     "label import none.jsonl --model ann"])  # fmt: skip
+def test_what_goes_by_no_other_process_says_so_in_one_line(
+    command: str,
+    owner: subprocess.Popen[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["stitch", *command.split(), "--memory", str(tmp_path / "m")])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capfd.readouterr().err
+    first, following = said.splitlines()
+    assert (ended.value.code, "in use" in said) == (4, False)
+    assert first.startswith(f"stitch: process {owner.pid} has the memory")
+    assert following.startswith("  next: ")
+
+
+def test_all_tenants_are_held_by_one_process_alone(owner: subprocess.Popen[str], tmp_path: Path) -> None:
+    with pytest.raises(StoreLockedError, match=f"process {owner.pid} has the memory .* for all tenants"):
+        open_tenants(tmp_path / "m")
     assert tell(owner, "Now day 2.") == "added"
 
 

@@ -100,8 +100,7 @@ def test_answers_are_kept_by_no_cache_and_guessed_at_by_no_browser(serving):
 def test_an_export_is_taken_in_by_another_memory_line_by_line(keyed):
     ann, bea = keyed(ann=ACTIONS, bea=ACTIONS)
     ann.add(*BOOKING)
-    lines = [row["line"] for row in ann.get("/v1/export").lines]
-    body = "\n".join(lines)
+    body = ann.get("/v1/export").body
     taken = bea.ask("POST", "/v1/import?source=ann", body, Content_Type="application/x-ndjson")
     assert (taken.json["steps"], taken.json["rejections"]) == (2, [])
     assert bea.get("/v1/status").json["stored"] == 2
@@ -109,6 +108,19 @@ def test_an_export_is_taken_in_by_another_memory_line_by_line(keyed):
     assert (again.json["steps"], again.json["known"]) == (0, 2)
     [rejection] = bea.ask("POST", "/v1/import", b"{}", Content_Type="application/x-ndjson").json["rejections"]
     assert rejection["line"] == 1
+
+
+def test_an_export_is_a_file_that_the_command_takes_in(serving, tmp_path, monkeypatch, capfd):
+    from stitch.cli import main
+
+    client = serving()
+    client.add(*BOOKING)
+    (tmp_path / "trip.export").write_bytes(client.get("/v1/export").body)
+    monkeypatch.setattr("sys.argv", ["stitch", "import", "trip.export", "--memory", "copy", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = json.loads(capfd.readouterr().out)
+    assert (ended.value.code or 0, told["steps"], told["rejections"]) == (0, 2, [])
 
 
 def test_an_answer_that_is_long_comes_in_pieces(serving):

@@ -90,6 +90,18 @@ class MemoryContract:
         assert memory.add_each([], trajectory="trip") == []
         assert memory.trajectories() == []
 
+    def test_mappings_are_steps_wherever_steps_are_taken(self, memory: Memory) -> None:
+        good, wrong = {"role": "user", "content": "hello"}, {"role": "user", "colour": "red"}
+        first, second, third = memory.add_each([good, wrong, TRIP[0]], trajectory="trip")
+        assert (getattr(first, "step", ""), getattr(third, "step", "")) == ("0", "1")
+        assert isinstance(second, StepRejectedError)
+        assert "colour" in second.message
+        stored, refused = memory.stream([good, wrong], trajectory="trip")
+        assert (getattr(stored, "step", ""), isinstance(refused, Rejection)) == ("2", True)
+        for wrong_kind in (good, "hello", 5):
+            with pytest.raises(InputError):
+                memory.add_each(wrong_kind, trajectory="trip")  # type: ignore[arg-type]
+
     @pytest.mark.parametrize("name", ["", " \t", "x" * 600, "\ud800"])
     def test_a_name_that_can_be_none_is_refused(self, memory: Memory, name: str) -> None:
         with pytest.raises(InputError):
