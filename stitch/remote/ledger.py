@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -51,6 +52,8 @@ class RemoteLedger(Ledger):
 
 def _since(now: Totals, before: Totals) -> Totals:
     """What came between."""
-    numbers = {name: getattr(now, name) - getattr(before, name) for name in Totals.model_fields if name != "cost_usd"}
+    counted = Totals.model_fields.keys() - {"cost_usd", "rejected"}
+    numbers = {name: getattr(now, name) - getattr(before, name) for name in counted}
+    rejected = dict(Counter(now.rejected) - Counter(before.rejected))
     paid, had = now.cost_usd, before.cost_usd if before.calls else 0.0
-    return Totals(**numbers, cost_usd=None if paid is None or had is None else paid - had)
+    return Totals(**numbers, rejected=rejected, cost_usd=None if paid is None or had is None else paid - had)
