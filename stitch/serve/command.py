@@ -68,7 +68,11 @@ def command(
     feed, metrics = EventFeed(), Metrics()
     _log_to_standard_error()
     listening = listen(host, port)
-    tenants = open_tenants(memory, config=config, observers=(feed, metrics), **settings)
+    try:
+        tenants = open_tenants(memory, config=config, observers=(feed, metrics), **settings)
+    except BaseException:
+        listening.close()
+        raise
     finish = False
     try:
         served = Served(tenants=tenants, access=access, feed=feed, metrics=metrics)
