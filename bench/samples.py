@@ -552,3 +552,29 @@ def _tell_move(story: _Story, move: _Said | _Called, *, scope: str, opening: str
     )  # fmt: skip
     result = Step(role="tool", content=move.result, tool_name=move.tool)
     story.tell(result, scope=scope, event=move.event, objects=move.objects, answer=move.answer)
+
+
+_NOTES = """
+I bought a blue kite for the party in May. Then the rain began, so I sat in a cafe for two hours and read the
+paper from front to back.
+
+The party in May will be in the garden behind the old mill. We need chairs, and somebody has to ask the miller
+for the key of the gate.
+
+For the party I also bought twelve paper lanterns. The shop is next to the station; its owner told me a long
+story about his uncle's boat.
+
+Who comes to the party in May? So far Ann, Bo and Cy have said yes. Dee is abroad until June, and Eve does not
+answer her phone these days.
+
+Today I bought a cake tin for the party. On the way home my bicycle had a flat tire, and I walked the last three
+kilometers in the heat.
+
+The party in May was moved by a week. The garden is free on the second Saturday only, because the miller's
+daughter marries on the first.
+"""
+PARTY_NOTES = tuple(
+    {"id": f"note-{number}", "role": "user", "content": " ".join(text.split())}
+    for number, text in enumerate(_NOTES.split("\n\n"), start=1)
+)
+"""Notes of which three say what was bought, each among other things."""

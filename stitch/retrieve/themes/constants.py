@@ -48,6 +48,8 @@ class ThemeConstants:
     """What a step loses that says nothing which stands alone."""
     whole_tokens: int = chosen(20, _HALF)
     """Statements of up to so many tokens are shown whole; of longer ones, sentence by sentence."""
+    embedded: int = chosen(100, _HALF)
+    """Of so many statements the sentences are compared with the question by vectors too, and not by words alone."""
     coverage_share: float = chosen(0.1, _HALF)
     """How much coverage counts beside relevance in the choice (1 - alpha of the paper's code is .3)."""
     covered_pieces: int = chosen(120, _HALF)

@@ -5,7 +5,7 @@ tells of the question.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,11 +74,13 @@ class Reading:
     Attributes:
         constants: What counts how much.
         counter: Counts tokens.
+        embed: Makes the vectors of sentences.
         wide: Whether the question asks for what was said over a stretch.
     """
 
     constants: ThemeConstants
     counter: TokenCounter
+    embed: Callable[[Sequence[str]], Vectors]
     wide: bool
 
     def read(
@@ -119,8 +121,7 @@ class Reading:
             if tokens < 0:
                 break
         statements = [made[place]._replace(relevance=relevance[place]) for place in kept]
-        best = statements[0].relevance
-        parts = [part for number, each in enumerate(statements) for part in self._parts(each, number, wording, best)]
+        parts = self._parts(statements, wording, vector)
         parts.sort(key=lambda part: -part.relevance)
         return Told(statements=statements, vectors=vectors[kept], sentences=parts)
 
@@ -138,20 +139,41 @@ class Reading:
             found.append((1 - share) * own + share * each.relevance - raw)
         return found
 
-    def _parts(self, said: Said, number: int, wording: Wording, best: float) -> list[Sentence]:
-        """A statement whole, or its sentences: the one that bears most on the question first."""
-        count = self.counter.count
-        whole = count(said.text)
-        apart = sentences(said.text) if whole > self.constants.whole_tokens else []
-        if len(apart) < 2:
-            return [Sentence(said.text, whole, number, 0, said.relevance)]
-        told = [wording.said(folded(each)) + math.sqrt(len(each)) / 100 for each in apart]
-        first = max(range(len(apart)), key=lambda place: (told[place], -place))
-        less = said.relevance - self.constants.rest * best
-        return [
-            Sentence(text, count(text), number, place, said.relevance if place == first else less)
-            for place, text in enumerate(apart)
+    def _parts(self, statements: Sequence[Said], wording: Wording, vector: Vectors) -> list[Sentence]:
+        """The statements, or their sentences; of each the one that bears most on the question counts in full."""
+        known, count = self.constants, self.counter.count
+        costs = [count(each.text) for each in statements]
+        apart = [
+            sentences(each.text) if cost > known.whole_tokens else []
+            for each, cost in zip(statements, costs, strict=True)
         ]
+        bearing = self._bearing(apart, wording, vector)
+        less = known.rest * statements[0].relevance
+        parts: list[Sentence] = []
+        for number, (each, cost) in enumerate(zip(statements, costs, strict=True)):
+            if len(apart[number]) < 2:
+                parts.append(Sentence(each.text, cost, number, 0, each.relevance))
+                continue
+            for place, text in enumerate(apart[number]):
+                relevance = each.relevance - (0.0 if place == bearing[number] else less)
+                parts.append(Sentence(text, count(text), number, place, relevance))
+        return parts
+
+    def _bearing(self, apart: Sequence[Sequence[str]], wording: Wording, vector: Vectors) -> list[int]:
+        """Which sentence of each statement bears most on the question: by words and, of the first ones, by vectors."""
+        near: dict[tuple[int, int], float] = {}
+        several = [number for number, texts in enumerate(apart) if len(texts) > 1][: self.constants.embedded]
+        places = [(number, place) for number in several for place in range(len(apart[number]))]
+        if places:
+            found = self.embed([apart[number][place] for number, place in places]) @ vector
+            near = dict(zip(places, found.tolist(), strict=True))
+        bearing = []
+        for number, texts in enumerate(apart):
+            words = wording.each(map(folded, texts)) if len(texts) > 1 else [0.0]
+            told = [each / (each + self.constants.half_lexical) for each in words]
+            told = [value + near.get((number, place), 0.0) for place, value in enumerate(told)]
+            bearing.append(max(range(len(told)), key=lambda place: (told[place], -place)))
+        return bearing
 
     def _ranks(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
         """What the rank of each step counts, from 0 to 1, by the id of its snippet: a part is that of those around."""

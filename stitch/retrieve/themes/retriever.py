@@ -127,7 +127,7 @@ class ThemesRetriever:
         form = form_of(request.query)
         hierarchy = None if self._hierarchies is None else self._hierarchies(request.tenant)
         [vector] = self._embedder.embed([request.query])
-        reading = Reading(constants=known, counter=counter, wide=form.wide)
+        reading = Reading(constants=known, counter=counter, embed=self._embedder.embed, wide=form.wide)
         told = reading.read(
             found.hits,
             question=request.query,
