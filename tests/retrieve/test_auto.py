@@ -68,3 +68,38 @@ def test_where_labels_decide_intent_answers(tmp_path: Path) -> None:
         assert auto.trace[0].reason == "labels decide"
         assert auto.mode == "auto"
         assert auto.context() == memory.search("What does it cost?", intent_filter=chosen).context()
+
+
+RUN = [
+    {"role": "system", "content": "You are a support agent."},
+    {"role": "user", "content": "My parcel arrived broken and I want my money back for order A-1001."},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "c1", "name": "refund", "arguments": {"order": "A-1001"}}],
+    },
+    {"role": "tool", "tool_name": "refund", "content": '{"status": "refunded", "amount": 20}'},
+    {"role": "assistant", "content": "Done, the money is on its way."},
+]
+
+
+def test_for_a_task_whole_goals_are_looked_for_by_intent_alone(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many([{**step, "id": f"a{place}"} for place, step in enumerate(RUN)], trajectory="x")
+        auto = memory.search("I want to return a broken lamp and get a refund for order B-77.", retriever="auto")
+        assert auto.trace[0].reason == "whole goals are asked for"
+        assert auto.trace[0].figures == {"intent": 1.0, "themes": 0.0}
+
+
+def test_as_of_a_moment_nothing_later_is_in_the_context(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many(
+            [
+                {"id": "a", "role": "Ada", "content": "I planted roses in the front garden."},
+                {"id": "b", "role": "Ada", "content": "I planted beans behind the house."},
+            ],
+            trajectory="x",
+        )
+        context = memory.search("What did Ada plant?", retriever="auto", trajectory="x", as_of="a").context()
+    assert "roses" in context
+    assert "beans" not in context
