@@ -76,7 +76,7 @@ class TreeSelectRequest(Request):
     version: str | None = None
     branch: Name = MAIN
     as_of: str | float | None = None
-    """Where versions are asked: only those up to this time."""
+    """The tree as it was at a time; where versions are asked, only those up to then."""
     versions: bool = False
     """Whether all versions are asked though the query does not begin with `/Version`."""
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -315,9 +315,13 @@ class TreeExportResponse(Response):
 
 
 class TreeDeleteRequest(Request):
-    """A tree to erase with all its versions."""
+    """A tree to erase with all its versions; or what of it is to be erased from its whole history."""
 
     tree: Name
+    nodes: Annotated[Sequence[Name], Field(max_length=1_000)] = ()
+    """Only these nodes, with what stood below them, in all versions."""
+    versions: Annotated[Sequence[Name], Field(max_length=1_000)] = ()
+    """Only these versions."""
 
 
 class TreeDeleteResponse(Response):
@@ -325,4 +329,9 @@ class TreeDeleteResponse(Response):
 
     tree: str
     versions: int
+    """How many versions are gone."""
+    nodes: tuple[str, ...] = ()
+    """The nodes that are gone from all versions, if only nodes or versions were to be erased."""
+    emptied: tuple[str, ...] = ()
+    """The versions whose message said what is gone: it is empty now."""
     proof: ProofModel

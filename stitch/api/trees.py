@@ -60,7 +60,9 @@ def _after(names: list[str], after: str | None, *, what: str) -> int:
 def select(memory: Memory, request: models.TreeSelectRequest) -> models.TreeSelectResponse:
     """Find nodes by a path query."""
     threshold, margin, k, scorer = request.threshold, request.margin, request.k, request.scorer
-    if request.tree is None or request.as_of is not None or request.versions:
+    if request.tree is None or request.versions:
+        if request.version is not None:
+            raise InputError(f"version {request.version!r} of which tree?", hint="name the tree")
         found = memory.trees.select(
             request.query, tree=request.tree, as_of=request.as_of,
             threshold=threshold, margin=margin, k=k, scorer=scorer,
@@ -69,10 +71,12 @@ def select(memory: Memory, request: models.TreeSelectRequest) -> models.TreeSele
     else:
         own = memory.trees.open(request.tree, branch=request.branch)
         found = own.select(
-            request.query, version=request.version, threshold=threshold, margin=margin, k=k, scorer=scorer
-        )
+            request.query, version=request.version, as_of=request.as_of,
+            threshold=threshold, margin=margin, k=k, scorer=scorer,
+        )  # fmt: skip
+        when = request.version if request.version is not None else request.as_of
         asked_all = request.version is None and own.asks_versions(request.query)
-        version = None if asked_all else own.version if request.version is None else own.at(request.version).id
+        version = None if asked_all else own.version if when is None else own.at(when).id
     return models.TreeSelectResponse(version=version, explanation=found.explain(), **found.as_json())
 
 
@@ -214,7 +218,13 @@ def export(memory: Memory, request: models.TreeExportRequest) -> models.TreeExpo
 
 
 def delete(memory: Memory, request: models.TreeDeleteRequest) -> models.TreeDeleteResponse:
-    """Erase a tree with all its versions, with proof."""
+    """Erase a tree with all its versions, or nodes and versions of it, with proof."""
+    if request.nodes or request.versions:
+        part = memory.trees.erase(request.tree, nodes=request.nodes, versions=request.versions)
+        return models.TreeDeleteResponse(
+            tree=request.tree, versions=len(part.versions), nodes=part.nodes, emptied=part.messages,
+            proof=proof_of(part.proof),
+        )  # fmt: skip
     erased = memory.trees.delete(request.tree)
     return models.TreeDeleteResponse(tree=request.tree, versions=erased.versions, proof=proof_of(erased.proof))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time as clock
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ from typing_extensions import Unpack
 
 from stitch.artifacts.asking import SelectOptions, TreeAsker
 from stitch.artifacts.versioned import PERSON, VersionedTree
+from stitch.errors import InputError
 from stitch.ingest.trees import Incoming, commit_time, tree_name
 from stitch.trees.commits import MAIN
 from stitch.trees.log import NewCommit, TreeLog
@@ -25,7 +26,7 @@ from stitch.trees.schema import Schema, infer, read_schema, schema_of
 if TYPE_CHECKING:
     from stitch.core.process import OwnProcess
     from stitch.ingest import Ingestor
-    from stitch.lifecycle.trees import ErasedTrees
+    from stitch.lifecycle.trees import ErasedFromTree, ErasedTrees
     from stitch.lm import LanguageModel
     from stitch.retrieve.path import NodeSelection
 
@@ -181,8 +182,10 @@ class Trees:
         lines = {}
         for own in opened:
             log = self._log(own.name)
-            last = own.version if as_of is None else log.version_at(as_of, branch=MAIN)
-            lines[own.name] = (log, log.line(last))
+            if as_of is None:
+                lines[own.name] = (log, log.line(own.version))
+            elif tree is not None or log.existed_at(as_of):
+                lines[own.name] = (log, log.line(log.version_at(as_of, branch=MAIN)))
         return self.asker.select_versions(query, lines, **options)
 
     def delete(self, name: str) -> ErasedTrees:
@@ -205,6 +208,34 @@ class Trees:
         with self._lock:
             self._logs.pop(name, None)
         return erase_trees(self._ingestor, [name], tenant=self._tenant, folder=self._folder)
+
+    def erase(self, name: str, *, nodes: Collection[str] = (), versions: Collection[str] = ()) -> ErasedFromTree:
+        """Erase nodes, or versions, from the whole history of a tree, and search every file for what they said.
+
+        With a node goes what stood below it. Messages of commits that say what is gone are emptied. Ids of versions
+        stay as they are, and are not given again. Steps that tell of edits are steps, and stay.
+
+        Args:
+            name: Of the tree.
+            nodes: Ids of nodes, also of such as the last version does not have any more.
+            versions: Ids of versions.
+
+        Returns:
+            What was erased, with the proof. What traces are left is in `proof.found`.
+
+        Raises:
+            InputError: There is no such tree, node or version, or nothing would be left.
+            ConflictError: Somebody has committed meanwhile; nothing was erased.
+        """
+        from stitch.lifecycle.trees import erase_from_tree
+
+        self._process.check_writing()
+        if not nodes and not versions:
+            raise nothing_to_erase()
+        return erase_from_tree(
+            self._ingestor, self._log(tree_name(name)), nodes=nodes, versions=versions,
+            tenant=self._tenant, folder=self._folder,
+        )  # fmt: skip
 
     def _versioned(self, log: TreeLog, branch: str) -> VersionedTree:
         return VersionedTree(
@@ -243,3 +274,8 @@ def given_schema(given: Schema | Mapping[str, Any] | str | PathLike[str] | None)
     if isinstance(given, Mapping):
         return schema_of(given)
     return read_schema(file_text(Path(given)))
+
+
+def nothing_to_erase() -> InputError:
+    """What is raised where neither nodes nor versions are named."""
+    return InputError("nothing to erase is named", hint="name nodes or versions, or delete the whole tree")

@@ -181,6 +181,7 @@ class VersionedTree:
         query: str,
         *,
         version: str | float | None = None,
+        as_of: str | float | None = None,
         threshold: float | None = None,
         margin: float | None = None,
         k: int | None = None,
@@ -194,6 +195,7 @@ class VersionedTree:
         Args:
             query: The query.
             version: Which version; the one on which it stands, if none is named.
+            as_of: A time: the version that was the last one then; where all versions are asked, those up to then.
             threshold: How sure each semantic condition has to be, from 0 to 1.
             margin: How far below the best a node may be.
             k: How many nodes at most.
@@ -204,10 +206,15 @@ class VersionedTree:
         """
         options: SelectOptions = {"threshold": threshold, "margin": margin, "k": k, "scorer": scorer}
         if version is not None:
+            if as_of is not None:
+                raise two_moments()
             return self.at(version).select(query, **options)
         tree = self.tree
         if asks_versions(query, tree):
-            return self._asker.select_versions(query, {self.name: (self._log, self.history())}, **options)
+            history = self.history() if as_of is None else self._log.line(self.at(as_of).id)
+            return self._asker.select_versions(query, {self.name: (self._log, history)}, **options)
+        if as_of is not None:
+            return self.at(as_of).select(query, **options)
         return self._asker.select(query, tree, **options)
 
     def asks_versions(self, query: str) -> bool:
@@ -477,3 +484,8 @@ def _is_same(said: object, done: Mapping[str, Any]) -> bool:
     if not isinstance(said, Mapping):
         return False
     return all(said.get(name) == done.get(name) for name in ("op", "id", "parent", "field", "value") if name in said)
+
+
+def two_moments() -> InputError:
+    """What is raised where both a version and a time are named."""
+    return InputError("either a version or a time says what is asked", hint="leave out one of them")

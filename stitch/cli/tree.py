@@ -178,6 +178,7 @@ def show(name: str, *, as_json: bool, schema: bool, version: str | None, branch:
 @click.option("--tree", metavar="NAME", help="Which tree; all versions of all trees if none is named.")
 @_branch_option
 @click.option("--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]")
+@click.option("--as-of", metavar="TIME", help="The tree as it was then; of /Version only those up to then.")
 @click.option("--threshold", type=click.FloatRange(0, 1), metavar="X",
               help="How sure a semantic condition has to be; .5 is as likely as not.")  # fmt: skip
 @click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="How far below the best a node may be.")
@@ -186,7 +187,7 @@ def show(name: str, *, as_json: bool, schema: bool, version: str | None, branch:
 @click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short.")
 @json_option
 def select(query: str, *, as_json: bool, explain: bool, tree: str | None, version: str | None, branch: str,
-           threshold: float | None, margin: float | None, k: int | None, scorer: str | None,
+           as_of: str | None, threshold: float | None, margin: float | None, k: int | None, scorer: str | None,
            **arguments: Any) -> None:  # fmt: skip
     """Find nodes by the path QUERY, the best first. A query that begins with /Version asks all versions.
 
@@ -197,8 +198,8 @@ def select(query: str, *, as_json: bool, explain: bool, tree: str | None, versio
       stitch tree select '/Version[message ~= "poster"]//POI' --tree toronto -m trip.memory --json
     """
     request = made(
-        models.TreeSelectRequest, query=query, tree=tree, version=version, branch=branch, threshold=threshold,
-        margin=margin, k=k, scorer=scorer,
+        models.TreeSelectRequest, query=query, tree=tree, version=version, branch=branch, as_of=as_of,
+        threshold=threshold, margin=margin, k=k, scorer=scorer,
     )  # fmt: skip
     with opened_memory(**arguments) as memory:
         told: models.TreeSelectResponse = ask(memory, "tree_select", request)
@@ -388,24 +389,38 @@ def export(name: str, *, as_json: bool, branch: str, version: str | None, form: 
 @group.command()
 @click.argument("name")
 @memory_options
+@click.option(
+    "--node", "nodes", multiple=True, metavar="ID", help="Erase only this node, from all versions. Repeatable."
+)
+@click.option("--version", "versions", multiple=True, metavar="V", help="Erase only this version. Repeatable.")
 @json_option
 @click.pass_context
-def delete(context: click.Context, /, name: str, *, as_json: bool, **arguments: Any) -> None:
+def delete(context: click.Context, /, name: str, *, as_json: bool, nodes: tuple[str, ...], versions: tuple[str, ...],
+           **arguments: Any) -> None:  # fmt: skip
     """Erase the tree NAME with all its versions, and search every file for what they said.
 
-    The exit status is 5 if a trace is left. Steps that tell of its edits stay; `stitch forget erase` erases steps.
+    --node erases a node with what stood below it, from all versions, and --version a version, as if it had never been;
+    messages that say what is gone are emptied. The exit status is 5 if a trace is left. Steps that tell of edits stay;
+    `stitch forget erase` erases steps.
 
     \b
     Example:
       stitch tree delete toronto --memory trip.memory
+      stitch tree delete toronto --node i007 --version v3 --memory trip.memory
     """
+    request = made(models.TreeDeleteRequest, tree=name, nodes=nodes, versions=versions)
     with opened_memory(**arguments) as memory:
-        told: models.TreeDeleteResponse = ask(memory, "tree_delete", made(models.TreeDeleteRequest, tree=name))
+        told: models.TreeDeleteResponse = ask(memory, "tree_delete", request)
     proof = told.proof
     if as_json:
         print_json(told.model_dump())
     else:
-        click.echo(f"tree {told.tree} is erased with its {told.versions} versions")
+        if nodes or versions:
+            click.echo(f"of tree {told.tree} are erased: {len(told.nodes)} nodes, {told.versions} versions")
+            if told.emptied:
+                click.echo(f"messages that said it are emptied: {', '.join(told.emptied)}")
+        else:
+            click.echo(f"tree {told.tree} is erased with its {told.versions} versions")
         click.echo(
             f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
             f" of it ({proof.said_elsewhere} of which steps or other trees say too): {len(proof.found)} files hold any"

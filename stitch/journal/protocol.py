@@ -406,7 +406,9 @@ class Journal(Protocol):
         """Keep an entry that is no step; return its number. Records are read back as they were given."""
         ...
 
-    def append_records(self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None) -> list[int]:
+    def append_records(
+        self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None, instead_of: Collection[str] = ()
+    ) -> list[int]:
         """Keep several records at once, all or none; return their numbers.
 
         Args:
@@ -414,6 +416,7 @@ class Journal(Protocol):
             records: What to keep, in order.
             last: The number of the last record of the first one's kind and key, as whoever writes knows it; 0 if there
                 is none. Any is right if None.
+            instead_of: Keys of the first one's kind whose records are erased in the same stroke, as by `erase_records`.
 
         Raises:
             ConflictError: Another one came after `last`; nothing was kept.

@@ -16,6 +16,7 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Journal
 from stitch.journal.entries import Entry, differences
+from stitch.lifecycle.tree_transfer import faults_of_trees
 from stitch.store.checks import Damage
 from stitch.store.owner import Ownership
 
@@ -75,9 +76,10 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     What the store holds must be as it was written; if it is not, nothing is compared. Every step that is stored must be
     in the store as the journal has it, one that is retired must not, and the store must hold nothing else. Every label
     of a step that is not retired must be in the inventory of its trajectory. Every step must stand in the journal as it
-    was written.
+    was written. Every version of a tree must be what the operations since its first one give.
     """
     found = [Disagreement("", "", f"journal: {message}") for message in ingestor.journal.damage()]
+    found += [Disagreement("", "", fault) for fault in _faults_of_trees(ingestor.journal, tenant=tenant)]
     store = ingestor.store
     unlike = store.check(tenant) if isinstance(store, CheckableStore) else ()
     found += [Disagreement(each.trajectory, each.step, f"store: {each.what}") for each in unlike]
@@ -90,6 +92,13 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     except JournalError as error:  # what of it cannot be read cannot be compared
         found.append(Disagreement("", "", f"{error.message}: not all could be compared"))
         return Verification(0, ingestor.store.count(tenant), tuple(found))
+
+
+def _faults_of_trees(journal: Journal, *, tenant: str) -> list[str]:
+    try:
+        return list(faults_of_trees(journal, tenant=tenant))
+    except JournalError as error:
+        return [f"{error.message}: not all trees could be read"]
 
 
 def _damages(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str) -> Iterator[Disagreement]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 
 import orjson
 
@@ -11,12 +12,15 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.trees import Incoming, tree_name
 from stitch.journal import Journal
 from stitch.lifecycle.export_schema import BranchLine, CommitFields, CommitLine, TreeLine, dump_line
-from stitch.trees.commits import Branch, Commit, dump_snapshot, load_entry, load_snapshot
-from stitch.trees.log import NewCommit, TreeLog
+from stitch.trees.checking import faults_of
+from stitch.trees.commits import Branch, Commit, Erased, dump_snapshot, load_entry, load_snapshot
+from stitch.trees.log import NewCommit, TreeLog, number_of
 from stitch.trees.nodes import Tree
 from stitch.trees.operations import operations_of
 from stitch.trees.records import TREES, log_key, tree_names
 from stitch.trees.schema import infer, schema_of
+
+_VERSION = r"v[1-9]\d{0,8}"
 
 
 def tree_lines(journal: Journal, *, tenant: str) -> Iterator[str]:
@@ -25,6 +29,8 @@ def tree_lines(journal: Journal, *, tenant: str) -> Iterator[str]:
         log = TreeLog(journal, tenant=tenant, name=name)
         for record in journal.records(tenant, kind=TREES, key=log_key(name)):
             entry = load_entry(record.payload)
+            if isinstance(entry, Erased):
+                continue
             if isinstance(entry, Branch):
                 yield dump_line("branch", tree=name, branch=entry.name, at=entry.at)
             elif entry.parent is None:
@@ -82,17 +88,20 @@ class TreeImport:
         name = tree_name(line.tree)
         incoming = Incoming(redacts=self._ingestor.redacts)
         root = incoming.node(load_snapshot(orjson.dumps(line.nodes)))
+        if re.fullmatch(_VERSION, line.commit.version) is None:
+            return f"version {line.commit.version!r} has no number"
         if name not in tree_names(journal, self._tenant):
             schema = infer(Tree(root)) if line.commit.schema_ is None else schema_of(line.commit.schema_)
             schema.check(Tree(root))
-            first = self._new(line.commit, incoming)
+            begun = self._new(line.commit, incoming)
             self._logs[name] = TreeLog.create(
-                journal, tenant=self._tenant, name=name, root=root, schema=schema, first=first._replace(schema=None)
+                journal, tenant=self._tenant, name=name, root=root, schema=schema, first=begun._replace(schema=None)
             )
             self.trees += 1
             return ""
         self._logs[name] = log = TreeLog(journal, tenant=self._tenant, name=name)
-        if not self._is_known(log.commit("v1"), line.commit) or log.tree("v1").root != root:
+        first = log.commits[0]
+        if first.id != line.commit.version or not self._is_known(first, line.commit) or log.tree(first.id).root != root:
             return f"there is another tree {name!r} here"
         return ""
 
@@ -101,7 +110,7 @@ class TreeImport:
         if own := known.get(said.version):
             same = self._is_known(own, said) and len(own.operations) == len(said.operations)
             return "" if same else f"tree {log.name!r} has another {said.version} here"
-        if said.version != f"v{len(known) + 1}" or said.parent is None:
+        if said.parent is None or not _comes_after(said.version, known):
             return f"version {said.version!r} of tree {log.name!r} comes out of turn"
         incoming = Incoming(redacts=self._ingestor.redacts)
         log.append(self._new(said, incoming), branch=said.branch, parent=said.parent)
@@ -113,11 +122,16 @@ class TreeImport:
         author, message = incoming.text(said.author, what="the author"), incoming.text(said.message, what="the message")
         redacted = dict(incoming.redacted + said.taken_out())
         schema = None if said.schema_ is None else schema_of(said.schema_)
-        return NewCommit(operations, author, message, said.recorded, said.time, schema, redacted)
+        return NewCommit(operations, author, message, said.recorded, said.time, schema, redacted, said.version)
 
     @staticmethod
     def _is_known(own: Commit, said: CommitFields) -> bool:
         return (own.parent, own.branch, own.time, own.recorded) == (said.parent, said.branch, said.time, said.recorded)
+
+
+def _comes_after(version: str, known: Collection[str]) -> bool:
+    """Whether a version has a number, and a greater one than those that are known; between them some may be erased."""
+    return re.fullmatch(_VERSION, version) is not None and number_of(version) > max(map(number_of, known))
 
 
 def check_trees(journal: Journal, *, tenant: str) -> None:
@@ -130,3 +144,14 @@ def check_trees(journal: Journal, *, tenant: str) -> None:
         log = TreeLog(journal, tenant=tenant, name=name)
         for version in log.branches.values():
             log.schema(version).check(log.tree(version))
+
+
+def faults_of_trees(journal: Journal, *, tenant: str) -> Iterator[str]:
+    """What is wrong with the trees of a tenant, each with the name of the tree and the version."""
+    for name in tree_names(journal, tenant):
+        try:
+            log = TreeLog(journal, tenant=tenant, name=name)
+        except StitchError as error:
+            yield f"tree {name!r}: {error.message}"
+            continue
+        yield from (f"tree {name!r}, {fault}" for fault in faults_of(log))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,9 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.lifecycle.beside import Gone, remove_mentions, words_left
 from stitch.lifecycle.erase import purge, said_by_others, search
 from stitch.lifecycle.traces import Proof, traces_in, words_in
+from stitch.trees.log import TreeLog
 from stitch.trees.records import TREES, keys_of, log_key, texts_of
+from stitch.trees.rewriting import rewritten
 
 
 class ErasedTrees(NamedTuple):
@@ -39,9 +41,50 @@ def erase_trees(ingestor: Ingestor, names: Sequence[str], *, tenant: str, folder
     texts = list(texts_of(journal, tenant, keys=keys))
     logs = {log_key(name) for name in names}
     versions = sum(record.key in logs for record in journal.records(tenant, kind=TREES))
+    journal.erase_records(tenant, kind=TREES, key=keys)
+    return ErasedTrees(len(names), versions, _proof(ingestor, texts, tenant=tenant, folder=folder))
+
+
+class ErasedFromTree(NamedTuple):
+    """What was erased from the history of a tree, and the proof of it."""
+
+    nodes: tuple[str, ...]
+    """The ids of all nodes that are gone, with those below them."""
+    versions: tuple[str, ...]
+    messages: tuple[str, ...]
+    """The versions whose message said what is gone: it is empty now."""
+    proof: Proof
+
+
+def erase_from_tree(
+    ingestor: Ingestor, log: TreeLog, *, nodes: Collection[str], versions: Collection[str], tenant: str, folder: Path
+) -> ErasedFromTree:
+    """Erase nodes and versions from the whole history of a tree, in one stroke; then look for what is left.
+
+    Args:
+        ingestor: Of the memory.
+        log: The tree.
+        nodes: Ids of nodes; what stood below them goes too.
+        versions: Ids of versions.
+        tenant: Whose it is.
+        folder: Where the journal is.
+
+    Raises:
+        InputError: There is no such node or version, or nothing would be left.
+        ConflictError: Somebody has committed meanwhile; nothing was erased.
+    """
+    log.refresh()
+    left = rewritten(log, nodes=nodes, versions=versions)
+    log.rewrite(left.records)
+    proof = _proof(ingestor, sorted(left.said), tenant=tenant, folder=folder)
+    return ErasedFromTree(tuple(sorted(left.nodes)), left.versions, left.messages, proof)
+
+
+def _proof(ingestor: Ingestor, texts: Sequence[str], *, tenant: str, folder: Path) -> Proof:
+    """Remove mentions of what was erased from the journal, overwrite its bytes, and search all files."""
+    journal = ingestor.journal
     traces, words = traces_in(texts), words_in(texts)
     told = Gone(tenant, frozenset(), frozenset(traces), frozenset(words), frozenset(), tenant_too=False)
-    journal.erase_records(tenant, kind=TREES, key=keys)
     others = partial(said_by_others, journal, tenant=tenant, but=frozenset(), names=set(journal.trajectories(tenant)))
     remove_mentions(folder, told, said_by_others=others)
     purge(ingestor, folder=folder)
@@ -49,4 +92,4 @@ def erase_trees(ingestor: Ingestor, names: Sequence[str], *, tenant: str, folder
         ingestor, folder, told, {"files beside the journal": words_left(folder, told, said_by_others=others)}
     )
     clear_text_caches()
-    return ErasedTrees(len(names), versions, proof)
+    return proof

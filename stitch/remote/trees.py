@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,12 @@ from stitch.api import tree_models as models
 from stitch.api.models import MOST_PAGE_ITEMS, PageRequest
 from stitch.api.operations import made
 from stitch.artifacts.asking import SelectOptions, asks_versions
-from stitch.artifacts.trees import Trees, TreeSummary, given_schema
-from stitch.artifacts.versioned import PERSON, TreeVersion, VersionedTree, nothing_to_commit
+from stitch.artifacts.trees import Trees, TreeSummary, given_schema, nothing_to_erase
+from stitch.artifacts.versioned import PERSON, TreeVersion, VersionedTree, nothing_to_commit, two_moments
 from stitch.core import trajectory_name
 from stitch.errors import InputError
 from stitch.ingest.trees import tree_name
-from stitch.lifecycle.trees import ErasedTrees
+from stitch.lifecycle.trees import ErasedFromTree, ErasedTrees
 from stitch.remote import rebuilding
 from stitch.trees.commits import MAIN, Commit
 from stitch.trees.differences import diff
@@ -109,6 +109,18 @@ class RemoteTrees(Trees):
             self._told.pop(known, None)
         answer = self._memory.ask("tree_delete", models.TreeDeleteRequest(tree=known))
         return ErasedTrees(1, answer.versions, rebuilding.proof_of(answer.proof))
+
+    @override
+    def erase(self, name: str, *, nodes: Collection[str] = (), versions: Collection[str] = ()) -> ErasedFromTree:
+        known = tree_name(name)
+        if not nodes and not versions:
+            raise nothing_to_erase()
+        with self._lock:
+            self._told.pop(known, None)
+        request = made(models.TreeDeleteRequest, tree=known, nodes=tuple(nodes), versions=tuple(versions))
+        answer = self._memory.ask("tree_delete", request)
+        gone = tuple(sorted(set(versions)))
+        return ErasedFromTree(answer.nodes, gone, answer.emptied, rebuilding.proof_of(answer.proof))
 
     def _versions(self, name: str) -> RemoteVersions:
         """What is known of a tree, with what came since."""
@@ -200,15 +212,19 @@ class RemoteTree(VersionedTree):
         query: str,
         *,
         version: str | float | None = None,
+        as_of: str | float | None = None,
         threshold: float | None = None,
         margin: float | None = None,
         k: int | None = None,
         scorer: str | None = None,
     ) -> NodeSelection:
-        asked = None if version is None and self.asks_versions(query) else self._at_id(version)
+        all_versions = version is None and self.asks_versions(query)
+        asked = None if all_versions or as_of is not None else self._at_id(version)
+        if version is not None and as_of is not None:
+            raise two_moments()
         return self._memory.selected(
             "tree_select", models.TreeSelectRequest, query=query, tree=self.name, branch=self.branch, version=asked,
-            threshold=threshold, margin=margin, k=k, scorer=scorer,
+            as_of=as_of, threshold=threshold, margin=margin, k=k, scorer=scorer,
         )  # fmt: skip
 
     @override

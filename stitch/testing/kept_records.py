@@ -35,7 +35,9 @@ class DictRecords(Journal):
         return self.append_records(tenant, [NewRecord(kind, key, payload)])[0]
 
     @override
-    def append_records(self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None) -> list[int]:
+    def append_records(
+        self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None, instead_of: Collection[str] = ()
+    ) -> list[int]:
         numbers = []
         with self._open():
             if last is not None and records:
@@ -43,6 +45,8 @@ class DictRecords(Journal):
                 number = max((each.number for each in mine), default=0)
                 if number != last:
                     raise ConflictError(f"record {number} of {records[0].key!r} came after record {last}")
+            if instead_of and records:
+                self.erase_records(tenant, kind=records[0].kind, key=instead_of)
             for record in records:
                 numbers.append(self._next_record)
                 self._records.append((tenant, Record(self._next_record, *record)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
@@ -38,6 +39,8 @@ class Commit(NamedTuple):
     """How many secrets of each kind were taken out of what came in with it."""
     snapshot: bool = False
     """Whether the whole tree is kept beside it."""
+    whole: str = ""
+    """The digest of that tree as it is kept; none of trees of an older memory."""
 
     def dump(self) -> dict[str, Any]:
         """The commit as JSON, in the format of a file of commits."""
@@ -64,9 +67,34 @@ class Branch(NamedTuple):
     """The version where it begins."""
 
 
+class Erased(NamedTuple):
+    """That something was erased from the history; ids of versions that are gone are not given again."""
+
+    versions: tuple[str, ...]
+    after: int
+    """The number of the last record before: whoever knows that one reads all of it again."""
+
+
+Entry: TypeAlias = Commit | Branch | Erased
+"""What the journal keeps of a tree."""
+
+
 def dump_commit(commit: Commit) -> bytes:
     """A commit as the journal keeps it."""
-    return orjson.dumps({**commit.dump(), "recorded": commit.recorded, "snapshot": commit.snapshot})
+    said = {**commit.dump(), "recorded": commit.recorded, "snapshot": commit.snapshot}
+    if commit.whole:
+        said["whole"] = commit.whole
+    return orjson.dumps({**said, "digest": digest_of(orjson.dumps(said))})
+
+
+def digest_of(payload: bytes) -> str:
+    """What shows whether bytes are as they were written."""
+    return blake2b(payload, digest_size=8).hexdigest()
+
+
+def dump_erased(erased: Erased) -> bytes:
+    """Erased versions as the journal keeps them."""
+    return orjson.dumps({"erased": erased.versions, "after": erased.after})
 
 
 def dump_branch(branch: Branch) -> bytes:
@@ -74,7 +102,7 @@ def dump_branch(branch: Branch) -> bytes:
     return orjson.dumps({"branch": branch.name, "at": branch.at})
 
 
-def load_entry(payload: bytes) -> Commit | Branch:
+def load_entry(payload: bytes) -> Entry:
     """What the journal keeps of a tree.
 
     Raises:
@@ -84,9 +112,15 @@ def load_entry(payload: bytes) -> Commit | Branch:
         said = orjson.loads(payload)
         if "at" in said:
             return Branch(said["branch"], said["at"])
+        if "erased" in said:
+            return Erased(tuple(said["erased"]), int(said["after"]))
+        digest = said.pop("digest", "")
+        if digest and digest != digest_of(orjson.dumps(said)):
+            raise ValueError(f"another digest than {digest}")
         return Commit(
             said["version"], said["parent"], said["branch"], said["time"], float(said["recorded"]), said["author"],
             said["message"], tuple(said["operations"]), said.get("schema"), said.get("redacted", {}), said["snapshot"],
+            said.get("whole", ""),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise JournalError(

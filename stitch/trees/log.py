@@ -7,11 +7,13 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from stitch.errors import ConflictError, InputError, JournalError
-from stitch.journal import Journal, NewRecord
+from stitch.journal import Journal, NewRecord, Record
 from stitch.trees.commits import (
     MAIN,
     Branch,
     Commit,
+    Erased,
+    digest_of,
     dump_branch,
     dump_commit,
     dump_snapshot,
@@ -22,7 +24,7 @@ from stitch.trees.drafts import Index
 from stitch.trees.edits import edit
 from stitch.trees.nodes import Node, Tree
 from stitch.trees.operations import Operation, operation_json
-from stitch.trees.records import TREES, log_key, no_tree, snapshot_key, tree_names
+from stitch.trees.records import TREES, keys_of, log_key, no_tree, snapshot_key, tree_names
 from stitch.trees.schema import Schema
 from stitch.trees.versions import TreeVersions
 
@@ -43,6 +45,8 @@ class NewCommit(NamedTuple):
     schema: Schema | None = None
     """Another schema from here on."""
     redacted: dict[str, int] = {}  # noqa: RUF012 - never changed
+    id: str = ""
+    """The id of the version, greater than all before; the next number if empty."""
 
 
 class TreeLog(TreeVersions):
@@ -84,13 +88,14 @@ class TreeLog(TreeVersions):
             InputError: There is one of this name.
         """
         Tree(root).positions  # noqa: B018 - refuses two nodes of one id
+        whole = dump_snapshot(root)
         commit = Commit(
-            "v1", None, MAIN, _time_of(first), first.recorded, first.author, first.message, (), schema.dump(),
-            first.redacted, snapshot=True,
+            first.id or "v1", None, MAIN, _time_of(first), first.recorded, first.author, first.message, (),
+            schema.dump(), first.redacted, snapshot=True, whole=digest_of(whole),
         )  # fmt: skip
         records = [
             NewRecord(TREES, log_key(name), dump_commit(commit)),
-            NewRecord(TREES, snapshot_key(name, "v1"), dump_snapshot(root)),
+            NewRecord(TREES, snapshot_key(name, commit.id), whole),
         ]
         try:
             journal.append_records(tenant, records, last=0)
@@ -99,7 +104,7 @@ class TreeLog(TreeVersions):
                 f"there is a tree {name!r} in this memory", hint="choose another name, or delete it first"
             ) from None
         log = cls(journal, tenant=tenant, name=name)
-        log._keep("v1", root)
+        log._keep(commit.id, root)
         return log
 
     def refresh(self) -> None:
@@ -109,15 +114,43 @@ class TreeLog(TreeVersions):
             # The last one that is known is read again: if it is not there, the tree was deleted.
             records = self._journal.records(self._tenant, kind=TREES, key=log_key(self.name), after=max(last - 1, 0))
             found = list(records)
-            if not found or (last and found[0].number != last):
+            if last and (not found or found[0].number != last):
+                # Something was erased from its history, or all of it.
+                found = list(self._journal.records(self._tenant, kind=TREES, key=log_key(self.name)))
+                if not self._is_left_in(found):
+                    found = []
+                else:
+                    self._forget()
+                    last = 0
+            if not found:
                 raise no_tree(self.name, tree_names(self._journal, self._tenant))
             for record in found[1 if last else 0 :]:
                 entry = load_entry(record.payload)
                 if isinstance(entry, Branch):
                     self._heads[entry.name] = entry.at
+                elif isinstance(entry, Erased):
+                    self._erased += entry.versions
                 else:
                     self._take(entry)
                 self._numbers.append(record.number)
+
+    @property
+    def last_number(self) -> int:
+        """The number of its last record that is known."""
+        return self._numbers[-1]
+
+    def _is_left_in(self, found: Sequence[Record]) -> bool:
+        """Whether records are what an erasure has left of this tree, and not another tree of its name."""
+        entries = [load_entry(record.payload) for record in found]
+        rewritten = any(isinstance(entry, Erased) and entry.after >= self._numbers[-1] for entry in entries)
+        commits = ((entry.id, entry.recorded) for entry in entries if isinstance(entry, Commit))
+        known = {(commit.id, commit.recorded) for commit in self._commits.values()}
+        return rewritten and not known.isdisjoint(commits)
+
+    def _forget(self) -> None:
+        for known in (self._commits, self._heads, self._schemas, self._numbers, self._trees, self._since, self._erased):
+            known.clear()
+        self._index = None
 
     def _take(self, commit: Commit) -> None:
         super()._take(commit)
@@ -125,15 +158,32 @@ class TreeLog(TreeVersions):
         self._since[commit.id] = (0, 0) if commit.snapshot else (commits + 1, operations + len(commit.operations))
 
     def _whole(self, commit: Commit) -> Node | None:
-        if not commit.snapshot:
-            return None
-        records = self._journal.records(self._tenant, kind=TREES, key=snapshot_key(self.name, commit.id))
+        return self.whole(commit.id) if commit.snapshot else None
+
+    def whole(self, version: str) -> Node:
+        """The root of a version that is kept whole.
+
+        Raises:
+            JournalError: It is not there, or damaged.
+        """
+        records = self._journal.records(self._tenant, kind=TREES, key=snapshot_key(self.name, version))
         for record in records:
+            expected = self._commits[version].whole
+            if expected and expected != digest_of(record.payload):
+                raise JournalError(
+                    f"version {version!r} of tree {self.name!r} is damaged in the journal",
+                    hint="restore the memory from a backup",
+                )
             return load_snapshot(record.payload)
         raise JournalError(
-            f"version {commit.id!r} of tree {self.name!r} is missing in the journal",
+            f"version {version!r} of tree {self.name!r} is missing in the journal",
             hint="restore the memory from a backup",
         )
+
+    def records(self) -> list[Record]:
+        """All that the journal keeps of it, in the order of its coming."""
+        own = set(keys_of(self._journal, self._tenant, self.name))
+        return [record for record in self._journal.records(self._tenant, kind=TREES) if record.key in own]
 
     # What is done.
 
@@ -161,27 +211,48 @@ class TreeLog(TreeVersions):
             commits, operations = self._since[parent]
             made: list[Commit] = []
             records: list[NewRecord] = []
-            for number, new in enumerate(several, start=len(self._commits) + 1):
+            for number, new in enumerate(several, start=self._next_number()):
                 schema = new.schema or schema
                 edited = edit(index, new.operations, schema=schema)
                 self._index = None  # it is ahead of the journal until all is kept
                 if new.schema is not None:
                     schema.check(Tree(edited.root))
                 commit = Commit(
-                    f"v{number}", at, branch, _time_of(new), new.recorded, new.author, new.message,
+                    new.id or f"v{number}", at, branch, _time_of(new), new.recorded, new.author, new.message,
                     tuple(operation_json(each) for each in edited.operations),
                     None if new.schema is None else new.schema.dump(), new.redacted,
                 )  # fmt: skip
                 commits, operations, at = commits + 1, operations + len(commit.operations), commit.id
                 if commits >= SNAPSHOT_COMMITS and operations * _SNAPSHOT_SHARE >= len(index):
-                    commit, commits, operations = commit._replace(snapshot=True), 0, 0
-                    records.append(NewRecord(TREES, snapshot_key(self.name, at), dump_snapshot(edited.root)))
+                    whole = dump_snapshot(edited.root)
+                    commit, commits, operations = commit._replace(snapshot=True, whole=digest_of(whole)), 0, 0
+                    records.append(NewRecord(TREES, snapshot_key(self.name, at), whole))
                 records.append(NewRecord(TREES, log_key(self.name), dump_commit(commit)))
                 made.append(commit)
             self._write(records, branch=branch, parent=parent)
             self._index = (at, index)
             self._keep(at, index.root)
             return made
+
+    def _next_number(self) -> int:
+        return max(map(number_of, (*self._commits, *self._erased))) + 1
+
+    def rewrite(self, records: Sequence[NewRecord]) -> None:
+        """Keep other records instead of all there are of this tree, in one stroke.
+
+        Raises:
+            ConflictError: Somebody has committed meanwhile; nothing was changed.
+        """
+        with self._lock:
+            old = keys_of(self._journal, self._tenant, self.name)
+            try:
+                self._journal.append_records(self._tenant, records, last=self._numbers[-1], instead_of=old)
+            except ConflictError:
+                raise ConflictError(
+                    f"somebody committed to tree {self.name!r} meanwhile: nothing was erased", hint="erase it again"
+                ) from None
+            self._forget()
+            self.refresh()
 
     def _write(self, records: Sequence[NewRecord], *, branch: str, parent: str) -> None:
         """Keep records behind the last one that is known.
@@ -230,6 +301,11 @@ class TreeLog(TreeVersions):
                 branch=MAIN,
                 parent=self.head(MAIN),
             )
+
+
+def number_of(version: str) -> int:
+    """The number of a version: 3 of `v3`."""
+    return int(version.removeprefix("v"))
 
 
 def _time_of(new: NewCommit) -> str:

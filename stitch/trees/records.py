@@ -50,14 +50,19 @@ def texts_of(journal: Journal, tenant: str, *, keys: Collection[str] | None = No
         if keys is None or record.key in keys:
             yield json.loads(record.key)[0]
             said = orjson.loads(record.payload)
-            if isinstance(said, list):
-                for name, _, fields, _ in said:
-                    yield name
-                    yield from fields.values()
-            else:
-                yield from (said.get(name, "") for name in ("author", "message", "branch"))
-                for operation in said.get("operations", ()):
-                    yield from _texts_in(operation)
+            yield from texts_said(said)
+
+
+def texts_said(said: Any) -> Iterator[str]:
+    """What a record says: a whole tree, a commit or a branch."""
+    if isinstance(said, list):
+        for name, _, fields, _ in said:
+            yield name
+            yield from fields.values()
+    else:
+        yield from (said.get(name, "") for name in ("author", "message", "branch"))
+        for operation in said.get("operations", ()):
+            yield from _texts_in(operation)
 
 
 def _texts_in(operation: dict[str, Any]) -> Iterator[str]:

@@ -33,6 +33,8 @@ class TreeVersions(ABC):
         self._heads: dict[str, str] = {}
         self._schemas: dict[str, Schema] = {}
         self._trees: OrderedDict[str, Tree] = OrderedDict()
+        self._erased: list[str] = []
+        """Versions that were erased from the history."""
         self._lock = threading.RLock()
 
     @abstractmethod
@@ -84,7 +86,8 @@ class TreeVersions(ABC):
             if version not in self._commits:
                 last = next(reversed(self._commits))
                 raise InputError(
-                    f"tree {self.name!r} has no version {version!r}", hint=f"its versions are v1 to {last}"
+                    f"tree {self.name!r} has no version {version!r}",
+                    hint="it was erased" if version in self._erased else f"its versions are v1 to {last}",
                 )
             return self._commits[version]
 
@@ -127,6 +130,11 @@ class TreeVersions(ABC):
                 f"tree {self.name!r} had no version at {when}", hint="`stitch tree log` lists the versions"
             )
         return then[-1].id
+
+    def existed_at(self, when: str | float) -> bool:
+        """Whether there was a version at a time; what is no time is left to `version_at`."""
+        moment = _seconds(when) if isinstance(when, str) else float(when)
+        return moment is None or _made(self.commits[0]) <= moment
 
     def schema(self, version: str) -> Schema:
         """The schema to which a version keeps."""

@@ -226,6 +226,42 @@ def test_an_erased_tree_is_gone_and_the_proof_says_so(run, trip):
     assert printed(run, "delete", "trip")["proof"]["found"] == []
 
 
+def test_a_node_or_a_version_alone_is_erased_from_the_history(run, edit):
+    edit(rename("zoo", "Unspeakable place"), message="off to the Unspeakable place")
+    edit(rename("zoo", "Library"))
+    code, out, _ = run("tree", "delete", "trip", "--version", "v2", *M)
+    assert code == 0
+    assert out.startswith("of tree trip are erased: 0 nodes, 1 versions\nproof: ")
+    assert [each["version"] for each in printed(run, "log", "trip")["commits"]] == ["v1", "v3"]
+    told = printed(run, "delete", "trip", "--node", "zoo")
+    assert (told["nodes"], told["versions"], told["proof"]["found"]) == (["zoo"], 0, [])
+    assert "Library" not in run("tree", "export", "trip", "--version", "v3", *M)[1]
+    assert run("verify", *M)[0] == 0
+
+
+def test_messages_that_say_what_is_erased_are_emptied_and_told(run, edit):
+    edit(rename("zoo", "Unspeakable place"), message="off to the Unspeakable place")
+    code, out, _ = run("tree", "delete", "trip", "--node", "zoo", *M)
+    assert code == 0
+    assert "messages that said it are emptied: v2\n" in out
+
+
+def test_a_tree_is_asked_as_it_was_at_a_time(run, edit):
+    edit({"op": "delete", "id": "zoo"})
+    asked = ("select", "//POI[@id = 'zoo']", "--tree", "trip")
+    assert printed(run, *asked)["nodes"] == []
+    then = printed(run, *asked, "--as-of", "2026-03-02")
+    assert (then["version"], [node["id"] for node in then["nodes"]]) == ("v1", ["zoo"])
+    assert printed(run, "select", "/Version", "--as-of", "2026-03-02")["nodes"][0]["id"] == "v1"
+    assert printed(run, "select", "/Version", "--tree", "trip", "--as-of", "2026-03-02")["version"] is None
+    code, _, err = run("tree", *asked, "--as-of", "1999-01-01", *M)
+    assert (code, "had no version at 1999-01-01" in err) == (2, True)
+    code, _, err = run("tree", *asked, "--as-of", "2026-03-02", "--version", "v1", *M)
+    assert (code, "either a version or a time" in err) == (2, True)
+    code, _, err = run("tree", "select", "//POI", "--version", "v1", *M)
+    assert (code, "of which tree?" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     "name", ["create", "list", "show", "select", "edit", "log", "diff", "revert", "export", "delete"]
 )

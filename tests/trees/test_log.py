@@ -109,7 +109,7 @@ class Overtaken(DictJournal):
         super().__init__()
         self.before_writing = None
 
-    def append_records(self, tenant, records, *, last=None):
+    def append_records(self, tenant, records, *, last=None, instead_of=()):
         if self.before_writing is not None:
             act, self.before_writing = self.before_writing, None
             act()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 
 from typing_extensions import override
@@ -34,7 +35,9 @@ class SqliteRecords(CopyableJournal):
         return self.append_records(tenant, [NewRecord(kind, key, payload)])[0]
 
     @override
-    def append_records(self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None) -> list[int]:
+    def append_records(
+        self, tenant: str, records: Sequence[NewRecord], *, last: int | None = None, instead_of: Collection[str] = ()
+    ) -> list[int]:
         newest = "SELECT coalesce(max(number), 0) FROM records WHERE tenant = ? AND kind = ? AND key = ?"
         numbers = []
         with self._file.transaction() as db:
@@ -42,6 +45,8 @@ class SqliteRecords(CopyableJournal):
                 (number,) = db.execute(newest, (tenant, records[0].kind, records[0].key)).fetchone()
                 if number != last:
                     raise ConflictError(f"record {number} of {records[0].key!r} came after record {last}")
+            if instead_of and records:
+                _erase(db, tenant, kind=records[0].kind, keys=json.dumps(list(instead_of)))
             for record in records:
                 row = db.execute(
                     "INSERT INTO records (tenant, kind, key, payload) VALUES (?, ?, ?, ?)", (tenant, *record)
@@ -68,8 +73,12 @@ class SqliteRecords(CopyableJournal):
     def erase_records(self, tenant: str, *, kind: str, key: str | Collection[str] | None = None) -> int:
         keys = None if key is None else json.dumps([key] if isinstance(key, str) else list(key))
         with self._file.transaction() as db:
-            query = f"DELETE FROM records WHERE tenant = ? AND kind = ? AND (? IS NULL OR key IN {GIVEN})"
-            count = db.execute(query, (tenant, kind, keys, keys)).rowcount
-            if count:
-                db.execute("INSERT INTO purges VALUES (NULL)")
-        return count
+            return _erase(db, tenant, kind=kind, keys=keys)
+
+
+def _erase(db: sqlite3.Connection, tenant: str, *, kind: str, keys: str | None) -> int:
+    query = f"DELETE FROM records WHERE tenant = ? AND kind = ? AND (? IS NULL OR key IN {GIVEN})"
+    count = db.execute(query, (tenant, kind, keys, keys)).rowcount
+    if count:
+        db.execute("INSERT INTO purges VALUES (NULL)")
+    return count
