@@ -248,6 +248,7 @@ def _open(
         ledger = Ledger(folder / LEDGER_FILE)
         model = parts.model_if_needed(settings, ledger)
         labeler, selector = parts.labeler_of(settings, model, embedder=embedder), parts.selector_of(settings, model)
+        tree_program = parts.tree_program_of(settings) if model is not None else None
         observer = Observers([LogObserver(), *observers])
         # Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
         threads = 2 * settings.model_concurrency if settings.labels == "model" else 0
@@ -329,6 +330,7 @@ def _open(
             retention=settings.retention,
             recalls=recalls if settings.recall_log else None,
             model=model,
+            tree_program=tree_program,
             model_workers=threads,
             process=process,
         )

@@ -148,6 +148,8 @@ class Settings(BaseSettings):
     """The same of `stitch optimize filter`: the compiled prompt with which the model chooses labels."""
     answer_program: str | GivenModule | None = None
     """The same of `stitch optimize answerer`: the compiled prompts with which the model answers in benchmarks."""
+    path_program: str | GivenModule | None = None
+    """The same of `stitch optimize path`: the compiled prompts with which requests about trees are understood."""
     model_budget_tokens: Annotated[int, Field(ge=0)] | None = None
     """Tokens that a model may spend while the memory is open, prompts and replies together."""
     model_budget_usd: Annotated[float, Field(ge=0)] | None = None

@@ -59,6 +59,7 @@ class GivenSettings(TypedDict, total=False):
     label_program: str | PromptModule | None
     filter_program: str | PromptModule | None
     answer_program: str | PromptModule | None
+    path_program: str | PromptModule | None
     model_budget_tokens: int | None
     model_budget_usd: float | None
     price_prompt: float | None

@@ -115,7 +115,14 @@ class Memory:
             from stitch.artifacts import Trees
 
             parts, tenant, folder = self._parts, self.tenant, self.folder
-            self._trees = Trees(parts.ingestor, tenant=tenant, folder=folder, process=parts.process, model=parts.model)
+            self._trees = Trees(
+                parts.ingestor,
+                tenant=tenant,
+                folder=folder,
+                process=parts.process,
+                model=parts.model,
+                program=parts.tree_program,
+            )
         return self._trees
 
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stitch.ingest import Ingestor
     from stitch.lm import LanguageModel, Ledger
     from stitch.observe.recalls import RecallLog
+    from stitch.signatures.programs import TreeProgram
     from stitch.themes import TenantThemes
 
 
@@ -95,6 +96,8 @@ class MemoryParts:
     """Keeps what is asked; None if nothing does."""
     model: LanguageModel | None = None
     """The language model; None if none is used."""
+    tree_program: TreeProgram | None = None
+    """The prompts about trees, if they were compiled."""
     model_workers: int = 0
     """How many trajectories a language model labels side by side; 0 if none labels."""
     process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))

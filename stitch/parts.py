@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Completion, LanguageModel, Ledger, Price, Sampling
+    from stitch.signatures.programs import TreeProgram
     from stitch.store.connection import Server
 
 
@@ -129,8 +130,9 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
 
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
-    """The language model; None if neither labels nor filters are made by one."""
-    return language_model_of(settings, ledger) if settings.labels == "model" or _filter_by_model(settings) else None
+    """The language model; None if it makes neither labels nor filters, and nobody has compiled prompts about trees."""
+    needed = settings.labels == "model" or _filter_by_model(settings) or settings.path_program is not None
+    return language_model_of(settings, ledger) if needed else None
 
 
 def _filter_by_model(settings: Settings) -> bool:
@@ -234,6 +236,18 @@ def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelect
     if settings.filter_program is not None:
         load_program(settings.filter_program, program, target="filter")
     return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)
+
+
+def tree_program_of(settings: Settings) -> TreeProgram | None:
+    """The prompts about trees, if the settings name compiled ones."""
+    if settings.path_program is None:
+        return None
+    from stitch.label.model.compiled import load_program
+    from stitch.signatures.programs import TreeProgram
+
+    program = TreeProgram()
+    load_program(settings.path_program, program, target="path")
+    return program
 
 
 def store_for(

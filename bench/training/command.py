@@ -39,7 +39,7 @@ class _Choice(NamedTuple):
     required=True,
     metavar="DATA",
     type=click.Path(path_type=Path),
-    help="Labeled trajectories, questions with evidence, CAME-Bench, or a memory with corrections.",
+    help="Labeled trajectories, questions with evidence, CAME-Bench, a memory, or a tree with requests.",
 )
 @click.option(
     "--valid",
@@ -76,10 +76,10 @@ def command(
     limit: int, seed: int, dry_run: bool, tenant: str | None, as_json: bool, reflection_model: str | None,
     log: Path | None, budget_calls: int | None, **settings: Any,
 ) -> None:  # fmt: skip
-    """Compile the prompts of TARGET: windowed, stepwise, filter or answerer.
+    """Compile the prompts of TARGET: windowed, stepwise, filter, answerer or path.
 
     What comes of it is judged on examples that were held back, and kept only if it is not worse there. It is used by
-    naming its file: --program, or label_program, filter_program, answer_program in the settings.
+    naming its file: --program, or label_program, filter_program, answer_program, path_program in the settings.
 
     \b
     Example:

@@ -16,7 +16,7 @@ from stitch.errors import InputError
 from stitch.pipelines.optimize.splitting import Parts, check_apart, hold_back
 from stitch.pipelines.optimize.tasks import Lesson, Task
 
-TARGETS = ("windowed", "stepwise", "filter", "answerer")
+TARGETS = ("windowed", "stepwise", "filter", "answerer", "path")
 """What can be optimized."""
 
 _ENDINGS = (".jsonl.gz", ".jsonl")
@@ -41,6 +41,8 @@ def open_task(
     """
     if target in ("windowed", "stepwise"):
         return _label_task(target, train, valid=valid, tenant=tenant, seed=seed)
+    if target == "path":
+        return _path_task(train, valid=valid, seed=seed)
     return _question_task(target, train, valid=valid, seed=seed, stack=stack)
 
 
@@ -75,6 +77,18 @@ def _question_task(target: str, train: Path, *, valid: Path | None, seed: int, s
     return (
         FilterTask(memory) if target == "filter" else AnswerTask([*parts.train, *parts.held_back], memory=memory)
     ), parts
+
+
+def _path_task(train: Path, *, valid: Path | None, seed: int) -> tuple[Task, Parts]:
+    from stitch.bench.training.paths import PathTask, path_lessons
+    from stitch.bench.trees.sets import load_tree_set
+
+    domains = [load_tree_set(path) for path in (train, valid) if path is not None]
+    sides = [list(path_lessons(domain)) for domain in domains]
+    for side, path in zip(sides, (train, valid), strict=False):
+        if not side:
+            raise InputError(f"no requests in {str(path)!r}", hint="--train names the folder of a tree with requests")
+    return PathTask(domains), _parts(sides, seed=seed)
 
 
 def _parts(sides: Sequence[list[Lesson]], *, seed: int) -> Parts:

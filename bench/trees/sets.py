@@ -58,6 +58,8 @@ class TreeSet(NamedTuple):
     """The tree of each version."""
     requests: tuple[Request, ...]
     judgements: tuple[SemanticGold, ...]
+    history: tuple[Line, ...] = ()
+    """The commits as their file says them; the first one is the whole tree."""
 
 
 def load_tree_set(folder: Path) -> TreeSet:
@@ -69,7 +71,8 @@ def load_tree_set(folder: Path) -> TreeSet:
     tree, base = (read_text(_text(folder / name), form="xml") for name in ("tree.xml", "base.xml"))
     versions: list[Version] = []
     trees: dict[str, Tree] = {}
-    for number, line in enumerate(_lines(folder / "history.jsonl"), start=1):
+    history = tuple(_lines(folder / "history.jsonl"))
+    for number, line in enumerate(history, start=1):
         parent = line["parent"]
         trees[line["version"]] = base if parent is None else apply(trees[parent], line["operations"])
         versions.append(Version(line["version"], number, line["time"], line["author"], line["message"], parent))
@@ -83,6 +86,7 @@ def load_tree_set(folder: Path) -> TreeSet:
         trees,
         tuple(map(_request, _lines(folder / "requests.jsonl"))),
         tuple(map(_judgement, _lines(judged))) if judged.exists() else (),
+        history,
     )
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -26,6 +27,10 @@ from stitch.retrieve.path.scorers import SCORERS, Judgement, Passage, Scorer, Si
 from stitch.retrieve.path.scorers.calibration import Calibration, from_json
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.versions import version_forest
+
+if TYPE_CHECKING:
+    from stitch.lm import LanguageModel
+    from stitch.signatures.programs import TreeProgram
 
 PARTS = ("exact", "semantic", "mixed", "version")
 WITHOUT = ("conditions", "domain", "nothing")
@@ -131,7 +136,7 @@ def measure(domain: TreeSet, scorer: Scorer, *, cut: Cut, flat: bool = True) -> 
         figures[part] = _part(found)
     figures["edits"] = {
         "requests": len(edits),
-        "exact_share": _mean([float(edits_are_exact(request, domain.tree)) for request in edits]),
+        "exact_share": mean_of([float(edits_are_exact(request, domain.tree)) for request in edits]),
     }
     if flat:
         asked = [each.request for part in ("semantic", "mixed") for each in by_part[part]]
@@ -147,11 +152,32 @@ def _part(found: Sequence[Outcome]) -> dict[str, Any]:
         "f1": lambda each: each.f1,
         "exact_share": lambda each: float(each.exact),
     }
-    return {"requests": len(found)} | {name: _mean([of(each) for each in found]) for name, of in means.items()}
+    return {"requests": len(found)} | {name: mean_of([of(each) for each in found]) for name, of in means.items()}
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return round(sum(values) / len(values), 4) if values else None
+def mean_of(values: Iterable[float]) -> float | None:
+    """The mean, to four places; None of nothing."""
+    kept = list(values)
+    return round(sum(kept) / len(kept), 4) if kept else None
+
+
+def _language_model(name: str | None, base_url: str | None, stack: ExitStack) -> LanguageModel:
+    from stitch.parts import model_for
+
+    model = model_for(model=name, base_url=base_url)
+    stack.callback(model.close)
+    return model
+
+
+def _program(file: str | None) -> TreeProgram | None:
+    if file is None:
+        return None
+    from stitch.label.model.compiled import load_program
+    from stitch.signatures.programs import TreeProgram
+
+    program = TreeProgram()
+    load_program(file, program, target="path")
+    return program
 
 
 @click.command()
@@ -159,7 +185,11 @@ def _mean(values: Sequence[float]) -> float | None:
 @click.option(
     "--scorer", "scorer_name", type=click.Choice(SCORERS), default="static", show_default=True, help="Who scores."
 )
-@click.option("--model", "model_name", help="What sentence-transformers, nli or model is to use: a path or a name.")
+@click.option("--model", "model_name", help="What minilm, sentence-transformers or nli is to use: a path or a name.")
+@click.option("--in-words", is_flag=True, help="Let a language model do the requests from their words, end to end.")
+@click.option("--language-model", metavar="NAME", help="Of --in-words and --scorer model; such as openai/gpt-5-mini.")
+@click.option("--base-url", metavar="URL", help="A server that speaks OpenAI's chat completions.")
+@click.option("--program", metavar="FILE", help="Of --in-words: prompts compiled by `stitch optimize path`.")
 @click.option("--threshold", type=click.FloatRange(0, 1), help="From which score on a condition holds.")
 @click.option(
     "--without",
@@ -174,6 +204,10 @@ def command(
     data: Path,
     scorer_name: str,
     model_name: str | None,
+    in_words: bool,
+    language_model: str | None,
+    base_url: str | None,
+    program: str | None,
     threshold: float | None,
     without: str,
     misses: bool,
@@ -184,13 +218,21 @@ def command(
     \b
     Example:
       stitch bench trees --data trees/itinerary
+      stitch bench trees --data trees/itinerary --in-words --language-model openai/gpt-5-mini
     """
     domain = load_tree_set(data)
     if not domain.requests:
         raise SettingsError(f"no requests in {str(data)!r}", hint="--data names the folder of one domain")
-    scorer = unseen(scorer_named(scorer_name, model=model_name), domain=domain.name, without=without)
-    cut = Cut(threshold=threshold)
-    figures = measure(domain, scorer, cut=cut)
+    with ExitStack() as stack:
+        model = _language_model(language_model, base_url, stack) if in_words or scorer_name == "model" else None
+        chosen = scorer_named(scorer_name, model=model_name, language_model=model)
+        scorer = unseen(chosen, domain=domain.name, without=without)
+        cut = Cut(threshold=threshold)
+        figures = measure(domain, scorer, cut=cut)
+        if in_words and model is not None:
+            from stitch.bench.trees.in_words import figures_in_words, run_in_words
+
+            figures["in_words"] = figures_in_words(run_in_words(domain, model, program=_program(program)))
     if misses:
         figures["misses"] = [
             {
@@ -208,6 +250,10 @@ def command(
         return
     title = f"{figures['set']}: {figures['requests']} requests, scorer {figures['scorer']}"
     print_table({part: figures[part] for part in (*PARTS, "edits")}, title=title)
+    if in_words:
+        told = figures["in_words"]
+        print_table({part: told[part] for part in (*PARTS, "edits")}, title="in words, end to end")
+        click.echo(f"{told['calls']} calls, {told['tokens']} tokens; kind of request told: {told['kind']}")
     rows = {"best cut in hindsight": figures["flat"], "one threshold for all": figures["flat_fixed"]}
     print_table(rows, title="flat retrieval, semantic and mixed requests, F1")
     for miss in figures.get("misses", ()):

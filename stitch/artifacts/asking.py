@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, TypedDict
 
 from typing_extensions import Unpack
 
-from stitch.artifacts.telling import quoted
-from stitch.errors import SettingsError
 from stitch.trees.commits import Commit
 from stitch.trees.nodes import Tree
 from stitch.trees.versions import TreeVersions
@@ -17,10 +15,7 @@ if TYPE_CHECKING:
     from stitch.core import Embedder
     from stitch.lm import LanguageModel
     from stitch.retrieve.path import Forest, NodeSelection
-    from stitch.retrieve.path.scorers import Scorer
     from stitch.retrieve.path.semantics import ScorerSemantics
-
-MODEL_SCORER = "model"
 
 
 class SelectOptions(TypedDict, total=False):
@@ -47,6 +42,8 @@ class TreeAsker:
     def semantics(self, scorer: str | None) -> ScorerSemantics:
         """Who scores conditions in words: a scorer by its name, by default the one with the shipped table.
 
+        After a colon stands the model of a scorer that needs one: `nli:FOLDER`.
+
         Raises:
             SettingsError: There is none of this name, or what it needs is missing.
         """
@@ -55,31 +52,10 @@ class TreeAsker:
 
         name = scorer or DEFAULT_SCORER
         if name not in self._asked:
-            scorer_ = self._by_model() if name == MODEL_SCORER else scorer_named(name, embedder=self._embedder)
+            kind, _, model = name.partition(":")
+            scorer_ = scorer_named(kind, model=model or None, embedder=self._embedder, language_model=self._model)
             self._asked[name] = ScorerSemantics(scorer_)
         return self._asked[name]
-
-    def _by_model(self) -> Scorer:
-        """The scorer that asks a language model, one call a condition.
-
-        Raises:
-            SettingsError: No model is set.
-        """
-        from stitch.lm import Purpose
-        from stitch.retrieve.path.scorers import ModelScorer
-        from stitch.signatures.programs import TreeProgram
-
-        if self._model is None:
-            raise SettingsError("the scorer 'model' needs a language model", hint="set `model`, as in the settings")
-        model, program = self._model, TreeProgram()
-
-        def rate(condition: str, texts: Sequence[str]) -> Sequence[float]:
-            told = "\n".join(quoted({"n": number, "text": text}) for number, text in enumerate(texts, start=1))
-            asked = quoted({"condition": condition})
-            scored = model.run(program.score, purpose=Purpose("score nodes"), condition=asked, texts=told)
-            return list(scored.scores)
-
-        return ModelScorer(rate, model=model.name)
 
     def select(self, query: str, tree: Tree, **options: Unpack[SelectOptions]) -> NodeSelection:
         """Ask a tree."""

@@ -17,13 +17,14 @@ from stitch.lm import LanguageModel, Purpose, charged_to
 from stitch.signatures.programs import TreeProgram
 from stitch.trees.differences import TreeDiff, diff
 from stitch.trees.edits import apply
-from stitch.trees.nodes import Node
+from stitch.trees.nodes import Node, Tree
 from stitch.trees.operations import Operation, operation_json, operations_of
 
 if TYPE_CHECKING:
     from stitch.artifacts.versioned import VersionedTree
     from stitch.retrieve.path import NodeSelection, SelectedNode
     from stitch.trees.commits import Commit
+    from stitch.trees.schema import Schema
 
 MOST_TRIES = 3
 """How often a query, or operations, are written: once, and again for what was wrong with them."""
@@ -246,23 +247,9 @@ class TreeConversation:
         self._spent.calls += 1
         known = predictor.signature.input_fields
         if "tree_schema" in known:
-            inputs["tree_schema"] = json.dumps(self._tree.schema.dump()["types"], ensure_ascii=False)
-        if "examples" in known:
-            inputs["examples"] = self._examples()
+            told = tree_inputs(self._tree.tree, self._tree.schema)
+            inputs |= {name: value for name, value in told.items() if name in known}
         return self._model.run(predictor, purpose=Purpose(stage), **inputs)
-
-    def _examples(self) -> str:
-        """Some values of each field, the most frequent first."""
-        counts: dict[str, dict[str, int]] = {}
-        for node in self._tree.tree:
-            for name, value in node.fields.items():
-                own = counts.setdefault(f"{node.type}.{name}", {})
-                own[value] = own.get(value, 0) + 1
-        lines = []
-        for name, values in counts.items():
-            most = sorted(values, key=lambda value: -values[value])[:_VALUES_SHOWN]
-            lines.append(quoted({name: [value[:60] for value in most]}))
-        return "\n".join(lines)
 
     def _shown(self, node: SelectedNode, *, surroundings: bool = False) -> str:
         told: dict[str, Any] = {
@@ -301,6 +288,21 @@ def turns_of(request: str | None, replies: Iterable[TreeReply]) -> list[str]:
     """What is remembered of a request, and of what became of it: a line each."""
     said = [] if request is None else [f"user: {request[:_TURN_CHARS]}"]
     return said + [f"{reply.kind}: {reply.query} {_outcome(reply)}"[:_TURN_CHARS] for reply in replies]
+
+
+def tree_inputs(tree: Tree, schema: Schema) -> dict[str, str]:
+    """What prompts are told of a tree: its schema, and some values of each field, the most frequent first."""
+    counts: dict[str, dict[str, int]] = {}
+    for node in tree:
+        for name, value in node.fields.items():
+            own = counts.setdefault(f"{node.type}.{name}", {})
+            own[value] = own.get(value, 0) + 1
+    lines = []
+    for name, values in counts.items():
+        most = sorted(values, key=lambda value: -values[value])[:_VALUES_SHOWN]
+        lines.append(quoted({name: [value[:60] for value in most]}))
+    types = json.dumps(schema.dump()["types"], ensure_ascii=False)
+    return {"tree_schema": types, "examples": "\n".join(lines)}
 
 
 def _outcome(reply: TreeReply) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stitch.lifecycle.trees import ErasedFromTree, ErasedTrees
     from stitch.lm import LanguageModel
     from stitch.retrieve.path import NodeSelection
+    from stitch.signatures.programs import TreeProgram
 
 _LOGS_KEPT = 16
 
@@ -59,6 +60,7 @@ class Trees:
         folder: Where the journal is.
         process: The process that may call it; all others get a `ForkedProcessError`.
         model: Understands requests in words; None if no model is used.
+        program: Its prompts, if they were compiled.
     """
 
     def __init__(
@@ -69,8 +71,9 @@ class Trees:
         folder: Path,
         process: OwnProcess,
         model: LanguageModel | None = None,
+        program: TreeProgram | None = None,
     ) -> None:
-        self._model = model
+        self._model, self._program = model, program
         self._opened, self._tenant, self._folder, self._process = ingestor, tenant, folder, process
         self.asker = TreeAsker(ingestor.embedder, model=model)
         self._logs: OrderedDict[str, TreeLog] = OrderedDict()
@@ -246,6 +249,7 @@ class Trees:
             asker=self.asker,
             branch=branch,
             model=self._model,
+            program=self._program,
         )
 
     def _log(self, name: str) -> TreeLog:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stitch.ingest import Ingestor
     from stitch.lm import LanguageModel
     from stitch.retrieve.path import NodeSelection
+    from stitch.signatures.programs import TreeProgram
     from stitch.trees.differences import TreeDiff
 
 PERSON = "person"
@@ -93,6 +94,7 @@ class VersionedTree:
         asker: Answers queries.
         branch: The line of versions on which it stands.
         model: Understands requests in words; None if no model is used.
+        program: Its prompts, if they were compiled.
     """
 
     def __init__(
@@ -105,8 +107,9 @@ class VersionedTree:
         asker: TreeAsker,
         branch: str = MAIN,
         model: LanguageModel | None = None,
+        program: TreeProgram | None = None,
     ) -> None:
-        self._model = model
+        self._model, self._program = model, program
         self._conversation: TreeConversation | None = None
         self.name, self.branch = log.name, branch
         self._log_opened, self._ingestor, self._tenant = log, ingestor, tenant
@@ -278,7 +281,7 @@ class VersionedTree:
         from stitch.artifacts.requests import TreeConversation
 
         self._process.check()
-        begun = TreeConversation(self, model=self._model_for(request), tenant=self._tenant)
+        begun = TreeConversation(self, model=self._model_for(request), tenant=self._tenant, program=self._program)
         begun.turns += turns
         return begun
 
@@ -423,6 +426,7 @@ class VersionedTree:
             asker=self._asker,
             branch=name,
             model=self._model,
+            program=self._program,
         )
 
     def _new(self, operations: Sequence[Operation], *, message: str, author: str, time: str) -> NewCommit:

@@ -1,6 +1,7 @@
 """Scorers: how likely it is that a node fulfils a condition in words."""
 
 from functools import partial
+from importlib.util import find_spec
 
 import pytest
 
@@ -126,6 +127,14 @@ def test_a_scorer_is_found_by_its_name_and_an_unknown_one_is_refused():
     assert [scorer_named(name).name for name in ("static", "lexical", "exact")] == ["static", "lexical", "exact"]
     with pytest.raises(SettingsError, match="no scorer 'dense'"):
         scorer_named("dense")
+
+
+def test_the_scorer_minilm_says_what_it_needs():
+    if find_spec("onnxruntime") is None:
+        with pytest.raises(SettingsError, match="the scorer 'minilm'"):
+            scorer_named("minilm")
+    else:
+        assert scorer_named("minilm").name == "minilm"
 
 
 def by_shared_words(condition, text):

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from stitch.core.protocols import Embedder
 from stitch.errors import SettingsError, require_extra
 from stitch.retrieve.path.scorers.entailment import NliScorer, nli_scorer
 from stitch.retrieve.path.scorers.exact import ExactScorer
-from stitch.retrieve.path.scorers.judging import ModelScorer
+from stitch.retrieve.path.scorers.judging import ModelScorer, model_scorer
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Scorer
-from stitch.retrieve.path.scorers.similarity import SimilarityScorer, embedder_scorer, lexical_scorer, static_scorer
+from stitch.retrieve.path.scorers.similarity import (
+    SimilarityScorer,
+    embedder_scorer,
+    lexical_scorer,
+    minilm_scorer,
+    static_scorer,
+)
 
-SCORERS = ("static", "lexical", "exact", "sentence-transformers", "nli")
+if TYPE_CHECKING:
+    from stitch.lm import LanguageModel
+
+SCORERS = ("static", "lexical", "exact", "minilm", "sentence-transformers", "nli", "model")
 DEFAULT_SCORER = "static"
 
 __all__ = [
@@ -27,18 +37,27 @@ __all__ = [
     "SimilarityScorer",
     "embedder_scorer",
     "lexical_scorer",
+    "minilm_scorer",
+    "model_scorer",
     "scorer_named",
     "static_scorer",
 ]
 
 
-def scorer_named(name: str, *, model: str | None = None, embedder: Embedder | None = None) -> Scorer:
+def scorer_named(
+    name: str,
+    *,
+    model: str | None = None,
+    embedder: Embedder | None = None,
+    language_model: LanguageModel | None = None,
+) -> Scorer:
     """A scorer by its name.
 
     Args:
         name: One of `SCORERS`.
-        model: Of `sentence-transformers` and `nli`, the folder or the name of the model.
+        model: Of `minilm`, `sentence-transformers` and `nli`, the folder or the name of the model.
         embedder: Of `sentence-transformers`, what to compare texts by where no model is named.
+        language_model: Of `model`, who is asked.
 
     Raises:
         SettingsError: There is none of this name, or what it needs is missing.
@@ -47,6 +66,12 @@ def scorer_named(name: str, *, model: str | None = None, embedder: Embedder | No
         return embedder_scorer(_embedder(model, embedder))
     if name == "nli":
         return nli_scorer(model)
+    if name == "minilm":
+        return minilm_scorer(model)
+    if name == "model":
+        if language_model is None:
+            raise SettingsError("the scorer 'model' needs a language model", hint="set `model`, as in the settings")
+        return model_scorer(language_model)
     if name not in _PLAIN:
         raise SettingsError(f"no scorer {name!r}", hint=f"there are {', '.join(SCORERS)}")
     return _PLAIN[name]()

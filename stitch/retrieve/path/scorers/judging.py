@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from stitch.core.text_cache import text_cache
 from stitch.errors import ReplyError
+from stitch.label.model.quoting import quote
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage
+
+if TYPE_CHECKING:
+    from stitch.lm import LanguageModel
 
 MAX_PASSAGE_CHARS = 600
 Rate = Callable[[str, Sequence[str]], Sequence[float]]
@@ -51,6 +56,22 @@ class ModelScorer:
                 f"{len(texts)} nodes were to be judged for {condition!r}, the reply has {list(scores)[:5]!r}"
             )
         return tuple(map(float, scores))
+
+
+def model_scorer(model: LanguageModel) -> ModelScorer:
+    """The scorer that asks a language model by the prompt `ScoreTreeNodes`."""
+    from stitch.lm import Purpose
+    from stitch.signatures.programs import TreeProgram
+
+    program = TreeProgram()
+
+    def rate(condition: str, texts: Sequence[str]) -> Sequence[float]:
+        told = "\n".join(quote({"n": number, "text": text}) for number, text in enumerate(texts, start=1))
+        asked = quote({"condition": condition})
+        scored = model.run(program.score, purpose=Purpose("score nodes"), condition=asked, texts=told)
+        return list(scored.scores)
+
+    return ModelScorer(rate, model=model.name)
 
 
 @text_cache(maxsize=256)

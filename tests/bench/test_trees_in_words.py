@@ -1,0 +1,228 @@
+"""Requests about trees in words, from end to end: what a scripted model writes is compared with gold."""
+
+import json
+from contextlib import ExitStack
+
+import pytest
+from click.testing import CliRunner
+
+from stitch import open_memory
+from stitch.bench.training.paths import PathTask, path_lessons
+from stitch.bench.training.sources import open_task
+from stitch.bench.trees.in_words import figures_in_words, run_in_words
+from stitch.bench.trees.sets import load_tree_set
+from stitch.bench.trees.suite import command
+from stitch.errors import InputError, SettingsError
+from stitch.label.model.compiled import write_compiled
+from stitch.lm import LanguageModel
+from stitch.pipelines.optimize import compile_program
+from stitch.retrieve.path.scorers import scorer_named
+from stitch.signatures.programs import TreeProgram
+from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
+from stitch.testing.teaching import Pupil
+
+BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" cost="Free"/></Day>
+<Day id="d2"><Stop id="b" name="Fish market" cost="CAD 12"/></Day></Plan>"""
+TREE = BASE.replace("CAD 12", "CAD 10")
+HISTORY = [
+    {"version": "v1", "parent": None, "time": "2026-01-01", "author": "Ann", "message": "First", "operations": []},
+    {"version": "v2", "parent": "v1", "time": "2026-01-02", "author": "Ann", "message": "Cheaper market",
+     "operations": [{"op": "set", "id": "b", "field": "cost", "old": "CAD 12", "value": "CAD 10"}]},
+]  # fmt: skip
+
+
+def asked(id_, kind, words, path, must, needs="structure", **more):
+    return {"id": id_, "kind": kind, "words": words, "paths": [path], "needs": [needs], "must": must, **more}
+
+
+REQUESTS = [
+    asked("1", "read", "the stop of day 2", "//Day[2]/Stop", ["b"]),
+    asked("2", "read", "by the water", '//Stop[node ~= "water"]', ["a"], "semantic"),
+    asked("3", "delete", "drop the market", '//Stop[name ~= "market"]', ["b"], "semantic",
+          edit=[{"op": "delete", "id": "b"}]),
+    asked("4", "version", "when did it get cheaper", '/Version[message ~= "cheaper"]', ["v2"], "version"),
+    asked("5", "update", "the walk costs 3", '//Stop[@id = "a"]', ["a"],
+          edit=[{"op": "set", "id": "a", "field": "cost", "value": {"amount": 3}}]),
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "tree.xml").write_text(TREE)
+    (tmp_path / "base.xml").write_text(BASE)
+    for name, lines in (("history", HISTORY), ("requests", REQUESTS)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path
+
+
+def understand(system, user):
+    """A model that understands the requests above, but for the fourth, whose kind it gets wrong."""
+    fields = fields_of(user)
+    words = json.loads(fields["request"])["request"] if "request" in fields else ""
+    known = {each["words"]: each for each in REQUESTS}
+    if "`tasks`" in system:
+        kind = "read" if words.startswith("when") else known[words]["kind"]
+        return {"tasks": [{"kind": kind, "request": words, "query": known[words]["paths"][0]}], "question": ""}
+    if "`operations`" in system:
+        operation = (
+            {"op": "delete", "id": "b"}
+            if "market" in words
+            else {"op": "set", "id": "a", "field": "cost", "value": "CAD 3"}
+        )
+        return {"operations": [json.dumps(operation)], "message": "done"}
+    if "`remove`" in system:
+        return {"remove": []}
+    return {"answer": "This one."}
+
+
+def test_reads_writes_and_versions_are_compared_with_gold_and_counted(folder):
+    model = LanguageModel("scripted", completion=ScriptedCompletion(understand))
+    told = figures_in_words(run_in_words(load_tree_set(folder), model))
+    assert told["exact"] == {"requests": 2, "f1": 1, "exact_share": 1}
+    assert told["version"] == {"requests": 1, "f1": 1, "exact_share": 1}
+    assert told["edits"] == {"requests": 2, "exact_share": 1}
+    assert told["kind"] == 0.8
+    assert 10 <= told["calls"] <= 12
+    assert told["tokens"] > 1000
+    assert told["unusable"] == 0
+
+
+def test_a_reply_that_cannot_be_used_is_counted_and_finds_nothing(folder):
+    model = LanguageModel("scripted", completion=ScriptedCompletion(lambda system, user: "no"))
+    told = figures_in_words(run_in_words(load_tree_set(folder), model))
+    assert (told["unusable"], told["kind"], told["edits"]["exact_share"]) == (5, 0, 0)
+    assert told["exact"]["f1"] == 0
+
+
+def test_edits_that_do_something_else_are_wrong(folder):
+    def carelessly(system, user):
+        said = understand(system, user)
+        return {**said, "operations": [json.dumps({"op": "delete", "id": "a"})]} if "operations" in said else said
+
+    model = LanguageModel("scripted", completion=ScriptedCompletion(carelessly))
+    assert figures_in_words(run_in_words(load_tree_set(folder), model))["edits"]["exact_share"] == 0
+
+
+def test_the_command_asks_a_model_over_http(folder):
+    with LoopbackProvider(understand) as provider:
+        server = ("--language-model", "m", "--base-url", provider.base_url)
+        done = CliRunner().invoke(command, ["--data", str(folder), "--in-words", *server, "--json"])
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.output)["in_words"]["calls"] == len(provider.requests)
+        table = CliRunner().invoke(command, ["--data", str(folder), "--in-words", *server]).output
+        assert "in words, end to end" in table
+        assert "kind of request told: 0.8" in table
+
+
+def test_the_scorer_model_needs_a_model_and_asks_it_once_a_condition(folder):
+    with pytest.raises(SettingsError, match="needs a language model"):
+        scorer_named("model")
+
+    def score(system, user):
+        texts = fields_of(user)["texts"].splitlines()
+        return {"scores": [0.9 if "Harbor" in text else 0.1 for text in texts]}
+
+    with LoopbackProvider(score) as provider:
+        server = ("--language-model", "m", "--base-url", provider.base_url)
+        done = CliRunner().invoke(command, ["--data", str(folder), "--scorer", "model", *server, "--json"])
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.output)["scorer"] == "model m"
+        assert len(provider.requests) == 3  # of two conditions on nodes and one on messages
+
+
+@pytest.fixture
+def task(folder):
+    domain = load_tree_set(folder)
+    return PathTask([domain]), {lesson.given.id: lesson for lesson in path_lessons(domain)}
+
+
+def marked(task, id_, *tasks, question=""):
+    own, lessons = task
+    said = [dict(zip(("kind", "query"), each, strict=True), request="") for each in tasks]
+    reply = {"tasks": said, "question": question} if tasks or question else "no"
+    model = LanguageModel("scripted", completion=ScriptedCompletion(lambda system, user: reply))
+    return own.mark(lessons[id_], own.run(TreeProgram(), lessons[id_], model=model))
+
+
+def test_a_query_is_marked_by_the_nodes_that_it_finds(task):
+    right = marked(task, "1", ("read", "//Day[2]/Stop"))
+    assert (right.score, right.feedback) == (1.0, "")
+    half = marked(task, "1", ("read", "//Stop"))
+    assert half.parts == {"nodes": pytest.approx(2 / 3), "kind": 1.0}
+    assert half.feedback == "1 of 1 nodes were found; not meant are a. Right would have been //Day[2]/Stop."
+    wrong = marked(task, "1", ("delete", "//Day[1]/Stop"))
+    assert wrong.score == 0
+    assert "missing are b; not meant are a" in wrong.feedback
+    assert "It is of the kind 'read', not 'delete'." in wrong.feedback
+
+
+def test_what_cannot_be_asked_or_was_not_said_is_told(task):
+    assert "cannot be asked: cannot read" in marked(task, "1", ("read", "//Stop[")).feedback
+    assert "no node has the type 'Stpo'" in marked(task, "1", ("read", "//Stpo")).feedback
+    assert marked(task, "1", question="Which day?").feedback == "It gave no task, and asked 'Which day?'."
+    unusable = marked(task, "1")
+    assert (unusable.score, unusable.parts) == (0.0, {"nodes": 0.0, "kind": 0.0})
+    assert marked(task, "4", ("versions", '/Version[message ~= "cheaper"]')).score == 1.0
+
+
+def test_a_lesson_tells_nothing_of_gold_to_who_runs_it(task):
+    own, lessons = task
+    assert own.cost(lessons["1"]).calls == 1
+    assert own.cost(lessons["1"]).tokens > 500
+    assert len({lesson.key for lesson in lessons.values()}) == len(REQUESTS)
+    assert {lesson.wanted for lesson in lessons.values()} >= {
+        "read //Day[2]/Stop",
+        'versions /Version[message ~= "cheaper"]',
+    }
+
+
+def test_the_prompt_is_compiled_adopted_if_it_is_better_and_used_by_its_setting(folder, tmp_path):
+    lesson = "A stop is asked for by its type."
+    pupil = Pupil(
+        well=understand,
+        poorly=lambda system, user: {"tasks": [{"kind": "read", "request": "", "query": "//Day"}], "question": ""},
+        lesson=lesson,
+        example="//Stop",
+        alone=lambda message: "by the water" in message or "day 2" in message,
+    )
+    model = LanguageModel("scripted", completion=ScriptedCompletion(pupil))
+    domain = load_tree_set(folder)
+    lessons = list(path_lessons(domain))
+    made = compile_program(
+        PathTask([domain]), lessons[:3], held_back=lessons[3:], optimizer="bootstrap", model=model, seed=0
+    )
+    assert made.adopted
+    assert made.after.parts["nodes"] > made.before.parts["nodes"]
+    assert made.compiled.predictors["route"].demos
+    write_compiled(tmp_path / "path.json", made.compiled)
+
+    with (
+        LoopbackProvider(understand) as provider,
+        open_memory(tmp_path / "m", model="m", base_url=provider.base_url, labels="local", filter="local",
+                    path_program=str(tmp_path / "path.json")) as memory,
+    ):  # fmt: skip
+        tree = memory.trees.create("trip", str(folder / "tree.xml"))
+        found = tree.request("the stop of day 2", confirm=False)[0].selection
+        assert found is not None
+        assert found.ids == ("b",)
+        shown = json.dumps(made.compiled.predictors["route"].demos[0]["request"])
+        assert json.loads(shown)[:20] in str(provider.requests[0])
+
+
+def test_a_program_for_something_else_is_refused_when_the_memory_is_opened(tmp_path):
+    (tmp_path / "other.json").write_text(json.dumps({"format": "stitch program 1", "target": "filter"}))
+    with pytest.raises(InputError, match=r"other\.json"):
+        open_memory(tmp_path / "m", model="m", base_url="http://127.0.0.1:9", path_program=str(tmp_path / "other.json"))
+
+
+def test_the_requests_of_a_folder_are_parted(folder):
+    with ExitStack() as stack:
+        _, parts = open_task("path", folder, valid=None, tenant=None, seed=0, stack=stack)
+    assert len(parts.train) + len(parts.held_back) == len(REQUESTS)
+    assert parts.held_back
+
+
+def test_a_folder_without_requests_teaches_nothing(folder):
+    (folder / "requests.jsonl").write_text("")
+    with ExitStack() as stack, pytest.raises(InputError, match="no requests in"):
+        open_task("path", folder, valid=None, tenant=None, seed=0, stack=stack)
