@@ -239,6 +239,32 @@ class TreesContract:
             memory.trees.delete("trip")
         assert memory.trees.create("trip", {"type": "Plan", "id": "q"}).tree.root.id == "q"
 
+    def test_a_node_or_a_version_is_erased_from_the_whole_history(self, memory: Memory, trip: VersionedTree) -> None:
+        trip.edit([SetField("zoo", "name", "Aviary of parrots")])
+        trip.edit([SetField("zoo", "name", "Library"), SetField("pier", "cost", "CAD 10")])
+        erased = memory.trees.erase("trip", versions=["v2"])
+        assert (erased.nodes, erased.versions, erased.messages, erased.proof.found) == ((), ("v2",), (), ())
+        erased = memory.trees.erase("trip", nodes=["zoo"])
+        assert (erased.nodes, erased.versions, erased.proof.found) == (("zoo",), (), ())
+        again = memory.trees.open("trip")
+        assert [commit.id for commit in again.history()] == ["v1", "v3"]
+        assert all("zoo" not in again.at(version).tree for version in ("v1", "v3"))
+        assert again.tree.node("pier").fields["cost"] == "CAD 10"
+        with pytest.raises(InputError, match="nothing to erase is named"):
+            memory.trees.erase("trip")
+        with pytest.raises(InputError, match="has a node 'none'"):
+            memory.trees.erase("trip", nodes=["none"])
+
+    def test_a_tree_is_asked_as_it_was_at_a_time(self, trip: VersionedTree) -> None:
+        trip.edit([Delete("zoo")])
+        assert trip.select("//POI[@id = 'zoo']").ids == ()
+        assert trip.select("//POI[@id = 'zoo']", as_of="2026-03-02").ids == ("zoo",)
+        assert trip.select("/Version", as_of="2026-03-02").ids == ("v1",)
+        with pytest.raises(InputError, match="either a version or a time"):
+            trip.select("//POI", version="v1", as_of="2026-03-02")
+        with pytest.raises(InputError, match="had no version at"):
+            trip.select("//POI", as_of="1999-01-01")
+
     def test_a_request_in_words_needs_a_model(self, trip: VersionedTree) -> None:
         with pytest.raises(SettingsError) as refused:
             trip.ask("What does the butterfly house cost?")
