@@ -114,15 +114,7 @@ class Memory:
         if self._trees is None:
             from stitch.artifacts import Trees
 
-            parts, tenant, folder = self._parts, self.tenant, self.folder
-            self._trees = Trees(
-                parts.ingestor,
-                tenant=tenant,
-                folder=folder,
-                process=parts.process,
-                model=parts.model,
-                program=parts.tree_program,
-            )
+            self._trees = Trees(tenant=self.tenant, folder=self.folder, **self._parts.for_trees())
         return self._trees
 
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -75,6 +75,15 @@ class SearchDefaults(NamedTuple):
     ranking: Ranking = Ranking.AUTO
 
 
+class TreeParts(TypedDict):
+    """What of a memory its trees use, as arguments."""
+
+    ingestor: Ingestor
+    process: OwnProcess
+    model: LanguageModel | None
+    program: TreeProgram | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryParts:
     """What memories are made of; put together in `stitch.assemble`, shared by the memories of all tenants."""
@@ -102,6 +111,12 @@ class MemoryParts:
     """How many trajectories a language model labels side by side; 0 if none labels."""
     process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))
     """The process that may use them."""
+
+    def for_trees(self) -> TreeParts:
+        """What trees are made, asked and changed with."""
+        return {
+            "ingestor": self.ingestor, "process": self.process, "model": self.model, "program": self.tree_program,
+        }  # fmt: skip
 
     def close(self) -> None:
         """Close all parts; in a fork of the process that opened them, touch nothing."""

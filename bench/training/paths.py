@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from stitch.artifacts.requests import tree_inputs
 from stitch.artifacts.telling import quoted
+from stitch.bench.trees.outcomes import Outcome
 from stitch.bench.trees.sets import Request, TreeSet
-from stitch.bench.trees.suite import Outcome
 from stitch.errors import InputError, ReplyError
 from stitch.label.model.quoting import shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.assemble import open_memory
 from stitch.bench.trees.edits import meets
+from stitch.bench.trees.outcomes import PARTS, Outcome, mean_of
 from stitch.bench.trees.sets import Request, TreeSet
-from stitch.bench.trees.suite import PARTS, Outcome, mean_of
 from stitch.errors import ReplyError, StitchError
 from stitch.trees.edits import apply
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,8 @@ from stitch.bench.figures import print_json, print_table
 from stitch.bench.trees.edits import edits_are_exact
 from stitch.bench.trees.fit import LEFT_OUT
 from stitch.bench.trees.flat import flat_figures
-from stitch.bench.trees.sets import Request, TreeSet, load_tree_set
+from stitch.bench.trees.outcomes import PARTS, Outcome, mean_of
+from stitch.bench.trees.sets import TreeSet, load_tree_set
 from stitch.errors import SettingsError
 from stitch.retrieve.path import Cut, Forest, select
 from stitch.retrieve.path.scorers import SCORERS, Judgement, Passage, Scorer, SimilarityScorer, scorer_named
@@ -32,38 +33,7 @@ if TYPE_CHECKING:
     from stitch.lm import LanguageModel
     from stitch.signatures.programs import TreeProgram
 
-PARTS = ("exact", "semantic", "mixed", "version")
 WITHOUT = ("conditions", "domain", "nothing")
-
-
-class Outcome(NamedTuple):
-    """What a request found."""
-
-    request: Request
-    found: frozenset[str]
-    milliseconds: float
-
-    @property
-    def precision(self) -> float:
-        """Which share of what was found is right."""
-        counted = self.found - self.request.may
-        return len(counted & self.request.must) / len(counted) if counted else float(not self.request.must)
-
-    @property
-    def recall(self) -> float:
-        """Which share of what is right was found."""
-        return len(self.found & self.request.must) / len(self.request.must) if self.request.must else 1.0
-
-    @property
-    def f1(self) -> float:
-        """Their harmonic mean."""
-        together = self.precision + self.recall
-        return 2 * self.precision * self.recall / together if together else 0.0
-
-    @property
-    def exact(self) -> bool:
-        """Whether all that is right was found, and nothing that is wrong."""
-        return self.request.must <= self.found <= self.request.must | self.request.may
 
 
 class UnseenScorer:
@@ -153,12 +123,6 @@ def _part(found: Sequence[Outcome]) -> dict[str, Any]:
         "exact_share": lambda each: float(each.exact),
     }
     return {"requests": len(found)} | {name: mean_of([of(each) for each in found]) for name, of in means.items()}
-
-
-def mean_of(values: Iterable[float]) -> float | None:
-    """The mean, to four places; None of nothing."""
-    kept = list(values)
-    return round(sum(kept) / len(kept), 4) if kept else None
 
 
 def _language_model(name: str | None, base_url: str | None, stack: ExitStack) -> LanguageModel:

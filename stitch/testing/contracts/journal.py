@@ -430,19 +430,6 @@ class JournalContract:
         assert journal.append_records("b", [one], last=0)
         assert journal.append_records("a", []) == []
 
-    def test_records_come_in_the_place_of_others_in_one_stroke(self, journal: Journal) -> None:
-        """What is replaced is gone, unless the last is another than is known: then nothing is changed."""
-        one, two = NewRecord("tree", "x", b"one"), NewRecord("tree", "y", b"two")
-        first, _ = journal.append_records("a", [one, two])
-        journal.append_records("b", [one])
-        with pytest.raises(ConflictError):
-            journal.append_records("a", [one], last=first + 7, instead_of=["x", "y"])
-        assert len(list(journal.records("a", kind="tree"))) == 2
-        (number,) = journal.append_records("a", [one._replace(payload=b"new")], last=first, instead_of=["x", "y"])
-        assert number > first
-        assert [record.payload for record in journal.records("a", kind="tree")] == [b"new"]
-        assert len(list(journal.records("b", kind="tree"))) == 1
-
     def test_the_keys_of_records_are_told_and_several_are_erased_at_once(self, journal: Journal) -> None:
         for key in "yxyz":
             journal.append_record("a", kind="tree", key=key, payload=b"one")
