@@ -43,10 +43,9 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise InputError(
-            f"{host!r} is no address to listen at: {error.strerror}", hint="name another with --host"
-        ) from None
+    except (OSError, UnicodeError) as error:  # a name may also be none that can be asked for
+        why = getattr(error, "strerror", None) or "it is no name of a machine"
+        raise InputError(f"{host[:100]!r} is no address to listen at: {why}", hint="name another with --host") from None
     try:
         if sys.platform != "win32":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,0 +1,175 @@
+"""Many at once: questions beyond their number, clients that leave, erasures beside searches, requests sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from stitch import Memory
+from stitch.errors import InputError
+from stitch.serve import work as work_module
+from stitch.serve.bodies import Limits
+from stitch.serve.connections import PatientProtocol
+from stitch.serve.running import listen, url_of
+from stitch.serve.work import Work
+
+QUESTION = {"query": "hotel"}
+
+
+class Held:
+    """Searches that begin and wait until they may go on."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Semaphore(0)
+        self.count = 0
+        self.may_go_on = threading.Event()
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Held:
+    own, search = Held(), Memory.search
+
+    def slow(self: Memory, query: str, **options: Any) -> Any:
+        own.count += 1
+        own.begun.release()
+        assert own.may_go_on.wait(20)
+        return search(self, query, **options)
+
+    monkeypatch.setattr(Memory, "search", slow)
+    return own
+
+
+def test_a_question_beyond_those_that_may_wait_is_told_to_come_again(serving, held):
+    client = serving(limits=Limits(searches=2))
+    client.add("A hotel.")
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(client.post, "/v1/search", QUESTION) for _ in range(2)]
+        assert all(held.begun.acquire(timeout=20) for _ in range(2))
+        refused = client.post("/v1/search", QUESTION)
+        assert (refused.status, refused.headers["Retry-After"], refused.json["error"]) == (429, "1", "TooManySearches")
+        assert client.get("/v1/status").status == 200, "others are not held up"
+        held.may_go_on.set()
+        assert [each.result().status for each in waiting] == [200, 200]
+    assert client.post("/v1/search", QUESTION).status == 200
+
+
+def test_what_a_client_has_asked_that_left_is_not_begun(serving, held, monkeypatch):
+    monkeypatch.setattr(work_module, "SEARCH_THREADS", 1)
+    monkeypatch.setattr(PatientProtocol, "half_closed_s", 0.05)
+    client = serving()
+    client.add("A hotel.")
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.post, "/v1/search", QUESTION)
+        assert held.begun.acquire(timeout=20)
+        second = client.send("POST", "/v1/search", '{"query": "x"}', Content_Type="application/json")
+        while client.served.work.searching < 2:  # it waits for the thread
+            client.get("/healthz")
+        second.sock.shutdown(socket.SHUT_RDWR)
+        second.close()
+        while client.served.work.searching > 1:  # it is given up
+            client.get("/healthz")
+        held.may_go_on.set()
+        assert first.result().status == 200
+    assert held.count == 1
+
+
+def test_erasing_beside_searches_loses_nothing_and_shows_nothing_of_what_is_gone(serving):
+    client = serving()
+    client.add(*[f"The Maple Inn number {n} costs {n} dollars." for n in range(20)], trajectory="stays")
+    ending = threading.Event()
+
+    def ask() -> set[int]:
+        found = set()
+        while not ending.is_set():
+            found.add(client.post("/v1/search", {"query": "What does the Maple Inn cost?"}).status)
+        return found
+
+    with ThreadPoolExecutor(3) as pool:
+        asking = [pool.submit(ask) for _ in range(3)]
+        try:
+            for n in range(4):
+                name = f"gone-{n}"
+                client.add(f"The Maple Inn has a quokka in room {n}.", trajectory=name)
+                erased = client.post("/v1/forget", {"trajectory": name})
+                assert (erased.status, erased.json["steps"], erased.json["proof"]["found"]) == (200, 1, [])
+                assert "quokka" not in client.post("/v1/search", {"query": "quokka"}).json["context"]
+        finally:
+            ending.set()
+        assert set().union(*(each.result() for each in asking)) == {200}
+    assert client.get("/v1/status").json["stored"] == 20
+
+
+def test_a_request_that_comes_twice_does_nothing_twice(serving):
+    client = serving()
+    steps = {"trajectory": "t", "steps": [{"id": "a", "role": "user", "content": "A hotel."}]}
+    messages = {"trajectory": "m", "messages": [{"role": "user", "content": "A train."}]}
+    for path, body in (("/v1/steps", steps), ("/v1/messages", messages)):
+        first, second = (client.post(path, body).json["receipts"] for _ in range(2))
+        assert [each["repeated"] for each in first + second] == [False, True]
+    correct = {"step": "a", "trajectory": "t", "text": "An inn."}
+    for revisions in (1, 1):
+        assert client.post("/v1/correct", correct).status == 200
+        assert len(client.get("/v1/history?step=a&trajectory=t").json["revisions"]) >= revisions
+    assert client.get("/v1/status").json["accepted"] == 2
+    assert client.post("/v1/forget", {"trajectory": "t"}).json["steps"] == 1
+    again = client.post("/v1/forget", {"trajectory": "t"})
+    assert (again.status, again.json["error"]) == (422, "InputError")
+    assert client.post("/v1/steps", steps).json["receipts"][0]["state"] == "erased"
+
+
+def test_a_piece_that_has_begun_is_waited_for_and_one_that_has_not_is_given_up(monkeypatch):
+    monkeypatch.setattr(work_module, "OTHER_THREADS", 1)
+    done: list[str] = []
+
+    async def run() -> None:
+        work, may_go_on, begun = Work(searches=1), threading.Event(), threading.Event()
+
+        def piece(name: str) -> None:
+            begun.set()
+            assert may_go_on.wait(20)
+            done.append(name)
+
+        first = asyncio.ensure_future(work.step(lambda: piece("first")))
+        second = asyncio.ensure_future(work.step(lambda: piece("second")))
+        await asyncio.to_thread(begun.wait, 20)
+        second.cancel()
+        first.cancel()
+        asyncio.get_running_loop().call_soon(may_go_on.set)
+        for each in (first, second):
+            with pytest.raises(asyncio.CancelledError):
+                await each
+        work.close()
+
+    asyncio.run(run())
+    assert done == ["first"]
+
+
+def test_an_address_that_is_none_or_is_taken_is_refused_in_one_line():
+    with pytest.raises(InputError, match="is no address to listen at"):
+        listen("x" * 300, 0)
+    taken = listen("127.0.0.1", 0)
+    try:
+        assert url_of(taken).startswith("http://127.0.0.1:")
+        with pytest.raises(InputError, match="cannot be had"):
+            listen("127.0.0.1", taken.getsockname()[1])
+    finally:
+        taken.close()
+
+
+def test_a_server_asks_for_as_many_open_files_as_it_may_need(serving, monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(PatientProtocol, "most", PatientProtocol.most)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        assert serving().get("/healthz").status == 200
+        now = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        assert now > 256 or hard <= 256
+        assert PatientProtocol.most <= max(64, now - 256)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
