@@ -246,8 +246,9 @@ def _prepare(job: Job, method: Method) -> None:
     method.prepare(job.data.trajectories)
     (trajectory,) = job.data.trajectories
     operations = job.data.operations.get(trajectory.id, ())
-    named, seconds, spent = None, perf_counter() - started, Totals()
+    named, seconds, spent, themes = None, perf_counter() - started, Totals(), None
     if isinstance(method, MemoryMethod):
+        themes = method.themes(len(trajectory.steps))
         spent = method.shared.spent
         seconds = method.shared.seconds  # methods that share a memory share what it took
         texts = method.texts(trajectory.id) if operations else {}
@@ -259,6 +260,7 @@ def _prepare(job: Job, method: Method) -> None:
         seconds=seconds,
         named=named,
         operations=len(operations),
+        themes=themes,
         model_calls=spent.calls,
         model_tokens=spent.tokens,
         cost_usd=spent.cost_usd,

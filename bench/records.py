@@ -90,6 +90,8 @@ class Prepared(BaseModel):
     named: int | None = None
     """How many of the plan's operations have their entity in the snippet's text; None for methods without snippets."""
     operations: int = 0
+    themes: dict[str, float] | None = None
+    """How many themes there are, how large, how balanced, how much was moved, what a step took; None without themes."""
     model_calls: int = 0
     """What labeling took, where a model labels; methods that share a memory each note it."""
     model_tokens: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import click
@@ -53,6 +54,7 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
             **row,
             **by_budget(records),
             "blocks": block_figures(records),
+            "themes": theme_figures(read_prepared(done.folder), name),
             **latency(records),
             **answer_costs(records),
             "by_type": grouped(records, lambda record: record.type, measures, further=_further),
@@ -77,6 +79,14 @@ def _further(records: Sequence[Record]) -> dict[str, Any]:
     return {**by_budget(records), "blocks": block_figures(records)}
 
 
+def theme_figures(notes: list[Prepared], method: str) -> dict[str, float] | None:
+    """The mean shape of themes over trajectories; None for a method without themes."""
+    own = [note.themes for note in notes if note.method == method and note.themes]
+    if not own:
+        return None
+    return {name: round(mean(shape[name] for shape in own), 4) for name in own[0]}
+
+
 def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
     """How many steps a method took in, and how fast one process did it."""
     own = [note for note in notes if note.method == method]
@@ -93,7 +103,16 @@ def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
 
 def show_retrieval(figures: dict[str, Any]) -> None:
     """Print the figures as a table, and the differences that matter."""
-    flat = ("by_type", "decided_by", "label_diagnostics", "selection_failures", "recall_in", "all_in", "blocks")
+    flat = (
+        "by_type",
+        "decided_by",
+        "label_diagnostics",
+        "selection_failures",
+        "recall_in",
+        "all_in",
+        "blocks",
+        "themes",
+    )
     rows = {
         name: {key: value for key, value in row.items() if key not in flat} if row else {}
         for name, row in figures["methods"].items()

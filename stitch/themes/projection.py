@@ -170,6 +170,15 @@ class ThemeProjection:
         while batch := list(islice(waiting, _BATCH)):
             yield from zip(batch, self.embedder.embed([each.text for each in batch]), strict=True)
 
+    def came_to(self) -> dict[str, int]:
+        """The theme to which each statement came, by the events that are written down, splits and merges apart."""
+        first: dict[str, int] = {}
+        for record in sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key):
+            for event in decode(record.payload).events:
+                for name in event.statements if event.kind == ATTACHED else ():
+                    first[name] = event.theme
+        return first
+
     def _events(self) -> list[Event]:
         """All events that are written down, in the order in which they happened."""
         kept = sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)

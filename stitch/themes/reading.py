@@ -120,6 +120,12 @@ class Themes:
                 start = ordered.index(last) + 1
             return [view.theme(number) for number in ordered[start:][:limit]]
 
+    def reassigned(self) -> float:
+        """The share of statements that are in another theme than the one to which they came; 0 without statements."""
+        with self._lock:
+            now, came = self._view().upkeep.grouping.theme_of, self._projection.came_to()
+            return sum(came.get(name, theme) != theme for name, theme in now.items()) / max(1, len(now))
+
     def statements_of_step(self, trajectory: str, step: str) -> list[Statement]:
         """The statements that a step went into, in order."""
         with self._lock:

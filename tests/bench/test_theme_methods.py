@@ -1,0 +1,72 @@
+"""The methods of the lens of themes, and what is told of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stitch.bench.data.sets import load_questions
+from stitch.bench.samples import PARTY_NOTES
+from stitch.bench.suites.retrieval import measure_retrieval
+from stitch.bench.suites.running import Options
+
+METHODS = "stitch,themes,themes-topk,themes-flat,themes-no-split-merge,auto,oracle"
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    folder = tmp_path_factory.mktemp("party")
+    trajectory = {"id": "notes", "steps": [{**note, "timestamp": None} for note in PARTY_NOTES]}
+    question = {
+        "id": "q",
+        "trajectory": "notes",
+        "type": "list",
+        "question": "What did I buy for the party in May?",
+        "answer": "kite, lanterns, cake tin",
+        "evidence": ["note-1", "note-3", "note-5"],
+        "asked_at": None,
+    }
+    for record in question, trajectory:
+        for note in record.get("steps", ()):
+            note["content"] += " The day was long and nothing else of note happened in it." * 20
+    (folder / "trajectories.jsonl").write_text(json.dumps(trajectory))
+    (folder / "questions.jsonl").write_text(json.dumps(question))
+    options = Options(methods=METHODS, limit=None, budget=512, labels="local", out=None, workers=1, as_json=True)
+    return measure_retrieval(load_questions(folder), options)
+
+
+def test_every_method_tells_recall_inside_each_budget_overall_and_by_type(figures) -> None:
+    assert set(figures["methods"]) == set(METHODS.split(","))
+    for row in figures["methods"].values():
+        for own in (row, row["by_type"]["list"]):
+            for measure in ("recall_in", "all_in"):
+                assert set(own[measure]) == {"512", "1024", "2048", "4096"}
+                assert all(0 <= figure <= 1 for figure in own[measure].values())
+
+
+def test_sentences_find_all_evidence_where_whole_steps_do_not_fit(figures) -> None:
+    methods = figures["methods"]
+    assert methods["stitch"]["all_in"]["512"] == 0.0
+    for name in ("themes", "themes-flat", "themes-no-split-merge", "auto"):
+        assert (name, methods[name]["all_in"]["512"]) == (name, 1.0)
+
+
+def test_deeper_budgets_are_told_though_the_run_had_a_small_one(figures) -> None:
+    assert figures["budget_tokens"] == 512
+    assert figures["methods"]["themes"]["recall_in"]["4096"] == 1.0
+
+
+def test_the_answer_is_covered_in_fewer_tokens(figures) -> None:
+    methods = figures["methods"]
+    assert methods["themes"]["blocks"]["cover_tokens"] < 0.7 * methods["stitch"]["blocks"]["cover_tokens"]
+
+
+def test_the_shape_of_themes_is_told_where_there_are_some(figures) -> None:
+    methods = figures["methods"]
+    shape = methods["themes"]["themes"]
+    assert shape["statements"] >= shape["themes"] >= 1
+    assert 0 < shape["balance"] <= 1
+    assert shape["cpu_ms_a_step"] >= 0
+    assert methods["themes-no-split-merge"]["themes"]["reassigned"] == 0.0
+    assert methods["stitch"]["themes"] is None
