@@ -10,6 +10,7 @@ from stitch.api.listing_models import (
     EntityTypeRow,
     FinishRequest,
     FinishResponse,
+    InventoryRequest,
     LabelsRequest,
     LabelsResponse,
     OwnTotalsResponse,
@@ -34,7 +35,7 @@ from stitch.api.listing_models import (
     TrajectoriesResponse,
     TrajectoryRow,
 )
-from stitch.api.models import MOST_PAGE_CHARS, About, Done, Nothing
+from stitch.api.models import MOST_PAGE_CHARS, PAGE_ITEMS, About, Done, Nothing
 from stitch.api.naming import known_trajectory
 from stitch.api.spending import read_spending, totals_of
 from stitch.core import LabelInventory, LabelKind, LabelVocabulary, Receipt
@@ -132,25 +133,32 @@ def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
 
 
 def labels(memory: Memory, request: LabelsRequest) -> LabelsResponse:
-    """List the labels of a memory, those of most steps first."""
+    """List the labels of a memory, those of most steps first: scopes, then event types, entity types and merges."""
     inventory = memory.inventory(known_trajectory(memory, request.trajectory))
+    scopes = tuple(
+        ScopeRow(
+            name=scope.name, trajectory=scope.trajectory, steps=scope.steps, spans=scope.spans, summary=scope.summary
+        )
+        for scope in inventory.scopes
+    )
+    events = dict(sorted(inventory.event_types.items(), key=lambda item: (-item[1], item[0])))
+    entities = {
+        name: EntityTypeRow(steps=summary.steps, values=summary.values)
+        for name, summary in sorted(inventory.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
+    }
+    if request.limit is None and request.after is None:
+        return LabelsResponse(scopes=scopes, event_types=events, entity_types=entities, merges=inventory.merges)
+    places = [f"scope\t{each.trajectory}\t{each.name}" for each in scopes]  # no name has a tab
+    places += [f"event\t{name}" for name in events] + [f"entity\t{name}" for name in entities]
+    places += [f"merge\t{each.kind.value}\t{each.alias}" for each in inventory.merges]
+    page, following = page_of(places, request.after, limit=request.limit or PAGE_ITEMS, name=str)
+    shown = set(page)
     return LabelsResponse(
-        scopes=tuple(
-            ScopeRow(
-                name=scope.name,
-                trajectory=scope.trajectory,
-                steps=scope.steps,
-                spans=scope.spans,
-                summary=scope.summary,
-            )
-            for scope in inventory.scopes
-        ),
-        event_types=dict(sorted(inventory.event_types.items(), key=lambda item: (-item[1], item[0]))),
-        entity_types={
-            name: EntityTypeRow(steps=summary.steps, values=summary.values)
-            for name, summary in sorted(inventory.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
-        },
-        merges=inventory.merges,
+        scopes=tuple(each for each in scopes if f"scope\t{each.trajectory}\t{each.name}" in shown),
+        event_types={name: count for name, count in events.items() if f"event\t{name}" in shown},
+        entity_types={name: row for name, row in entities.items() if f"entity\t{name}" in shown},
+        merges=tuple(each for each in inventory.merges if f"merge\t{each.kind.value}\t{each.alias}" in shown),
+        next=following,
     )
 
 
@@ -160,7 +168,7 @@ def status(memory: Memory, request: Nothing) -> StatusResponse:
     return StatusResponse(**memory.status().model_dump(), model=spent.model())
 
 
-def inventory(memory: Memory, request: LabelsRequest) -> LabelInventory:
+def inventory(memory: Memory, request: InventoryRequest) -> LabelInventory:
     """Give the label space of a trajectory, or of all, as questions are matched against it."""
     return memory.inventory(request.trajectory)
 

@@ -89,10 +89,20 @@ class Timeline(PageResponse):
     steps: tuple[TimelineStep, ...]
 
 
+class InventoryRequest(Request):
+    """Asks for the label space of a trajectory, or of all."""
+
+    trajectory: Name | None = None
+
+
 class LabelsRequest(Request):
     """Asks for the labels of a trajectory, or of all."""
 
     trajectory: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_PAGE_ITEMS)] | None = None
+    """How many labels and merges at most, of all kinds together; all if none is named."""
+    after: str | None = None
+    """The `next` of the page before; the beginning if there is none."""
 
 
 class ScopeRow(Response):
@@ -120,6 +130,8 @@ class LabelsResponse(Response):
     event_types: Mapping[str, int]
     entity_types: Mapping[str, EntityTypeRow]
     merges: tuple[LabelMerge, ...]
+    next: str | None = None
+    """Of a page: what to give as `after` for the labels that follow; null behind the last."""
 
 
 class CallTotals(Response):

@@ -188,7 +188,7 @@ OPERATIONS: Mapping[str, Operation] = _table(
         action="read",
         method="GET",
         path="/v1/inventory",
-        request=listing_models.LabelsRequest,
+        request=listing_models.InventoryRequest,
         response=LabelInventory,
         run=listing.inventory,
     ),

@@ -26,7 +26,7 @@ def command(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
     with opened_memory(**arguments) as memory:
         labels = ask(memory, "labels", made(LabelsRequest, trajectory=trajectory))
     if as_json:
-        print_json(labels.model_dump(mode="json"))
+        print_json(labels.model_dump(mode="json", exclude={"next"}))
         return
     click.echo("thematic scopes")
     for scope in labels.scopes:

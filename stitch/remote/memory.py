@@ -271,7 +271,7 @@ class RemoteMemory(Memory):
     @override
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         name = None if trajectory is None else trajectory_name(trajectory)
-        found: LabelInventory = self._ask("inventory", listing_models.LabelsRequest, trajectory=name)
+        found: LabelInventory = self._ask("inventory", listing_models.InventoryRequest, trajectory=name)
         return found
 
     @property

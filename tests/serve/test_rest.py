@@ -1,6 +1,7 @@
 """What can be done with a memory over HTTP, each as a client sees it."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -48,6 +49,28 @@ def test_lists_come_page_by_page(serving):
             break
         after = f"&after={page['next']}"
     assert seen == [f"t{number}" for number in range(5)]
+
+
+def test_labels_come_page_by_page_and_all_of_them_once(serving):
+    client = serving()
+    client.add(*BOOKING, "The museum of day 2 opens at ten.", "A guide for day 3 costs 80 dollars.")
+    client.add("Water the plants in the garden.", trajectory="home")
+    kinds = ("scopes", "event_types", "entity_types", "merges")
+    whole = client.get("/v1/labels").json
+    assert "next" not in whole
+    found = {kind: [] for kind in kinds}
+    after, pages = "", 0
+    while after is not None:
+        page = client.get(f"/v1/labels?limit=2{after and '&after=' + quote(after)}").json
+        assert sum(len(page[kind]) for kind in kinds) <= 2
+        for kind in kinds:
+            found[kind] += page[kind] if isinstance(page[kind], list) else list(page[kind].items())
+        after, pages = page["next"], pages + 1
+    assert pages > 2
+    assert found == {
+        kind: whole[kind] if isinstance(whole[kind], list) else list(whole[kind].items()) for kind in kinds
+    }
+    assert client.get("/v1/labels?after=none").status == 422
 
 
 def test_steps_are_forgotten_with_proof_after_a_dry_run(serving):
