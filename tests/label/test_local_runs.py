@@ -395,3 +395,20 @@ def test_things_with_a_number_tie_what_was_found_to_what_is_done_with_it() -> No
 def test_who_is_told_to_go_on_opens_nothing() -> None:
     labels = label([*LAMP[:11], says("user", "Please continue with whatever you think is suitable.")])
     assert len(set(goals(labels)[1:])) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("This is Ada Berg. The kettle from W-5512A is dented.", "kettle from W-5512A is dented"),
+        ("Leo Amsel writes: the printer on floor 18 is offline. It is ticket T-1.", "printer on floor 18 is offline"),
+        (
+            "This is Bo Lund. I would rather have another color of the lamp from W-1.",
+            "another color of the lamp from W-1",
+        ),
+        ("Could you tell me where the pump from W-2 is?", "pump from W-2"),
+        ("My name is Ines Calder, I need a new badge for gate 4.", "new badge for gate 4"),
+    ],
+)
+def test_who_speaks_names_no_goal(text: str, name: str) -> None:
+    assert goal_title(text) == name

@@ -49,7 +49,8 @@ _POLITE = re.compile(
     r"|solve the following"
     r"|i was wondering if|i wonder if|is it possible to|would it be possible to|(?:could|can|would|will) (?:you|we|i)"
     r"(?: please| also| help me(?: to)?| assist me (?:with|in))?"
-    r"|i(?:'d| would) (?:also )?like(?: you)?(?: to)?|i(?:'m| am) (?:also )?(?:looking|trying|hoping|calling"
+    r"|i(?:'d| would) (?:also )?like(?: you)?(?: to)?|i(?:'d| would) (?:rather|prefer)(?: to)?(?: have)?"
+    r"|i(?:'m| am) (?:also )?(?:looking|trying|hoping|calling"
     r"|writing|here|having)"
     r"(?: to| for| about)?|i (?:also )?(?:need|want|have|wish)(?: you)?(?: to)?|we (?:need|want|have)(?: to)?"
     r"|i(?:'ve| have) (?:got )?|help me(?: to| with)?|let(?:'s| us)|my (?:question|task|request|instruction) is"
@@ -65,12 +66,19 @@ _INTRO = re.compile(
     r"^(?:(?:as of|based on|according to|given|in|on|for|after|before|during|since|when|if|using)\b[^,?.!]{3,80}, )",
     re.IGNORECASE,
 )
+_SPEAKER = re.compile(
+    r"(?:(?:(?i:this is|i am|i'm|my name is|it's)) [A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2}(?: here| speaking)?(?:[.,;:!]|$)"
+    r"|[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2} (?:writes|says|asks|reports|wrote|calls|requests)[:,])[ ]*"
+)
+"""Who speaks or is quoted: a goal is named by what is wanted."""
 _CUT = re.compile(r"[.;?!](?=\s|$)|\n|, (?:and|but|please|so|which|who|because|since|where|if)\b| (?:because"
     r"|since|so that|but|if)\b"
                   r"| (?:and )?(?:could|can|would) you\b|, please| - | [–—] |(?<=\w{3}\s\w{3}) \(|: ")  # fmt: skip
 _STOPS = frozenset(
     ("and", "or", "the", "a", "an", "to", "of", "in", "on", "at", "for", "with", "from", "by", "is", "that")
 )
+_COPULAS = frozenset(("is", "are", "was", "were"))
+"""What is left at the end of "where the pump is"."""
 _NOT_ALONE = word_set(
     """
     situation bit help question questions change changes issue problem thing things something assistance few
@@ -118,7 +126,7 @@ def _wish(text: str) -> str:
     fallback = ""
     for start, end in spans:
         sentence = " ".join(plain[start:end].split())
-        wanted = _POLITE.sub("", _INTRO.sub("", sentence)).strip(" ,.!?\"'“”–—-")
+        wanted = _POLITE.sub("", _INTRO.sub("", _SPEAKER.sub("", sentence))).strip(" ,.!?\"'“”–—-")
         cut = _CUT.search(wanted, 12) if len(wanted) > 14 else None
         wanted = wanted[: cut.start()] if cut is not None else wanted
         title = _fit(wanted)
@@ -137,6 +145,10 @@ def _fit(title: str) -> str:
         if len(" ".join((*kept, part))) > _MAX_TITLE_CHARS:
             break
         kept.append(part)
+    if sum(part.count('"') for part in kept) % 2:
+        kept = [part.replace('"', "") for part in kept]
     while len(kept) > 1 and len(kept) < len(parts) and kept[-1].lower().strip(",") in _STOPS:
+        kept.pop()
+    while len(kept) > 1 and kept[-1].lower().strip(",.:;") in _COPULAS:
         kept.pop()
     return " ".join(kept).strip(" ,.:;")
