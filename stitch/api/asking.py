@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stitch.api.models import (
+    Decided,
     FilterChangeModel,
     FilterLabels,
     Hit,
@@ -13,6 +14,7 @@ from stitch.api.models import (
     Ranked,
     Rule,
     Scored,
+    ShownPiece,
     WhyNotRequest,
     WhyRequest,
     WhyResponse,
@@ -48,7 +50,10 @@ def answer_of(result: RetrievalResult, *, whole: bool = False) -> QueryResponse:
             "mode": result.mode,
             "intent_filter": chosen,
             "request": result.request,
+            "pieces": tuple(ShownPiece(**piece._asdict()) for piece in result.pieces),
         }
+    if result.trace:
+        more["trace"] = tuple(Decided(**decision._asdict()) for decision in result.trace)
     return QueryResponse(
         query=result.request.query,
         filter=FilterLabels(scopes=chosen.scopes, event_types=chosen.event_types, entity_types=chosen.entity_types),

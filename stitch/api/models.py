@@ -230,6 +230,27 @@ class Hit(Response):
     """All that the memory keeps of it; only where `whole` was asked for."""
 
 
+class ShownPiece(Response):
+    """A text that a context is made of, where that is less than a step."""
+
+    text: str
+    snippets: tuple[str, ...]
+    """The ids of the snippets of the steps that it is taken from."""
+    steps: tuple[str, ...]
+    """The ids of these steps."""
+    tokens: int
+    statement: str | None = None
+    theme: str | None = None
+
+
+class Decided(Response):
+    """What a search decided on its way."""
+
+    what: str
+    figures: Mapping[str, float]
+    reason: str = ""
+
+
 class QueryResponse(Response):
     """The answer to a question."""
 
@@ -253,6 +274,10 @@ class QueryResponse(Response):
     """The retriever that answered; where `whole` was asked for."""
     intent_filter: IntentFilter | None = None
     """The labels that were chosen, as a search takes them; where `whole` was asked for."""
+    trace: tuple[Decided, ...] = ()
+    """What was decided on the way, in order; where anything was."""
+    pieces: tuple[ShownPiece, ...] = ()
+    """What the context is made of, where that is less than steps; where `whole` was asked for."""
     request: SearchRequest | None = None
     """The question as it was answered, defaults filled in; where `whole` was asked for."""
 

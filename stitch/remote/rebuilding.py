@@ -9,10 +9,12 @@ from stitch.api.listing_models import CallTotals, StepRow
 from stitch.api.models import ProofModel, QueryResponse, Ranked, Scored, WhyResponse
 from stitch.api.upkeep_models import BackupResponse, CorrectionRow, ExpireResponse, RevisionRow, VerifyResponse
 from stitch.core import (
+    Decision,
     IntentFilter,
     Label,
     LabelKind,
     MemorySnippet,
+    Piece,
     RetrievalResult,
     ScoredSnippet,
     Step,
@@ -56,6 +58,11 @@ def result_of(answer: QueryResponse) -> RetrievalResult:
         milliseconds=answer.milliseconds,
         mode=answer.mode,
         rule=RankingRule(tiers=answer.rule.tiers, summed=answer.rule.summed),
+        pieces=tuple(
+            Piece(each.text, each.snippets, each.steps, each.tokens, each.statement, each.theme)
+            for each in answer.pieces
+        ),
+        trace=tuple(Decision(each.what, each.figures, each.reason) for each in answer.trace),
     )
 
 

@@ -35,6 +35,8 @@ _SUMMARY = re.compile(
     r"|opinions?|views?|attitudes?|discussions?)\b"
     r"|(?:opinions?|views?|attitudes?|discussions?|thoughts?|conclusions?|perspectives?)"
     r" (?:on|of|about|towards?|regarding)"
+    r"|(?:what|why|how|who)\b[^?.]{0,120}\b(?:(?:dis)?agree(?:d|ment)?|comment(?:ed|s)?|debat(?:e|ed|es)|respond(?:ed)?"
+    r"|react(?:ed|ion)?|argu(?:e|ed|ment)|decided? (?:on|about|to)|decisions?|discuss(?:ing|ed|ion))\b"
     r"|(?:how|why) did [^?.]{0,60}\b(?:progress|evolve|develop|change|think|feel))",
     re.IGNORECASE,
 )

@@ -42,6 +42,8 @@ class ThemeConstants:
     wide_around_steps: float = chosen(8.0, _HALF)
     repeat: float = chosen(0.12, _HALF)
     """What a sentence loses for each one of its step that is chosen already, as a share of the best relevance."""
+    wide_repeat: float = chosen(0.3, _HALF)
+    """The same where a summary or an order is asked for: much is said of it, in many steps."""
     rest: float = chosen(0.05, _HALF)
     """What all sentences of a statement lose but the one that bears most on the question."""
     raw: float = chosen(0.03, _HALF)

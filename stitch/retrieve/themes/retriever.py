@@ -28,7 +28,7 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.retrieve.context.budget import TokenCounter
-from stitch.retrieve.question.form import form_of
+from stitch.retrieve.question.form import QuestionForm, form_of
 from stitch.retrieve.rank.coverage import Covering, choose_covering
 from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.expansion import Beside, expand
@@ -44,6 +44,7 @@ Hierarchies = Callable[[str], Hierarchy]
 """The hierarchy of a tenant, as the memory is now."""
 CHOSEN = "chosen"
 """The part of a hit's score that says how early something of it was chosen: from 1 for the first down to 0."""
+_OF_MANY_STEPS = frozenset({QuestionForm.SUMMARY, QuestionForm.ORDER})
 _MORE = 1.4
 """So many times what a context holds is read sentence by sentence."""
 _RULE = RankingRule(summed=(CHOSEN,))
@@ -136,7 +137,7 @@ class ThemesRetriever:
             further=self._further(request, vector, hierarchy, found.hits),
             tokens=int(_MORE * request.budget_tokens),
         )
-        covering = self._cover(told, request.budget_tokens)
+        covering = self._cover(told, request.budget_tokens, form=form)
         expanded = expand(
             covering.order,
             told,
@@ -192,7 +193,7 @@ class ThemesRetriever:
         snippets = self._store.get(request.tenant, [name for name in ids if name not in known])
         return [(ids[snippet.id], snippet) for snippet in snippets]
 
-    def _cover(self, told: Told, budget_tokens: int) -> Covering:
+    def _cover(self, told: Told, budget_tokens: int, *, form: QuestionForm) -> Covering:
         known, spent = self.constants, 0
 
         def enough(chosen: int) -> bool:
@@ -207,7 +208,7 @@ class ThemesRetriever:
             told.likeness(known.covered_pieces),
             share=known.coverage_share,
             groups=[numbers[step] for step in steps],
-            repeat=known.repeat,
+            repeat=known.wide_repeat if form in _OF_MANY_STEPS else known.repeat,
             enough=enough,
         )
 

@@ -117,3 +117,16 @@ def test_an_empty_memory_gives_an_empty_context(tmp_path: Path) -> None:
         result = empty.search("anything", retriever="themes")
         assert result.context() == ""
         assert not result.pieces
+
+
+def test_another_process_gets_the_same_pieces_and_trace(memory: Memory) -> None:
+    from stitch.api.asking import answer_of
+    from stitch.api.models import QueryResponse
+    from stitch.remote.rebuilding import result_of
+
+    result = memory.search("What did Ada adopt?", retriever="themes")
+    sent = answer_of(result, whole=True).model_dump_json(exclude_unset=True)
+    again = result_of(QueryResponse.model_validate_json(sent))
+    assert again.pieces == result.pieces
+    assert again.trace == result.trace
+    assert again.context() == result.context()
