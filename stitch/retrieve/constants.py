@@ -50,6 +50,10 @@ class Constants:
     """What a step gains that happened when the question says."""
     speaker: float = _chosen(0.06, "LoCoMo")
     """What a step gains whose speaker the question names."""
+    asking: float = _chosen(0.05, "LoCoMo, multilingual, QMSum")
+    """What a short step loses that does nothing but ask: what is asked for stands in another."""
+    asking_chars: int = _chosen(120, "LoCoMo, multilingual, QMSum")
+    """Longer ones tell something, too."""
     standing: float = _chosen(0.2, "BEAM, LoCoMo, iKAT")
     """What an instruction that stands gains where help or advice is asked for."""
     preference: float = _chosen(0.08, "BEAM, LoCoMo, iKAT")

@@ -2,6 +2,9 @@
 
 The store finds candidates, scorers say one thing each of all of them, and one rule makes an order of what they said
 (`rank.scorers`): label density first where labels are sure, a sum where they are only likely.
+
+More than 400 lines because one class holds together what is done of a question: it is read, gets a filter, candidates,
+an order and neighbors. What each of these is stands in a room beside it.
 """
 
 from __future__ import annotations

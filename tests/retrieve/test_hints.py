@@ -2,8 +2,9 @@
 
 from stitch.core import ContextualIntent, Label, LabelKind, MemorySnippet, SearchRequest
 from stitch.retrieve.question.hints import named_speakers, read_hints
+from stitch.retrieve.rank.hinted import asking
 from stitch.retrieve.rank.pool import Candidate, rank
-from stitch.retrieve.rank.scorers import LICENSED, SCORERS
+from stitch.retrieve.rank.scorers import LICENSED, SCORERS, WEIGHED, similarity
 from stitch.testing.scoring import pool_of
 
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
@@ -55,6 +56,23 @@ def test_what_the_named_speaker_said_comes_first_among_equals() -> None:
     hits = (hit("1", 0.5, role="Ann"), hit("2", 0.5, role="Bo"))
     assert order("What did Bo buy?", *hits) == "21"
     assert order("What did they buy?", *hits) == "12"
+
+
+def test_a_short_step_that_only_asks_comes_after_one_that_tells_as_much() -> None:
+    def found(query: str, first: str) -> list[str]:
+        texts = (first, "The ferry sails at noon.")
+        hits = [
+            one._replace(snippet=one.snippet.model_copy(update={"text": text}))
+            for one, text in zip((hit("1", 0.5), hit("2", 0.48)), texts, strict=True)
+        ]
+        pool = pool_of(query, hits, labels=LABELS)
+        return [own.snippet.step for own in rank(pool, {"similarity": similarity, "asking": asking}, WEIGHED, k=2)]
+
+    assert found("When does the ferry sail?", "When does the ferry sail again?") == ["2", "1"]
+    assert found("When does the ferry sail?", "什么时候开船？") == ["2", "1"]
+    assert found("When does the ferry sail?", "The ferry is red.") == ["1", "2"]
+    assert found("When does the ferry sail?", f"{'It is late. ' * 12}Shall we?") == ["1", "2"]
+    assert found("Who asked for the ferry?", "When does the ferry sail again?") == ["1", "2"]
 
 
 def test_a_speaker_is_named_by_what_tells_him_from_the_others_and_as_who_acts() -> None:

@@ -38,6 +38,7 @@ QUERIES = {
     "nearness": "Is there an inn?",
     "speaker": "What did Ann say?",
     "time": "What was said on 8 May 2023?",
+    "asking": "Which inn was good?",
     "standing": "Which inn should we take?",
     "order": "What was said last?",
     "decision": "Which inn did we choose in the end?",

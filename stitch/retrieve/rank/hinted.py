@@ -20,6 +20,22 @@ def speaker(pool: Pool) -> Sequence[float] | None:
     return [pool.constants.speaker * (one.snippet.role in speakers) for one in pool.candidates]
 
 
+_ASKS = ("?", "？", "؟")
+_OF_ASKING = frozenset(("ask", "asks", "asked", "asking", "question", "questions"))
+
+
+def asking(pool: Pool) -> Sequence[float] | None:
+    """That it is short and does nothing but ask, as a loss, unless it is asked who asked."""
+    if not _OF_ASKING.isdisjoint(pool.hints.text.split()):
+        return None
+    asks = [_only_asks(one.snippet.text, pool) for one in pool.candidates]
+    return [-pool.constants.asking if only_asks else 0.0 for only_asks in asks] if any(asks) else None
+
+
+def _only_asks(text: str, pool: Pool) -> bool:
+    return len(text) < pool.constants.asking_chars and text.rstrip().endswith(_ASKS)
+
+
 def time(pool: Pool) -> Sequence[float] | None:
     """Whether it happened when the question says."""
     if not pool.hints.spans:

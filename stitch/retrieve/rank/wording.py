@@ -16,6 +16,7 @@ _PHRASES = {
     "nearness": "nearness to what the question says",
     "speaker": "the speaker asked for",
     "time": "the time asked for",
+    "asking": "asks and tells nothing",
     "standing": "an instruction or preference that stands",
     "order": "early or late, as asked for",
     "decision": "a decision on the matter",
