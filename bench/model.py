@@ -1,4 +1,4 @@
-"""What labeling with a model costs, without a model: calls, tokens, our own time, throughput, memory.
+"""What working with a model costs, without a model: calls, tokens, our own time, throughput, memory.
 
 Answers come from rules, in this process or over HTTP on this machine after a fixed time, so that only what this library
 adds is measured. The text is that of a generated CAME-Bench trip of size S.
@@ -76,6 +76,11 @@ def reply_to(prompt: str) -> dict[str, Any]:
         "references": [],
         "synonyms": [],
         "summary": reading["summary"],
+        "scopes": [],
+        "reasoning": "It stands in the last step that says it.",
+        "answer": "$41.80",
+        "correct_entries": 1,
+        "verdict": "CORRECT",
     }
 
 
@@ -200,7 +205,9 @@ def _exchange(latency_s: float) -> type[BaseHTTPRequestHandler]:
 @click.option("--concurrency", default=8, show_default=True, help="Calls under way at once.")
 @json_option
 def command(latency_s: float, concurrency: int, as_json: bool) -> None:
-    """Measure what labeling with a model costs beside the model: calls, tokens, our own time, throughput, memory.
+    """Measure what a model costs beside the model: calls, tokens, our own time, throughput, memory.
+
+    For labels, for the choice of labels of a question, for answers and for verdicts.
 
     \b
     Example:
@@ -219,15 +226,29 @@ def command(latency_s: float, concurrency: int, as_json: bool) -> None:
             StepwiseLabeler(stepwise, embedder=StaticEmbedder(), fallback=LocalLabeler()), steps, ledger=stepwise.ledger
         ),
         "throughput_ratio": round(measure_throughput(steps, latency_s=latency_s, concurrency=concurrency), 3),
+        **_measure_questions(steps, latency_s=latency_s, concurrency=concurrency),
         "rss_growth_mb": round(measure_growth(steps), 1),
     }
     if as_json:
         print_json(result)
         return
-    for name in ("windowed", "stepwise"):
+    for name in ("windowed", "stepwise", "filter", "answers", "judges"):
         click.echo(f"{name}: " + ", ".join(f"{value} {what.replace('_', ' ')}" for what, value in result[name].items()))
-    click.echo(f"throughput: {result['throughput_ratio']:.2f} of the ideal")
+    click.echo(f"throughput of labels: {result['throughput_ratio']:.2f} of the ideal")
     click.echo(f"memory: {result['rss_growth_mb']} MB more after {LONG_STEPS} steps")
+
+
+def _measure_questions(steps: Sequence[Step], *, latency_s: float, concurrency: int) -> dict[str, dict[str, float]]:
+    from stitch.bench.model_questions import measure_questions, slow_model
+    from stitch.lm import LanguageModel
+
+    with SlowProvider(latency_s) as provider:
+        return measure_questions(
+            steps,
+            model=LanguageModel("rules", completion=RuleCompletion()),
+            slow=lambda: slow_model(provider.base_url, concurrency=concurrency),
+            latency_s=latency_s,
+        )
 
 
 def _text(part: Any) -> str:

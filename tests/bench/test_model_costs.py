@@ -36,6 +36,7 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
     steps = bench.came_steps()[:24]
     monkeypatch.setattr(bench, "came_steps", lambda: steps)
     monkeypatch.setattr(bench, "TRAJECTORIES", 2)
+    monkeypatch.setattr("stitch.bench.model_questions.QUESTIONS", 6)
     monkeypatch.setattr(bench, "LONG_STEPS", 24)
     monkeypatch.setattr(bench, "_WARM_STEPS", 24)
     arguments = ["model", "--latency", "0.01", "--concurrency", "2"]
@@ -44,5 +45,9 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
         assert "of the ideal" in result.stdout
         return
     report = json.loads(result.stdout)
-    assert set(report) == {"windowed", "stepwise", "throughput_ratio", "rss_growth_mb"}
+    assert set(report) == {"windowed", "stepwise", "throughput_ratio", "rss_growth_mb", "filter", "answers", "judges"}
+    for stage in ("filter", "answers", "judges"):
+        assert report[stage]["calls_per_question"] == 1
+        assert report[stage]["tokens_per_question"] > 100
+        assert 0 < report[stage]["throughput_ratio"] <= 1.1
     assert 0 < report["throughput_ratio"] <= 1

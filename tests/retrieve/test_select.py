@@ -401,3 +401,20 @@ def test_of_a_decision_that_may_have_been_revised_only_the_scope_is_licensed() -
 def test_of_many_classes_that_fit_what_is_asked_for_the_two_that_fit_best_are_chosen() -> None:
     known = inventory(scope("a"), scope("b"), entity_types=("total price", "room price", "price", "ticket price"))
     assert select("What was the price?", known).intent_filter.entity_types == ("price", "room price")
+
+
+@pytest.mark.parametrize(
+    ("asked", "known", "chosen"),
+    [
+        ("what is the phone number?", ("contact number", "salon name"), ("contact number",)),
+        ("what is the contact number?", ("phone number", "number of seats"), ("phone number",)),
+        ("what is the name of the therapist?", ("salon name", "therapist name"), ("therapist name",)),
+        ("what is the name of the therapist?", ("salon name", "price"), ()),
+        ("what is the website?", ("link",), ("link",)),
+    ],
+)
+def test_classes_that_a_model_named_are_matched_by_the_whole_phrase_and_by_what_it_is_called(
+    asked: str, known: tuple[str, ...], chosen: tuple[str, ...]
+) -> None:
+    labels = inventory(scope("a", "Oslo"), scope("b", "Bergen"), entity_types=known)
+    assert select(f"In the request where the city is Oslo, {asked}", labels).intent_filter.entity_types == chosen

@@ -47,6 +47,23 @@ _NUMBER = stem("number")
 _QUANTITY = "quantity"
 _COUNTED = frozenset((_QUANTITY, "phone"))
 """Kinds of numbers that are told apart from any number."""
+_GENERIC = frozenset(map(stem, ("name", "number", "type", "id", "code", "kind", "detail", "information")))
+"""Heads that say nothing without what stands before them."""
+_DETERMINERS = "(?:the|a|an|my|our|your|his|her|their|this|that)"
+_CALLED = {
+    kind: frozenset(tuple(map(stem, name.split())) for name in names)
+    for kind, names in {
+        "phone": ("phone number", "telephone", "telephone number", "contact number", "mobile number", "contact phone"),
+        "price": ("cost", "fare", "fee", "amount"),
+        "address": ("street address", "location address"),
+        "email": ("email address", "mail address", "e mail"),
+        "url": ("website", "web site", "link", "web page"),
+        "rating": ("average rating", "star rating", "review score"),
+        "time": ("start time", "opening time", "hour"),
+        "date": ("calendar date", "appointment date"),
+    }.items()
+}
+"""How classes of values are called where a model names them."""
 _TAKEN_FOR = {
     **dict.fromkeys(NAMES, NAMES),
     "place": NAMES | {"address"},
@@ -281,11 +298,16 @@ def _fits(question: Question, name: str, said: Sequence[str]) -> tuple[int, str]
     asked = question.asked_stems
     if name == question.kind:
         return 0, "what the question asks for is of this class"
+    kind = next((kind for kind, names in _CALLED.items() if tuple(asked) in names), question.kind)
+    if (kind != question.kind and name == kind) or tuple(said) in _CALLED.get(kind, ()):
+        return 0, "it is another name of what the question asks for"
     if question.kind in _COUNTED and said and said[-1] == _NUMBER:
         return None
     if said and asked:
         if said == asked:
             return 0, "the question asks for it by name"
+        if said[-1] == asked[-1] and said[:-1] and _is_of_another(said, question):
+            return None
         if said[-1] == asked[-1]:
             return min(len(said), 2), "it is the kind of thing the question asks for"
     if name in question.classes:
@@ -293,6 +315,15 @@ def _fits(question: Question, name: str, said: Sequence[str]) -> tuple[int, str]
     if said and set(said) < set(asked):
         return 2, "the question asks for something of its kind"
     return None
+
+
+def _is_of_another(said: Sequence[str], question: Question) -> bool:
+    """Whether a class such as "salon name" is of another thing than is asked of: "the name of the therapist"."""
+    *before, head = question.asked_stems
+    if head not in _GENERIC:
+        return False
+    whose = set(before) or set(re.findall(rf" {re.escape(head)} of (?:{_DETERMINERS} )?(\S+)", f" {question.said} "))
+    return bool(whose) and not whose & set(said[:-1])
 
 
 def _likely_entity_types(question: Question, index: LabelSpace, *, certain: bool) -> Iterator[tuple[str, str]]:

@@ -26,9 +26,10 @@ from stitch.signatures import SelectFilterEntityTypes, SelectFilterEvents, Selec
 from stitch.signatures.programs import FilterProgram
 from stitch.text.words import stems
 
-SHOWN_SCOPES = 80
+SHOWN_SCOPES = 48
 """How many scopes a prompt shows: those that share most words with the question, then the latest."""
-SHOWN_NAMES = 120
+SHOWN_NAMES = 40
+"""How many names of a kind a prompt shows, the most frequent; those that share a word with the question beside them."""
 MANY_NAMES = 30
 """Of more names than these, those that one step alone carries are not shown: most are slips."""
 
@@ -73,8 +74,8 @@ class ModelFilterSelector:
         given: dict[str, Any] = {
             "question": quote({"question": request.query}),
             "known_scopes": "\n".join(shown.values()),
-            "known_event_types": events[:SHOWN_NAMES],
-            "known_entity_types": entities[:SHOWN_NAMES],
+            "known_event_types": _plausible(request.query, events),
+            "known_entity_types": _plausible(request.query, entities),
         }
         chosen: dict[str, Any] = {}
         reasons: list[str] = []
@@ -127,6 +128,12 @@ def _worth_showing(counts: Mapping[str, int]) -> list[str]:
     if len(names) <= MANY_NAMES:
         return names
     return names[: max(MANY_NAMES, sum(count > 1 for count in counts.values()))]
+
+
+def _plausible(question: str, names: Sequence[str]) -> list[str]:
+    """The names that a prompt shows, in their order: the first, and those that share a word with the question."""
+    asked = set(stems(question))
+    return [name for place, name in enumerate(names) if place < SHOWN_NAMES or asked & set(stems(name))]
 
 
 def _known(values: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
