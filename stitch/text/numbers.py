@@ -6,7 +6,9 @@ import re
 
 NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-ORDINAL = rf"{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th)|last|latest|most recent|latter|former"
+ORDINAL_WORDS = rf"{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th)"
+"""A pattern of the words that count."""
+ORDINAL = rf"{ORDINAL_WORDS}|last|latest|most recent|latter|former"
 """A pattern of the words that say which of several is meant."""
 _ORDINAL_NUMBERS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
 _ORDINAL_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")

@@ -42,7 +42,7 @@ def test_two_units_in_one_step_turn_to_none():
     assert turned_to(read("Compare day 1 with day 2, please.")) == ""
     assert turned_to(read("Could you fix bug #12?")) == "bug 12"
     assert turned_to(read("Let's plan day two.")) == "day 2"
-    assert turned_to(read("It was day 2.")) == ""
+    assert turned_to(read("It was day 2 when Marta Olsen came.")) == ""
     assert turned_to(read("Let's plan day 2.", role="tool")) == ""
 
 

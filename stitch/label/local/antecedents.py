@@ -130,14 +130,20 @@ class Raised:
     """What it was raised for ("breakfast"); empty if nothing was said."""
     answers: list[str] = field(default_factory=list)
     """Words that others answered with."""
+    part: str = ""
+    """The part of a plan that was being spoken of ("day 2")."""
+    spoken: int = 0
+    """When its speaker last spoke of it, in steps."""
+    chosen: int = 0
+    """When its speaker last settled on it, in steps; 0 if never."""
 
     def forget(self, erased: ErasedText) -> None:
         """Forget words that only erased steps said."""
         self.words, self.answers = (
             [word for word in words if not erased.said_in(word)] for words in (self.words, self.answers)
         )
-        self.by, self.unit, self.slot = (
-            "" if erased.said_in(text) else text for text in (self.by, self.unit, self.slot)
+        self.by, self.unit, self.slot, self.part = (
+            "" if erased.said_in(text) else text for text in (self.by, self.unit, self.slot, self.part)
         )
         self.scope = erased.renamed(self.scope)
 
@@ -148,6 +154,8 @@ class Antecedents:
 
     clock: int = 0
     unit: str = ""
+    part: str = ""
+    """The part of a plan that was named last ("day 2")."""
     referents: dict[str, Referent] = field(default_factory=dict)
     raised: list[Raised] = field(default_factory=list)
     followed: int = -1
@@ -295,20 +303,35 @@ class Antecedents:
         for name, sentences, placed in names:
             key = name_key(name)
             unit = last_unit(" ".join(sentences)) or self.unit
-            slot = purpose(sentences)
+            slot = purpose(sentences, name=name)
             referent = self.find(name)
             if referent is not None:
                 kinds = () if placed else told_kinds(name, sentences[0])
                 referent.told = sorted({*referent.told, *kinds, *filter(None, (slot,))})[:_MAX_TOLD]
             before = [item for item in same if item.by == by and item.unit == unit and name_key(item.name) == key]
             if before and (not slot or any(item.slot in ("", slot) for item in before)):
+                self.speak_of(before[-1], chosen=False)
                 continue
             words = fold_words(" ".join(sentences))[:_MAX_WORDS]
-            self.raised.append(Raised(name, by, scope, unit, step, words, slot))
+            self.raised.append(Raised(name, by, scope, unit, step, words, slot, part=self.part, spoken=self.clock))
             same.append(self.raised[-1])
         for item in same[: max(0, len(same) - _MAX_RAISED_PER_SCOPE)]:
             self.raised.remove(item)
         del self.raised[: max(0, len(self.raised) - _MAX_RAISED)]
+
+    def speak_of(self, item: Raised, *, chosen: bool) -> None:
+        """Record that who raised something speaks of it again, and whether they settle on it."""
+        item.spoken = self.clock
+        item.chosen = self.clock if chosen else item.chosen
+
+    def raised_by(self, by: str, *, scope: str) -> list[Raised]:
+        """Return what somebody raised for the part of a plan that is spoken of, else for a goal, in order.
+
+        Names of one word are most likely none. Who raises little beside what others raise points at nothing of it.
+        """
+        here = [item for item in self.raised if (item.part == self.part if self.part else item.scope == scope)]
+        own = [item for item in here if item.by == by and " " in item.name]
+        return own if 2 * len(own) >= sum(" " in item.name for item in here) else []
 
     def offer(self, text: str, spoken: Sequence[tuple[int, str]]) -> None:
         """Remember what a step lists, and the prices it says; `spoken` are the names in it with their places."""
@@ -401,13 +424,14 @@ class Antecedents:
         self.raised = [item for item in self.raised if item.step not in ids and not erased.quoted_in(item.name)]
         for item in self.raised:
             item.forget(erased)
+            item.spoken, item.chosen = moved(item.spoken), moved(item.chosen)
         self.followed = next((place for place, item in enumerate(self.raised) if item is followed), -1)
         if self.listed_at in gone:
             self.listed, self.together = [], ""
         self.listed = _remaining(self.listed, erased)
         self.together = " ".join(_remaining([self.together], erased))
         self.topics = [] if self.topic_at in gone else _remaining(self.topics, erased)
-        self.unit = "" if erased.said_in(self.unit) else self.unit
+        self.unit, self.part = ("" if erased.said_in(text) else text for text in (self.unit, self.part))
         self.clock, self.listed_at, self.topic_at, self.turned = map(
             moved, (self.clock, self.listed_at, self.topic_at, self.turned)
         )
@@ -424,6 +448,7 @@ class Antecedents:
         return cls(
             clock=data["clock"],
             unit=data["unit"],
+            part=data.get("part", ""),
             referents={key: Referent(**value) for key, value in data["referents"].items()},
             raised=[Raised(**value) for value in data["raised"]],
             followed=data["followed"],

@@ -13,7 +13,6 @@ from stitch.text.words import FUNCTION_WORDS
 _SLOT = re.compile(
     r"\b(?:[Ff]or|[Aa]s) (?:the |our |my |an? )?([a-z]{3,})(?= (?:is|are|could|would|might|may|can|[A-Z])\b|[.,;?!]|$)"
 )
-_OF_PURPOSE = re.compile(r"\b(?:of|about) (?:the |our |my |an? )?(breakfast|brunch|lunch|dinner|stay|outing)\b")
 _MEANS_IT = re.compile(r"\b(?:it|that|this)\b", re.IGNORECASE)
 _SHOWS = tuple(
     (frozenset(signs.split()), frozenset(called.split()))
@@ -46,21 +45,40 @@ _PURPOSES = frozenset(("stay", "outing", "breakfast", "brunch", "lunch", "dinner
 """Purposes are no names of things: "the dinner" is not the restaurant."""
 
 
-def purpose(sentences: Sequence[str]) -> str:
-    """What a name is raised for ("dinner"): its own sentence says so, or one beside it that speaks of it.
+def purpose(sentences: Sequence[str], *, name: str = "") -> str:
+    """What a name is raised for ("dinner"): its own sentence says so, or one beside it.
 
     Args:
         sentences: The name's own sentence first.
+        name: The name; what it says itself ("Harbor Hotel") counts only where nothing else does.
 
     Returns:
         The purpose, by one word for those that mean the same; empty if nothing is said.
     """
+    others = [sentence.replace(name, " ") if name else sentence for sentence in sentences]
+    for sentence in others:
+        if said := said_purposes(sentence):
+            return said[-1][1]
     for place, sentence in enumerate(sentences):
         about = not place or _MEANS_IT.search(sentence)
-        match = (_SLOT.search(sentence) or _OF_PURPOSE.search(sentence)) if about else None
-        if match is not None:
+        match = _SLOT.search(sentence) if about else None
+        if match is not None and match.group(1).lower() not in FUNCTION_WORDS:
             return same_purpose(match.group(1).lower())
     return ""
+
+
+_SAID_PURPOSE = re.compile(
+    r"\b(?:(?P<stay>stays?|nights?|overnight|accommodations?|lodgings?|sleep(?:ing)?|hotels?|rooms?|beds?|kip\w*)"
+    r"|(?P<breakfast>breakfasts?|morning meal)|(?P<brunch>brunch)|(?P<lunch>lunch(?:es|eon)?|midday meal)"
+    r"|(?P<dinner>dinners?|suppers?|evening meal)"
+    r"|(?P<outing>outings?|sightseeing|sights?|excursions?|attractions?|activit(?:y|ies)|visit(?:s|ing)?|tours?))\b",
+    re.IGNORECASE,
+)
+
+
+def said_purposes(text: str) -> list[tuple[int, str]]:
+    """The purposes that a text names in any words, with their places."""
+    return [(match.start(), match.lastgroup or "") for match in _SAID_PURPOSE.finditer(text)]
 
 
 def same_purpose(word: str) -> str:

@@ -11,6 +11,7 @@ from stitch.core.text_cache import text_cache
 from stitch.label.local.reading import Reading
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import carrying, content_stems, is_foreign, words_in
+from stitch.text.numbers import ORDINAL_WORDS, ordinal
 from stitch.text.phrases import NounPhrase
 from stitch.text.words import FUNCTION_WORDS, fold_case, whole_words, word_set
 
@@ -21,6 +22,9 @@ _UNITS = (
     "|episode|scenario|case|act"
 )
 _UNIT = re.compile(rf"\b({_UNITS}) ?#?(\d{{1,6}}|one|two|three|four|five|six|seven|eight|nine|ten)\b")
+_PARTS = "day|week|phase|stage|leg|chapter|milestone|sprint"
+"""Units that a plan is made of, one after the other."""
+_PART_COUNTED = re.compile(rf"\b(?:the|our|that|my|your) ({ORDINAL_WORDS}) ({_PARTS})\b")
 _NUMBERS = {
     word: str(n)
     for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)
@@ -68,15 +72,37 @@ class ScopeName(NamedTuple):
     quality: int
 
 
+_MOST_TURNING_CHARS = 600
+_NO_SUBJECT = frozenset(("day", "date", "time", "number", "quantity", "duration"))
+"""Classes of values that a step may name beside the unit that it turns to."""
+
+
 def turned_to(reading: Reading) -> str:
     """The unit a step turns to ("day 2"): the only one it names, in a request, question or cue; else empty."""
     if reading.answers_tool or reading.data.results or is_foreign(reading.language):
         return ""
-    found = {_unit(match) for match in _UNIT.finditer(reading.folded[:600])}
+    text = reading.folded[:_MOST_TURNING_CHARS]
+    found = {_unit(match) for match in _UNIT.finditer(text)}
+    found |= {f"{match[2]} {ordinal(match[1])}" for match in _PART_COUNTED.finditer(text)}
     if len(found) != 1:
         return ""
     directs = reading.switches or reading.returns or reading.form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
-    return found.pop() if directs else ""
+    unit = found.pop()
+    return unit if directs or (unit.startswith(tuple(_PARTS.split("|"))) and _names_nothing(reading)) else ""
+
+
+def part_of(text: str) -> str:
+    """The last part of a plan that a text names ("day 2", "the second day"); empty if it names none."""
+    folded = fold_case(text[:_MOST_TURNING_CHARS])
+    found = [(match.start(), f"{match[2]} {ordinal(match[1])}") for match in _PART_COUNTED.finditer(folded)]
+    found += [(match.start(), _unit(match)) for match in _UNIT.finditer(folded) if match[1] in _PARTS.split("|")]
+    return max(found)[1] if found else ""
+
+
+def _names_nothing(reading: Reading) -> bool:
+    """Whether a short step by a person names nothing that it could be about but a unit."""
+    short = len(reading.text) <= _MOST_TURNING_CHARS and not reading.data.calls
+    return short and all(mention.entity_type in _NO_SUBJECT for mention in reading.found)
 
 
 def turns(text: str) -> bool:

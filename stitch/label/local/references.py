@@ -12,10 +12,12 @@ from pydantic import JsonValue
 
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
 from stitch.core.protocols import ErasedText, Forgotten
-from stitch.label.local.antecedents import Antecedents, distinct
+from stitch.label.local.antecedents import Antecedents, Raised, distinct
 from stitch.label.local.counting import find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
+from stitch.label.local.naming import part_of
+from stitch.label.local.pointing import chooses, pointed_at
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
 from stitch.text.names import NameMention, find_names, last_unit, name_key, straighten_quotes
 
@@ -79,6 +81,7 @@ class ReferenceResolver:
         text = straighten_quotes(step.content)
         known = self._known
         known.clock += 1
+        known.part = part_of(text) or known.part
         if known.clock == 1 and _is_heading(step, text):
             known.head(re.split(r" [/|>–—-] | \(", text.strip())[0], step=step.id)
             return Resolution((), "")
@@ -89,8 +92,11 @@ class ReferenceResolver:
         found = [mention for mention in find_names(text) if name_key(mention.text) not in self._speakers]
         names = [mention for mention in found if not self._is_common(mention)]
         counted = sorted(self._count(step, text, scope))
+        named = any(" " in mention.text for mention in names)
+        pointers = [] if counted or named else list(self._point(step, text, scope))
         answers = answer(text, ask) if short and not counted else []
         until = min([mention.start for mention in found] + [phrase.start for phrase in counted], default=len(text))
+        until = 0 if pointers else until
         stood = list(
             resolve_pronouns(
                 text,
@@ -101,7 +107,8 @@ class ReferenceResolver:
                 before=self._said[-1].text if self._said else "",
             )
         )
-        rewrites = [*map(_of_count, counted), *map(_of_phrase, stood), *answers]
+        rewrites = [*map(_of_count, counted), *map(_of_pointer, pointers), *map(_of_phrase, stood), *answers]
+        counted += pointers
         pointed = resolve_definites(
             text,
             known,
@@ -130,6 +137,10 @@ class ReferenceResolver:
             step, text, scope=scope, names=names, counted=counted, stood=stood, pointed=pointed, resolved=resolved
         )
         return Resolution(references, context)
+
+    def raised_by(self, role: str, *, scope: str) -> Sequence[Raised]:
+        """What somebody raised in a scope, in order."""
+        return self._known.raised_by(role, scope=scope)
 
     def forget(self, gone: Sequence[Forgotten], *, steps: int, left: Callable[[int], Step], erased: ErasedText) -> None:
         """Forget steps, and all that only they said.
@@ -225,6 +236,12 @@ class ReferenceResolver:
             if name is not None:
                 confidence = 0.8 if phrase.listed else 0.9
                 yield _Named(phrase.start, phrase.end, name, antecedent, confidence, phrase.listed)
+
+    def _point(self, step: Step, text: str, scope: str) -> Iterator[_Named]:
+        """What the turn points at of the things that its speaker raised, each to be put in where it is pointed at."""
+        for pointer, item, share in pointed_at(text, self.raised_by(step.role, scope=scope)):
+            self._known.speak_of(item, chosen=chooses(text))
+            yield _Named(pointer.at, pointer.at, item.name, item.step, round(share, 3), False)
 
     def _context(self, step: Step, ask: Ask | None, resolved: str) -> str:
         """What is spoken of where the step does not name it, the question it answers, and how the step before ended."""
@@ -365,6 +382,10 @@ def _of_count(found: _Named) -> ReferenceRewrite:
         antecedent=found.antecedent,
         confidence=found.confidence,
     )
+
+
+def _of_pointer(found: _Named) -> ReferenceRewrite:
+    return _of_count(found._replace(name=f" ({found.name})"))
 
 
 def _of_phrase(found: Stood | Pointed) -> ReferenceRewrite:

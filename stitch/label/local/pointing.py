@@ -1,0 +1,207 @@
+"""Turns that speak of something raised before without naming it: "the third for lunch", "my other one", "that tower".
+
+Every turn has at most two pointers (what counts, else the turn itself). Candidates are the things that its speaker
+raised for the part of a plan that is spoken of, and nothing at all; a conditional logit over named features chooses
+(`pointing_weights.json`, fitted by `python -m stitch.bench.fit_pointing`): place among things raised for the same
+purpose, purpose, what was spoken of last, what was chosen, words in common with how a thing was raised and answered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from math import exp, log
+from typing import NamedTuple
+
+import orjson
+
+from stitch.label.local.antecedents import Raised
+from stitch.label.local.hypernyms import said_purposes
+from stitch.text.names import last_unit
+from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, fold_words, number, ordinal
+from stitch.text.words import FUNCTION_WORDS, whole_words
+
+LEAST_SURE = 0.5
+"""Less likely readings are not taken."""
+MOST_CHARS = 600
+"""Longer turns tell of things rather than point at them."""
+_MOST_POINTERS = 2
+_MOST_CANDIDATES = 40
+_NEAR_CHARS = 60
+
+_NO_TIME = r"(?! (?:night|week|month|year|time|summer|evening|on)\b)"
+_COUNTED = re.compile(
+    rf"\b(?P<ordinal>{ORDINAL_WORDS})\b(?! (?:thoughts?|things?|time|day|night|week|of all|impulse|class|name)\b)"
+    r"|(?:#|\b(?:number|numbered|no\.?|nr\.?|option|idea|choice|candidate|point) )"
+    rf"(?P<number>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})\b"
+    r"|\b(?P<dotted>\d{1,2})\.(?= [a-z])"
+    rf"|\b(?P<last>last|latest|later|newest|newer|(?:more|most) recent(?:ly)?|latter|alternative)\b{_NO_TIME}"
+    rf"|\b(?P<earlier>earlier|earliest|older|oldest|original|former)\b{_NO_TIME}",
+    re.IGNORECASE,
+)
+_OTHER = whole_words("other|another")
+_CHOSE = whole_words(
+    r"""book\w*|cho[os]\w*|pick\w*|decid\w*|settl\w*|reserv\w*|confirm\w*|lock\w* in|bagg\w*|resolv\w*|put down|took
+    |taken|take|taking|go(?:ing)? with|went with|agreed|inked"""
+)
+_STANDS_FOR_IT = whole_words("it|its|that one|this one|that|this|the same|that place|this place")
+_ASKS = re.compile(r"\?|\b(?:how|what|which|price|cost|rat(?:ing|ed)|score|stars|reviews?)\b", re.IGNORECASE)
+
+
+class Pointer(NamedTuple):
+    """Something in a turn that may stand for a thing that was raised."""
+
+    at: int
+    """Where its name would be put in."""
+    place: int | None
+    """Which of several, from 1; -1 for the last; None if it does not count."""
+    purpose: str
+    """What the thing is for, as the words nearest to it say; empty if none do."""
+
+
+class Reading(NamedTuple):
+    """What a pointer may stand for, with what speaks for it."""
+
+    item: Raised | None
+    """None if it stands for nothing."""
+    numbers: Mapping[str, float]
+
+
+def find_pointers(text: str) -> list[Pointer]:
+    """The pointers of a turn: what counts things, at most two; else the turn as a whole."""
+    said = said_purposes(text)
+    found = []
+    for match in _COUNTED.finditer(text):
+        near = [word for place, word in said if abs(place - match.start()) <= _NEAR_CHARS]
+        purpose = near[-1] if near else (said[-1][1] if said else "")
+        found.append(Pointer(match.end(), _count(match), purpose))
+    if found:
+        return found[:_MOST_POINTERS]
+    end = re.search(r"[.!?\n](?=\s|$)", text)
+    return [Pointer(end.start() if end else len(text), None, said[-1][1] if said else "")]
+
+
+def _count(match: re.Match[str]) -> int:
+    if match["last"] or match["earlier"]:
+        return -1 if match["last"] else 1
+    return (ordinal(match["ordinal"]) if match["ordinal"] else number(match["number"] or match["dotted"])) or 1
+
+
+def readings(pointer: Pointer, text: str, items: Sequence[Raised]) -> list[Reading]:
+    """What a pointer may stand for: the items, in the order in which they were raised, and nothing."""
+    items = items[-_MOST_CANDIDATES:]
+    places = _Places(items)
+    folded = text.lower()
+    cues = {
+        "other": _OTHER.search(folded) is not None,
+        "chose": _CHOSE.search(folded) is not None,
+        "it": _STANDS_FOR_IT.search(folded) is not None,
+        "asks": _ASKS.search(text) is not None,
+        "unit": bool(last_unit(text)),
+    }
+    shared = _in_common(text, items)
+    found = [Reading(item, _of_item(pointer, places, place, cues, shared[place])) for place, item in enumerate(items)]
+    nothing = {
+        "nothing": 1.0,
+        "nothing: purpose": float(bool(pointer.purpose)),
+        "nothing: counted": float(pointer.place is not None),
+        "nothing: asks": float(cues["asks"]),
+        "nothing: unit": float(cues["unit"]),
+        "nothing: it": float(cues["it"]),
+        "nothing: chose": float(cues["chose"]),
+    }
+    return [*found, Reading(None, nothing)]
+
+
+class _Places:
+    """Where each item stands among those raised for the same purpose."""
+
+    def __init__(self, items: Sequence[Raised]) -> None:
+        self.items = items
+        self.groups: dict[str, list[int]] = {}
+        for place, item in enumerate(items):
+            self.groups.setdefault(item.slot, []).append(place)
+        self.last = max(range(len(items)), key=lambda place: (items[place].spoken, place))
+
+    def group(self, place: int) -> list[int]:
+        return self.groups[self.items[place].slot]
+
+    def last_spoken(self, place: int) -> bool:
+        return max(self.group(place), key=lambda other: (self.items[other].spoken, other)) == place
+
+    def last_chosen(self, place: int) -> bool:
+        chosen = max(self.group(place), key=lambda other: self.items[other].chosen)
+        return chosen == place and self.items[place].chosen > 0
+
+
+def _of_item(
+    pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool], shared: float
+) -> Mapping[str, float]:
+    item, group = places.items[place], places.group(place)
+    at, count = group.index(place) + 1, pointer.place
+    counted = count is not None and (at == count or (count < 0 and at == len(group)))
+    same = bool(pointer.purpose) and item.slot == pointer.purpose
+    near = item.slot == places.items[places.last].slot
+    last = places.last_spoken(place)
+    truths = {
+        "counted": counted,
+        "counted for it": counted and (same or (not pointer.purpose and near)),
+        "counted otherwise": count is not None and not counted,
+        "purpose": same,
+        "other purpose": bool(pointer.purpose and item.slot) and not same,
+        "near": not pointer.purpose and near,
+        "only one": len(group) == 1 and count is None,
+        "last of these": last and count is None and not cues["other"],
+        "last of all": place == places.last and count is None and not cues["other"],
+        "it": place == places.last and count is None and cues["it"],
+        "the other": cues["other"] and count is None and len(group) == 2 and not last,
+        "not the other": cues["other"] and count is None and last,
+        "chosen, asked of": cues["chose"] and cues["asks"] and count is None and places.last_chosen(place),
+        "chosen, chosen again": cues["chose"] and not cues["asks"] and places.last_chosen(place),
+    }
+    return {**{name: float(true) for name, true in truths.items()}, "words": shared}
+
+
+def _in_common(text: str, items: Sequence[Raised]) -> list[float]:
+    """How much of what was said when an item was raised and answered, and of no other one, the text says again."""
+    said = {word for word in fold_words(text) if word not in FUNCTION_WORDS}
+    bags = [said.intersection((*item.words, *item.answers)) for item in items]
+    common = Counter(word for bag in bags for word in bag)
+    weighed = [sum(log((len(items) + 1) / common[word]) for word in sorted(bag)) for bag in bags]
+    return [weight / (1.0 + log(len(items) + 1)) for weight in weighed]
+
+
+def choose(found: Sequence[Reading], weights: Mapping[str, float]) -> tuple[Raised | None, float]:
+    """The likeliest reading, and how likely it is."""
+    scores = [sum(weights.get(name, 0.0) * value for name, value in reading.numbers.items()) for reading in found]
+    best = max(range(len(found)), key=scores.__getitem__)
+    return found[best].item, 1 / sum(exp(score - scores[best]) for score in scores)
+
+
+def pointed_at(text: str, items: Sequence[Raised]) -> Iterator[tuple[Pointer, Raised, float]]:
+    """The pointers of a turn that clearly stand for an item, with it and how likely that is."""
+    if not any(item.part for item in items) or len(text) > MOST_CHARS:
+        return  # outside of plans hardly anything is raised to be pointed at again, and half of what is found is wrong
+    taken: list[Raised] = []
+    for pointer in find_pointers(text):
+        item, share = choose(readings(pointer, text, items), shipped_weights())
+        if item is not None and share >= LEAST_SURE and item not in taken:
+            taken.append(item)
+            yield pointer, item, share
+
+
+def chooses(text: str) -> bool:
+    """Whether a turn settles on what it speaks of."""
+    return _CHOSE.search(text.lower()) is not None and _ASKS.search(text) is None
+
+
+@lru_cache(maxsize=1)
+def shipped_weights() -> Mapping[str, float]:
+    """The weights made by `stitch.bench.fit_pointing`."""
+    weights: Mapping[str, float] = orjson.loads(
+        files("stitch.label.local").joinpath("pointing_weights.json").read_bytes()
+    )["weights"]
+    return weights
