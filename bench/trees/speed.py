@@ -1,15 +1,22 @@
-"""How long path queries take on a tree of 10,000 nodes, for `stitch bench perf`."""
+"""How long path queries and commits take on a tree of 10,000 nodes, for `stitch bench perf`."""
 
 from __future__ import annotations
 
 import random
+import tempfile
 import time
+from pathlib import Path
 from statistics import median
 
+from stitch.journal import SqliteJournal
 from stitch.retrieve.path import Forest, select
 from stitch.retrieve.path.scorers import Passage, static_scorer
 from stitch.retrieve.path.semantics import ScorerSemantics
+from stitch.trees.commits import MAIN
+from stitch.trees.log import NewCommit, TreeLog
 from stitch.trees.nodes import Node, Tree
+from stitch.trees.operations import SetField
+from stitch.trees.schema import infer
 
 _WORDS = [
     "rice",
@@ -59,6 +66,7 @@ STRUCTURAL = (
 )
 IN_WORDS = '//Option[node ~= "poultry"][node ~= "with garlic"]'
 _ROUNDS = 9
+_COMMITS, _COPIES = 500, 10
 
 
 def sample_tree(rng: random.Random) -> Tree:
@@ -97,7 +105,7 @@ def sample_tree(rng: random.Random) -> Tree:
 
 
 def measure_trees(seed: int = 0) -> dict[str, float]:
-    """Milliseconds of structural queries, of one with two conditions in words, and of that one the first time."""
+    """What queries, commits and opening cost; of two conditions in words, also the first time they are asked."""
     tree = sample_tree(random.Random(seed))
     forest, semantics = Forest(tree), ScorerSemantics(static_scorer())
 
@@ -114,4 +122,40 @@ def measure_trees(seed: int = 0) -> dict[str, float]:
         "tree_structural_p50_ms": median(structural),
         "tree_words_p50_ms": median(milliseconds(IN_WORDS) for _ in range(_ROUNDS)),
         "tree_words_first_ms": first,
+    } | _versions(tree)
+
+
+def _versions(tree: Tree) -> dict[str, float]:
+    """Commits of one change each, in a file, among the first and among the last of them; and opening a large tree."""
+    with tempfile.TemporaryDirectory() as folder:
+        journal = SqliteJournal(Path(folder) / "journal.sqlite")
+        log = _log(journal, "small", tree.root)
+        options = [node.id for node in tree if node.type == "Option"]
+        costs = []
+        for number in range(_COMMITS):
+            said = SetField(options[number % len(options)], "minutes", str(number))
+            began = time.perf_counter()
+            log.append(NewCommit([said], "ann", "", 1.0), branch=MAIN, parent=log.head(MAIN))
+            costs.append((time.perf_counter() - began) * 1000)
+        large = Node("all", "Plans", children=[_copied(tree.root, f"{copy}/") for copy in range(_COPIES)])
+        _log(journal, "large", large)
+        began = time.perf_counter()
+        opened = TreeLog(journal, tenant="t", name="large").tree("v1")
+        seconds = time.perf_counter() - began
+        journal.close()
+    return {
+        "tree_commit_p50_ms": median(costs[: _COMMITS // 10]),
+        "tree_commit_late_p50_ms": median(costs[-_COMMITS // 10 :]),
+        "large_tree_nodes": float(len(opened)),
+        "large_tree_open_s": seconds,
     }
+
+
+def _log(journal: SqliteJournal, name: str, root: Node) -> TreeLog:
+    first = NewCommit((), "ann", "", 1.0)
+    return TreeLog.create(journal, tenant="t", name=name, root=root, schema=infer(Tree(root)), first=first)
+
+
+def _copied(node: Node, prefix: str) -> Node:
+    children = [_copied(child, prefix) for child in node.children]
+    return Node(f"{prefix}{node.id}", node.type, fields=node.fields, children=children)

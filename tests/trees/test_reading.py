@@ -230,3 +230,9 @@ def test_a_value_that_is_neither_text_nor_number_is_refused():
     for said in ({"a": {1: "x"}}, {"a": b"x"}, {"a": object()}):
         with pytest.raises(InputError):
             read_mapping(said)
+
+
+@pytest.mark.parametrize("source", [None, 3, ["a"]])
+def test_what_is_neither_file_nor_dictionary_is_refused(source):
+    with pytest.raises(InputError, match="a tree cannot be made of"):
+        read_tree(source)

@@ -45,6 +45,9 @@ _NOT_TOLD = frozenset(
 )
 
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 @text_cache(maxsize=1_024)
 def parse_query(text: str) -> Query:
     """Read a path query.
@@ -56,6 +59,8 @@ def parse_query(text: str) -> Query:
         raise PathSyntaxError(
             f"it has {len(text)} characters, more than {MAX_QUERY_CHARS}", query=text, position=MAX_QUERY_CHARS
         )
+    if lone := _LONE_SURROGATE.search(text):
+        raise PathSyntaxError("this is half of a character", query=text, position=lone.start())
     _check_depth(text)
     try:
         return cast("Query", SyntaxReader(text).transform(_parser().parse(text)))

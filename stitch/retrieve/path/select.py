@@ -216,7 +216,7 @@ def _check_types(query: Query, forest: Forest) -> None:
     known = forest.types()
     for named in types_in(query):
         if named not in (ANY, ANYTHING) and named not in known:
-            raise InputError(f"no node has the type {named!r}", hint=_near(named, known))
+            raise InputError(f"no node has the type {named[:_MOST_SHOWN]!r}", hint=_near(named, known))
 
 
 def _tell_of_fields(query: Query, forest: Forest, trace: Trace) -> None:
@@ -225,6 +225,10 @@ def _tell_of_fields(query: Query, forest: Forest, trace: Trace) -> None:
     for named in dict.fromkeys(fields_in(query)):
         if named not in known:
             trace.remark(f"no node has the field {named!r}: {_near(named, known)}")
+
+
+_MOST_SHOWN = 60
+"""Characters of a name that an error shows."""
 
 
 def _near(named: str, known: Collection[str]) -> str:

@@ -75,6 +75,10 @@ def read_tree(source: str | PathLike[str] | Mapping[str, Any] | Tree, *, form: s
         return Tree(source.root)
     if isinstance(source, Mapping):
         return read_mapping(source)
+    if not isinstance(source, (str, PathLike)):
+        raise InputError(
+            f"a tree cannot be made of {type(source).__name__}", hint="give the path of a file, a dictionary or a Tree"
+        )
     path = Path(source)
     text = file_text(path)
     try:

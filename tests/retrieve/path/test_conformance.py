@@ -268,6 +268,7 @@ WRONG = {
     "[" * 60: (51, "brackets are open"),
     "//A[" + "not " * 60 + "@x]": (5, "negations in a row"),
     "//A" * 4000: (10_001, "characters"),
+    '//A[node ~= "\ud800"]': (14, "half of a character"),
 }
 
 

@@ -72,7 +72,12 @@ def nli_scorer(model: str | None) -> NliScorer:
     require_extra("sentence-transformers", package="sentence_transformers", needed_by="the scorer 'nli'")
     from sentence_transformers import CrossEncoder
 
-    encoder = CrossEncoder(model, local_files_only=True)
+    try:
+        encoder = CrossEncoder(model, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"no cross-encoder can be read from {model!r}", hint="name a folder, or a model in the local cache"
+        ) from error
     labels = {str(label).lower(): int(place) for place, label in encoder.config.id2label.items()}
     if "entailment" not in labels:
         raise SettingsError(f"{model!r} is no cross-encoder of the entailment kind: it knows {sorted(labels)}")
