@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "longmemeval-v2": ("stitch.bench.suites.official:longmemeval_v2", "The official files of LongMemEval-V2."),
     "ama": ("stitch.bench.suites.official:ama", "The official file of AMA-Bench."),
     "who-and-when": ("stitch.bench.suites.official:who_and_when", "The official files of Who&When."),
+    "state-bench": ("stitch.bench.suites.official:state_bench", "The trajectories of STATE-Bench."),
     "labels": ("stitch.bench.suites.labels:command", "Labels against gold, beside trivial baselines."),
     "rewrites": ("stitch.bench.suites.rewrites:command", "Resolved references against a person's rewrites."),
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),

@@ -9,6 +9,7 @@ import click
 
 from stitch.bench.data.agents import load_ama, load_longmemeval_v2, load_who_and_when
 from stitch.bench.data.official import load_locomo, load_longmemeval
+from stitch.bench.data.state_bench import load_state_bench
 from stitch.bench.suites.retrieval import run_retrieval
 from stitch.bench.suites.running import Options, suite_options
 
@@ -79,3 +80,16 @@ def who_and_when(data: Path, **given: Any) -> None:
       stitch bench who-and-when --data who_and_when --methods stitch,bm25
     """
     run_retrieval(load_who_and_when(data), Options(**given))
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="A folder a domain, a JSON file a run.")
+@suite_options
+def state_bench(data: Path, **given: Any) -> None:
+    """Find the calls of runs and the last one on a thing, in STATE-Bench's trajectories.
+
+    \b
+    Example:
+      stitch bench state-bench --data state_bench --methods stitch,bm25
+    """
+    run_retrieval(load_state_bench(data), Options(**given))
