@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
 from math import log
 from typing import TYPE_CHECKING
 
 from stitch.text.languages import content_words
-from stitch.text.phrases import noun_phrases
-from stitch.text.words import is_verb, stem
+from stitch.text.words import is_verb, stem, words
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -18,7 +19,9 @@ TERMS = 6
 """So many words and phrases are told of a theme."""
 NAMED_BY = 2
 """With so many of them it is named."""
-_PHRASE_WORDS = 3
+_LOOKED_AT = 4 * TERMS
+_RUNS = re.compile(r"[^\w\s'’-]+")
+"""What words of one phrase do not stand on both sides of."""
 
 
 def words_counted(text: str) -> set[str]:
@@ -40,23 +43,35 @@ def terms_of(texts: Sequence[str], *, usual: Mapping[str, int], count: int) -> t
     said, forms, phrases = Counter[str](), dict[str, Counter[str]](), Counter[str]()
     for text in texts:
         found: dict[str, str] = {}
-        for word in content_words(text):
-            if not word.isdigit() and len(word) > 2:
+        pairs: set[str] = set()
+        matter = frozenset(content_words(text))
+        for run in _RUNS.split(text):
+            before = ""
+            for word in words(run):
+                if word not in matter or len(word) < 3 or word.isdigit():
+                    before = ""
+                    continue
                 found.setdefault(stem(word), word)
+                if before and not is_verb(word) and not is_verb(before):
+                    pairs.add(f"{before} {word}")
+                before = word
         said.update(found.keys())
         for each, word in found.items():
             forms.setdefault(each, Counter())[word] += 1
-        phrases.update({each.text for each in noun_phrases(text) if 1 < len(each.text.split()) <= _PHRASE_WORDS})
+        phrases.update(pairs)
     weights = {each: _weight(each, said, forms, usual=usual, count=count) for each in said}
     ranked: list[tuple[float, str, tuple[str, ...]]] = [
-        (weight, _form(forms[each]), (each,)) for each, weight in weights.items()
+        (weight, _form(forms[each]), (each,)) for each, weight in nlargest(_LOOKED_AT, weights.items(), key=_second)
     ]
     for phrase, times in phrases.items():
-        stems = tuple(stem(word) for word in phrase.split())
-        if all(each in weights for each in stems):
-            mean = sum(weights[each] for each in stems) / len(stems)
-            ranked.append((mean * (1.05 + 0.1 * min(times, 3)), phrase, stems))
+        one, other = (stem(word) for word in phrase.split())
+        mean = (weights[one] + weights[other]) / 2
+        ranked.append((mean * (1.05 + 0.1 * min(times, 3)), phrase, (one, other)))
     return tuple(_distinct(ranked))
+
+
+def _second(item: tuple[str, float]) -> tuple[float, str]:
+    return item[1], item[0]
 
 
 def _weight(

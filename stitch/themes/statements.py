@@ -34,6 +34,10 @@ _TAIL_CHARS = 2 * QUESTION_CHARS
 _LEAST_WORDS = 2
 """A sentence with fewer words that carry matter asserts nothing alone."""
 _LEAST_WORDS_OF_COURTESY = 4
+_LONG_CHARS = 80
+_LAST_SPACED = "\u2e7f"
+"""Scripts behind this one write words without spaces between them."""
+_LETTERS_A_WORD = 3
 _COURTESIES = frozenset(
     {
         SentenceForm.GREETING,
@@ -54,7 +58,7 @@ class Sentence(NamedTuple):
     text: str
     form: SentenceForm
     matter: int
-    """How many of its words carry matter."""
+    """How many of its words carry matter; of a long sentence enough."""
 
     @property
     def asserts(self) -> bool:
@@ -152,7 +156,15 @@ def _sentence(entry: Entry, span: tuple[int, int], *, number: int) -> Sentence:
         )
         text = apply_rewrites(text, own)
     text = " ".join(text.split())[: 2 * MOST_CHARS]
-    return Sentence(number, text, sentence_form(text), len(content_words(text)))
+    return Sentence(number, text, sentence_form(text), _matter(text))
+
+
+def _matter(text: str) -> int:
+    """How many words of a sentence carry matter; of a long one so many that no more need be counted."""
+    if len(text) > _LONG_CHARS:
+        return _LEAST_WORDS_OF_COURTESY
+    unspaced = sum(letter > _LAST_SPACED for letter in text) if not text.isascii() else 0
+    return len(content_words(text)) + unspaced // _LETTERS_A_WORD
 
 
 def _answers(sentence: Sentence) -> bool:

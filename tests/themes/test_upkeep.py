@@ -222,3 +222,31 @@ def test_ten_times_as_many_themes_are_not_ten_times_as_much_to_look_at() -> None
         return sum(len(cells.near(each, limit=count)) for each in some(50, seed=9, topics=count // 10)) / 50
 
     assert looked_at(4_000) < 5 * looked_at(400)
+
+
+def quality(vectors: Any, topics: Any, order: Any) -> tuple[float, float]:
+    """Of statements that come in an order: which share is in a theme of its topic, and how alike those of a theme are."""
+    upkeep = Upkeep(DIMENSION)
+    for place in order:
+        upkeep.attach(f"s{place}", vectors[place], at=0.0)
+    pure, alike = 0, 0.0
+    for theme, names in upkeep.grouping.members.items():
+        found = [int(topics[int(name[1:])]) for name in names]
+        pure += max(found.count(topic) for topic in set(found))
+        alike += upkeep.group(theme).cohesion * len(names)
+    return pure / len(vectors), alike / len(vectors)
+
+
+def test_the_order_of_trajectories_changes_quality_by_no_more_than_five_hundredths() -> None:
+    chance = np.random.default_rng(4)
+    centers = unit(chance.normal(size=(12, DIMENSION)))
+    topics = chance.integers(12, size=300)
+    vectors = unit(centers[topics] + 0.2 * chance.normal(size=(300, DIMENSION)))
+    trajectories = np.split(np.arange(300), 10)
+    found = []
+    for seed in range(5):
+        shuffled = np.random.default_rng(seed).permutation(10)
+        found.append(quality(vectors, topics, np.concatenate([trajectories[each] for each in shuffled])))
+    purities, cohesions = zip(*found, strict=True)
+    assert max(purities) - min(purities) <= 0.05
+    assert max(cohesions) - min(cohesions) <= 0.05
