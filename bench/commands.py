@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "rewrites": ("stitch.bench.suites.rewrites:command", "Resolved references against a person's rewrites."),
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),
     "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, edits, and flat retrieval beside them."),
+    "themes": ("stitch.bench.themes:command", "Themes: their sizes, what is moved, what a step costs."),
     "perf": ("stitch.bench.perf:command", "Speed and size."),
     "stream": ("stitch.bench.stream:command", "Accepting, searching meanwhile, growing, and opening again."),
     "serve": ("stitch.bench.serving:command", "Searches and adds over HTTP beside the same in process."),

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from stitch.core import Change, Embedder, Moment, Statement
-from stitch.journal import Journal, NewRecord
+from stitch.journal import Journal, NewRecord, Record
 from stitch.text.sentences import sentence_spans
 from stitch.themes.grouping import ATTACHED, KIND, Event, decode, encode, without
 from stitch.themes.holding import Derived, Holding
@@ -125,7 +125,7 @@ class ThemeProjection:
         """
         past = ThemeProjection(journal=self._journal, tenant=self.tenant, embedder=self.embedder, tends=self._tends)
         past.loaded = True
-        events = [each for each in self._events() if each.at <= moment.recorded]
+        events = [each for each in self.events() if each.at <= moment.recorded]
         past._read(self._derived_at(past.holding, moment), events)
         return past.holding, past.upkeep
 
@@ -171,17 +171,19 @@ class ThemeProjection:
             yield from zip(batch, self.embedder.embed([each.text for each in batch]), strict=True)
 
     def came_to(self) -> dict[str, int]:
-        """The theme to which each statement came, by the events that are written down, splits and merges apart."""
-        first: dict[str, int] = {}
-        for record in sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key):
-            for event in decode(record.payload).events:
-                for name in event.statements if event.kind == ATTACHED else ():
-                    first[name] = event.theme
-        return first
+        """The theme to which each statement came, splits and merges apart."""
+        return {name: each.theme for each in self.events() if each.kind == ATTACHED for name in each.statements}
+
+    def events(self) -> list[Event]:
+        """All that happened to themes so far, in order."""
+        return [event for record in self._kept() for event in decode(record.payload).events] + self.upkeep.events
+
+    def _kept(self) -> list[Record]:
+        return sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)
 
     def _events(self) -> list[Event]:
-        """All events that are written down, in the order in which they happened."""
-        kept = sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)
+        """All events that are written down; the upkeep goes on with the measures that were written with them."""
+        kept = self._kept()
         self._records = int(kept[-1].key) + 1 if kept else 0
         events: list[Event] = []
         for record in kept:

@@ -225,7 +225,7 @@ def test_ten_times_as_many_themes_are_not_ten_times_as_much_to_look_at() -> None
 
 
 def quality(vectors: Any, topics: Any, order: Any) -> tuple[float, float]:
-    """Of statements that come in an order: which share is in a theme of its topic, and how alike those of a theme are."""
+    """Which share of statements is in a theme of its topic, and how alike those of a theme are, if they come so."""
     upkeep = Upkeep(DIMENSION)
     for place in order:
         upkeep.attach(f"s{place}", vectors[place], at=0.0)
