@@ -9,7 +9,8 @@ from stitch.retrieve.constants import CHOSEN_ON
 
 T = TypeVar("T", int, float)
 
-_HALF = "half of the conversations of LoCoMo (multi-hop), BEAM; told on the others, QMSum and LongMemEval"
+_SETS = "LoCoMo (multi-hop), BEAM, QMSum"
+_SPANS = "QMSum, BEAM"
 
 
 def chosen(value: T, on: str) -> T:
@@ -22,46 +23,46 @@ def chosen(value: T, on: str) -> T:
 class ThemeConstants:
     """What counts how much. Relevances are between 0 and 1."""
 
-    pool: int = chosen(300, _HALF)
+    pool: int = chosen(300, _SETS)
     """So many steps, as the intent lens ranks them, are looked at sentence by sentence."""
-    nearest: int = chosen(60, _HALF)
+    nearest: int = chosen(60, _SETS)
     """So many of the nearest statements are looked at wherever they stand."""
-    lexical_share: float = chosen(0.5, _HALF)
+    lexical_share: float = chosen(0.5, _SETS)
     """How much words count beside vectors in the likeness of a statement and a question."""
-    half_lexical: float = chosen(10.0, _HALF)
+    half_lexical: float = chosen(10.0, _SETS)
     """The sum of lexical weights that counts one half."""
-    step_share: float = chosen(0.75, _HALF)
+    step_share: float = chosen(0.75, _SETS)
     """How much the rank of a step counts beside what its statement says."""
-    around_share: float = chosen(0.4, _HALF)
+    around_share: float = chosen(0.4, _SETS)
     """Of the rank of a step, so much is that of the steps around it."""
-    around_steps: float = chosen(6.0, _HALF)
+    around_steps: float = chosen(6.0, _SETS)
     """At so many steps, a third of the weight is left."""
-    wide_step_share: float = chosen(0.75, _HALF)
+    wide_step_share: float = chosen(0.75, _SPANS)
     """The same three where a question asks for a summary or a discussion."""
-    wide_around_share: float = chosen(0.7, _HALF)
-    wide_around_steps: float = chosen(8.0, _HALF)
-    repeat: float = chosen(0.12, _HALF)
+    wide_around_share: float = chosen(0.7, _SPANS)
+    wide_around_steps: float = chosen(8.0, _SPANS)
+    repeat: float = chosen(0.12, _SETS)
     """What a sentence loses for each one of its step that is chosen already, as a share of the best relevance."""
-    wide_repeat: float = chosen(0.3, _HALF)
+    wide_repeat: float = chosen(0.3, _SPANS)
     """The same where a summary or an order is asked for: much is said of it, in many steps."""
-    rest: float = chosen(0.05, _HALF)
+    rest: float = chosen(0.05, _SETS)
     """What all sentences of a statement lose but the one that bears most on the question."""
-    raw: float = chosen(0.03, _HALF)
+    raw: float = chosen(0.03, _SETS)
     """What a step loses that says nothing which stands alone."""
-    whole_tokens: int = chosen(20, _HALF)
+    whole_tokens: int = chosen(20, _SETS)
     """Statements of up to so many tokens are shown whole; of longer ones, sentence by sentence."""
-    embedded: int = chosen(100, _HALF)
+    embedded: int = chosen(100, _SETS)
     """Of so many statements the sentences are compared with the question by vectors too, and not by words alone."""
-    coverage_share: float = chosen(0.1, _HALF)
-    """How much coverage counts beside relevance in the choice (1 - alpha of the paper's code is .3)."""
-    covered_pieces: int = chosen(120, _HALF)
+    coverage_share: float = chosen(0.1, _SETS)
+    """How much coverage counts beside relevance in the choice (.7 in the paper's code, where it is divided away)."""
+    covered_pieces: int = chosen(120, _SETS)
     """Among so many of the most relevant pieces coverage is looked at."""
 
-    head_share: float = chosen(0.2, _HALF)
+    head_share: float = chosen(0.2, _SETS)
     """When the order has filled this share of the budget, more of what was chosen is looked at (Stage II)."""
-    episodes: int = chosen(4, _HALF)
+    episodes: int = chosen(4, _SETS)
     """Of so many episodes at most; 0 shows no more of any."""
-    least_gain: float = chosen(0.0, _HALF)
+    least_gain: float = chosen(0.0, _SETS)
     """By how much uncertainty has to fall (tau of the paper, which has to be 0 or more)."""
 
 
