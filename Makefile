@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUNNING := .venv/.running
 STAMP := .venv/.installed
-CODE := stitch signatures pipelines bench configs tests
+CODE := stitch signatures pipelines bench configs examples tests
 
 .PHONY: demo test test-adapters test-neural test-long mutants check format mirror clean
 

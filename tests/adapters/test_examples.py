@@ -1,7 +1,11 @@
-"""The examples of the page of adapters run as they stand, each in at most 15 lines, without a model or a network."""
+"""The examples of the page of adapters and of `examples` run as they stand, each in at most 15 lines.
+
+A provider on this machine stands in for a model where one is asked.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from stitch.testing.model import LoopbackProvider
+
 PAGE = Path(__file__).resolve().parents[2] / "stitch/adapters/README.md"
+EXAMPLES = PAGE.parents[2] / "examples"
 BLOCKS = re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
 PACKAGES = {"LangGraph": "langgraph", "Pydantic AI": "pydantic_ai", "OpenAI Agents": "agents",
             "Google ADK": "google.adk", "OpenTelemetry": "opentelemetry"}  # fmt: skip
@@ -31,3 +38,31 @@ def test_an_example_runs_as_it_stands(tmp_path: Path, name: str, code: str) -> N
     assert done.returncode == 0, done.stderr
     for said in SAID.get(name, []):
         assert said in done.stdout
+
+
+FILES = {"openai_agents": "agents", "google_adk": "google.adk", "mcp_client": "mcp"}
+"""The examples that are files, and what each needs."""
+
+
+def test_every_file_of_examples_is_tried() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(FILES)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_examples_runs_as_it_stands(tmp_path: Path, name: str) -> None:
+    try:
+        installed = find_spec(FILES[name])
+    except ModuleNotFoundError:
+        installed = None
+    if installed is None:
+        pytest.skip(f"{FILES[name]} is not installed")
+    code = (EXAMPLES / f"{name}.py").read_text("utf-8")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
+    with LoopbackProvider(lambda system, user: "You live in Porto.") as provider:
+        own = {"OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, **own, "PATH": path}
+        command = [sys.executable, EXAMPLES / f"{name}.py"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "Porto" in done.stdout
