@@ -412,3 +412,7 @@ def test_who_is_told_to_go_on_opens_nothing() -> None:
 )
 def test_who_speaks_names_no_goal(text: str, name: str) -> None:
     assert goal_title(text) == name
+
+
+def test_what_is_counted_is_part_of_the_name() -> None:
+    assert goal_title("Tell me how many files are in the directory /etc?") == "how many files are in the directory /etc"

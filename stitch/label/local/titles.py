@@ -57,7 +57,7 @@ _POLITE = re.compile(
     r"|your (?:task|goal|job|mission) is(?: to)?|you (?:need|have|must|should|are asked|are required)(?: to)?"
     r"|tell me|show me|what(?:'s| is| are| was| were)(?: the)?|who (?:is|are|was|were)(?: the)?|the (?:names?"
     r"|number) of the"
-    r"|how (?:many|much|long|likely|do i|can i)|which(?: of the)?|where(?: is| are)?|when(?: is| are| did)?"
+    r"|how (?:do i|can i)|which(?: of the)?|where(?: is| are)?|when(?: is| are| did)?"
     r"|list|give(?: me)?|find out|(?:make|do) (?:a|an|some|a few) changes? to|the|a|an|some"
     r"|my|our|to)\b)+",
     re.IGNORECASE,
