@@ -55,15 +55,12 @@ def expand(
     of_step: dict[str, list[int]] = {}
     for place in range(len(told.sentences)):
         of_step.setdefault(_step(told, place), []).append(place)
-    figures = {"before": before.value}
     for name, sentences in _episodes(head, told, most=episodes).items():
-        known = set(kept)
-        steps = dict.fromkeys(_step(told, each) for each in sentences)
-        rest = [place for step in steps for place in of_step[step]]
-        around = dict.fromkeys(place for each in sentences for place in beside(each))
-        for what, more in (("the rest of its steps", rest), ("the steps beside", [*around])):
-            more = [place for place in more if place not in known]
-            if not more or sum(told.sentences[place].tokens for place in more) > head_tokens:
+        rest = [place for step in dict.fromkeys(_step(told, each) for each in sentences) for place in of_step[step]]
+        around = [place for each in sentences for place in beside(each)]
+        for what, offered in (("the rest of its steps", rest), ("the steps beside", around)):
+            more = _new(offered, kept, told, most_tokens=head_tokens)
+            if not more:
                 continue
             texts = [*base, " ".join(told.sentences[place].text for place in more)]
             after = gate.uncertainty(question, texts)
@@ -73,7 +70,6 @@ def expand(
             if gain <= least:
                 break
             kept += more
-            known.update(more)
             base, before = texts, after
     there = set(kept)
     summed = {"base": before.value, "looked_at": float(len(decisions)), "added": float(len(kept) - len(head))}
@@ -81,6 +77,12 @@ def expand(
         (*kept, *(each for each in order if each not in there)),
         (Decision("gate", summed, before.method), *decisions),
     )
+
+
+def _new(offered: Sequence[int], kept: Sequence[int], told: Told, *, most_tokens: int) -> list[int]:
+    """What of it is not kept yet; nothing if it is too much."""
+    more = [place for place in dict.fromkeys(offered) if place not in set(kept)]
+    return more if sum(told.sentences[place].tokens for place in more) <= most_tokens else []
 
 
 def _head(order: Sequence[int], told: Told, tokens: int) -> list[int]:
