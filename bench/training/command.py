@@ -94,7 +94,6 @@ def command(
     if not file.parent.is_dir():
         raise InputError(f"there is no folder {str(file.parent)!r}", hint="make it, or name another file with --out")
 
-    from stitch.label.model.compiled import write_compiled
     from stitch.parts import model_for
     from stitch.pipelines.optimize import compile_program, estimate, take
 
@@ -126,13 +125,21 @@ def command(
             again = "the same command goes on" if log else "nothing was kept, and the same command begins anew"
             click.echo(f"stitch: interrupted; {again}", err=True)
             context.exit(status_of(ended))
+    if not _finish(made, choice, file=file, as_json=as_json):
+        context.exit(NOT_ADOPTED)
+
+
+def _finish(made: Compilation, choice: _Choice, *, file: Path, as_json: bool) -> bool:
+    """Write and report what came of it; False if it is not to be used."""
+    from stitch.label.model.compiled import write_compiled
+
     written = _kept_in(file, made)
     if written is not None:
         write_compiled(written, made.compiled)
     _report(made, choice, written if made.adopted else None, as_json=as_json)
     if not made.changed or not made.adopted:
         click.echo(_why_not(made, written), err=True)
-        context.exit(NOT_ADOPTED)
+        return False
     if not made.decision.told:
         few = (
             f"{_judged_by(made)} examples held back are too few to decide"
@@ -140,6 +147,7 @@ def command(
             else ("the examples held back cannot tell it from what it replaces")
         )
         click.echo(f"stitch: {few} (p = {made.decision.p:.3f}); give more with --valid or --limit", err=True)
+    return True
 
 
 def _judged_by(made: Compilation) -> int:

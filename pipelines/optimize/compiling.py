@@ -90,11 +90,7 @@ def compile_program(
 
     models = [model, *([proposer] if proposer is not None else [])]
     threads, spent = model.limits.concurrency, _spent(models)
-    if log is not None:
-        log.mkdir(parents=True, exist_ok=True)
-        kept = Repeatable(KeptReplies(log / "replies.jsonl"))
-        for each in models:
-            each.replies = kept
+    _keep_replies(models, log)
     plain = task.program()
     metric = Metric(task, plain_tokens=prompt_tokens(plain))
     with ExitStack() as stack:
@@ -133,9 +129,7 @@ def compile_program(
     )
     compiled = CompiledProgram(target=task.target, predictors=predictors, provenance=provenance)
     if log is not None:
-        marks = [{"key": own.key, "before": a, "after": b}
-                 for own, a, b in zip(held_back, each_before, each_after, strict=True)]  # fmt: skip
-        (log / "held_back.json").write_text(json.dumps(marks, indent=1), encoding="utf-8")
+        _write_marks(log, held_back, each_before, each_after)
     unpaid = after.score + metric.cost_of(after.prompt_tokens)
     return Compilation(
         compiled,
@@ -146,6 +140,21 @@ def compile_program(
         cost_alone=after.score < before.score <= unpaid,
         decision=decision,
     )
+
+
+def _keep_replies(models: Sequence[LanguageModel], log: Path | None) -> None:
+    """Let models keep their replies in a folder, if any."""
+    if log is not None:
+        log.mkdir(parents=True, exist_ok=True)
+        kept = Repeatable(KeptReplies(log / "replies.jsonl"))
+        for each in models:
+            each.replies = kept
+
+
+def _write_marks(log: Path, held_back: Sequence[Lesson], before: Sequence[float], after: Sequence[float]) -> None:
+    """Write how each example held back was marked."""
+    marks = [{"key": own.key, "before": a, "after": b} for own, a, b in zip(held_back, before, after, strict=True)]
+    (log / "held_back.json").write_text(json.dumps(marks, indent=1), encoding="utf-8")
 
 
 def _spent(models: Sequence[LanguageModel]) -> Totals:

@@ -298,23 +298,32 @@ def _fits(question: Question, name: str, said: Sequence[str]) -> tuple[int, str]
     asked = question.asked_stems
     if name == question.kind:
         return 0, "what the question asks for is of this class"
-    kind = next((kind for kind, names in _CALLED.items() if tuple(asked) in names), question.kind)
-    if (kind != question.kind and name == kind) or tuple(said) in _CALLED.get(kind, ()):
+    if _is_another_name(name, said, question):
         return 0, "it is another name of what the question asks for"
     if question.kind in _COUNTED and said and said[-1] == _NUMBER:
         return None
-    if said and asked:
-        if said == asked:
-            return 0, "the question asks for it by name"
-        if said[-1] == asked[-1] and said[:-1] and _is_of_another(said, question):
-            return None
-        if said[-1] == asked[-1]:
-            return min(len(said), 2), "it is the kind of thing the question asks for"
+    if said and asked and (said == asked or said[-1] == asked[-1]):
+        return _named_alike(question, said)
     if name in question.classes:
         return 1, "the form of the question asks for it"
     if said and set(said) < set(asked):
         return 2, "the question asks for something of its kind"
     return None
+
+
+def _is_another_name(name: str, said: Sequence[str], question: Question) -> bool:
+    """Whether a class and what is asked for are called differently and are the same: phone and contact number."""
+    kind = next((kind for kind, names in _CALLED.items() if tuple(question.asked_stems) in names), question.kind)
+    return (kind != question.kind and name == kind) or tuple(said) in _CALLED.get(kind, ())
+
+
+def _named_alike(question: Question, said: Sequence[str]) -> tuple[int, str] | None:
+    """How well a class fits whose name ends as what is asked for."""
+    if said == question.asked_stems:
+        return 0, "the question asks for it by name"
+    if said[:-1] and _is_of_another(said, question):
+        return None
+    return min(len(said), 2), "it is the kind of thing the question asks for"
 
 
 def _is_of_another(said: Sequence[str], question: Question) -> bool:
