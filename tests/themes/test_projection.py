@@ -11,6 +11,7 @@ from stitch.core import Hierarchy, Moment, Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.journal import Journal
 from stitch.journal.projections import follow
+from stitch.testing.contracts.hierarchy import HierarchyContract, Read
 from stitch.testing.contracts.projection import Derive, ProjectionContract
 from stitch.testing.journaling import DictJournal
 from stitch.themes import TenantThemes, ThemeProjection
@@ -39,6 +40,12 @@ class TestThemeProjection(ProjectionContract):
             return projection, lambda: everything(projection)
 
         return made
+
+
+class TestThemes(HierarchyContract):
+    @pytest.fixture
+    def read(self) -> Read:
+        return lambda journal: TenantThemes(journal=journal, embedder=HashingEmbedder(64)).of("a")
 
 
 SAID = [
