@@ -37,7 +37,7 @@ from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.turns import ASKS, CALLS, RESULT, SAYS, Turn
 from stitch.text.words import MAX_READ_CHARS
 
-NAME = "local-9"
+NAME = "local-10"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
@@ -241,7 +241,7 @@ class LocalLabelSession:
         else:
             values = dict.fromkeys(turn.handles[:_MOST_HANDLES], "identifier")
             reading = skim_step(step, turn.text, values=values, stems=turn.stems, is_result=turn.kind == RESULT)
-        named, subject = self._turns_to(step, reading) if turn.kind in (ASKS, CALLS) else (None, "")
+        named, subject = self._turns_to(step, reading) if turn.kind in (ASKS, CALLS, SAYS) else (None, "")
         place = runs.place(step, turn, named=named, subject=subject)
         opened = place.goal is None and not place.setup
         label = runs.label_of(place, turn, taken=self._taken, subject=subject)
