@@ -44,7 +44,10 @@ _LAST = tuple(sorted(word_set("""
     sandoz tully urban vance wendt zoller
 """)))  # fmt: skip
 _CLIENT = re.compile(r"\b([a-z]{2,12})_([a-z]{2,12})_(\d{3,6})\b")
-_KEY = re.compile(r"\b(?=[A-Z0-9-]*\d)(?=[A-Z0-9-]*[A-Z])[A-Z0-9]{2,}(?:-[A-Z0-9]+)*\b|\b[a-z]+(?:_[a-z]+)*_\d{3,}\b")
+_KEY = re.compile(
+    r"(?<![\w-])(?=[A-Z0-9-]{0,40}\d)(?=[A-Z0-9-]{0,40}[A-Z])[A-Z0-9]{2,40}(?:-[A-Z0-9]{1,40}){0,8}\b"
+    r"|\b[a-z]{1,40}(?:_[a-z]{1,40}){0,6}_\d{3,40}\b"
+)
 _FILE = re.compile(r"\b([A-Za-z][\w-]{3,40})\.(py|c|js|ts|txt|md|rst|csv|json|yaml|yml|cfg|toml|html|sh)\b")
 _KEPT_FILES = frozenset(("setup", "main", "__init__", "readme", "conftest", "index", "changelog", "contributing"))
 _SYLLABLES = ("ba", "do", "fi", "gu", "ka", "lo", "mi", "nu", "pe", "ri", "so", "tu", "va", "ze", "jo", "ha")

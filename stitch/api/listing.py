@@ -148,16 +148,23 @@ def labels(memory: Memory, request: LabelsRequest) -> LabelsResponse:
     }
     if request.limit is None and request.after is None:
         return LabelsResponse(scopes=scopes, event_types=events, entity_types=entities, merges=inventory.merges)
+    whole = LabelsResponse(scopes=scopes, event_types=events, entity_types=entities, merges=inventory.merges)
+    return _page_of_labels(whole, after=request.after, limit=request.limit or PAGE_ITEMS)
+
+
+def _page_of_labels(whole: LabelsResponse, *, after: str | None, limit: int) -> LabelsResponse:
+    """So many of the labels, after those of an earlier page."""
+    scopes, events, entities = whole.scopes, whole.event_types, whole.entity_types
     places = [f"scope\t{each.trajectory}\t{each.name}" for each in scopes]  # no name has a tab
     places += [f"event\t{name}" for name in events] + [f"entity\t{name}" for name in entities]
-    places += [f"merge\t{each.kind.value}\t{each.alias}" for each in inventory.merges]
-    page, following = page_of(places, request.after, limit=request.limit or PAGE_ITEMS, name=str)
+    places += [f"merge\t{each.kind.value}\t{each.alias}" for each in whole.merges]
+    page, following = page_of(places, after, limit=limit, name=str)
     shown = set(page)
     return LabelsResponse(
         scopes=tuple(each for each in scopes if f"scope\t{each.trajectory}\t{each.name}" in shown),
         event_types={name: count for name, count in events.items() if f"event\t{name}" in shown},
         entity_types={name: row for name, row in entities.items() if f"entity\t{name}" in shown},
-        merges=tuple(each for each in inventory.merges if f"merge\t{each.kind.value}\t{each.alias}" in shown),
+        merges=tuple(each for each in whole.merges if f"merge\t{each.kind.value}\t{each.alias}" in shown),
         next=following,
     )
 

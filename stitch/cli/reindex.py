@@ -33,23 +33,41 @@ def command(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **a
       stitch reindex --memory trip.memory --embedder sentence-transformers/all-MiniLM-L6-v2
       stitch reindex --memory http://localhost:6333 --adopt --dry-run
     """
-    from stitch.assemble import owner_of
-    from stitch.maintenance import adoption, reindex_memory
-
     if dry_run:
         if not adopt:
             raise click.UsageError("--dry-run goes with --adopt")
-        found = adoption(embedder=embedder, **arguments)
-        if as_json:
-            print_json(found._asdict() if found else {"journal": None, "points": 0})
-        elif found is None:
-            click.echo("nothing would be dropped: there is no collection, or it is this journal's")
-        else:
-            whose = f"of the journal {found.journal}" if found.journal else "that says of no journal whose they are"
-            click.echo(f"{found.points} points {whose} would be dropped, and this journal's put")
+        _tell_adoption(as_json=as_json, embedder=embedder, **arguments)
         return
+    result = _rebuilt(embedder=embedder, adopt=adopt, **arguments)
+    if as_json:
+        print_json({name: getattr(result, name) for name in ("snippets", "written", "embedder")})
+        return
+    click.echo(f"{result.snippets} snippets with the embedder {result.embedder!r}, {result.written} written now")
+    if embedder:
+        click.echo(f"stitch: set STITCH_EMBEDDER={embedder}, or embedder: {embedder} in the settings", err=True)
+
+
+def _tell_adoption(*, as_json: bool, embedder: str | None, **arguments: Any) -> None:
+    """Say what an adoption would drop."""
+    from stitch.maintenance import adoption
+
+    found = adoption(embedder=embedder, **arguments)
+    if as_json:
+        print_json(found._asdict() if found else {"journal": None, "points": 0})
+    elif found is None:
+        click.echo("nothing would be dropped: there is no collection, or it is this journal's")
+    else:
+        whose = f"of the journal {found.journal}" if found.journal else "that says of no journal whose they are"
+        click.echo(f"{found.points} points {whose} would be dropped, and this journal's put")
+
+
+def _rebuilt(*, embedder: str | None, adopt: bool, **arguments: Any) -> Any:
+    """Build the store anew, here or by the process that has the memory open."""
+    from stitch.assemble import owner_of
+    from stitch.maintenance import reindex_memory
+
     try:
-        result: Any = reindex_memory(embedder=embedder, adopt=adopt, **arguments)
+        return reindex_memory(embedder=embedder, adopt=adopt, **arguments)
     except StoreLockedError:
         owner = owner_of(**arguments) if embedder or adopt else None
         if owner is not None:
@@ -60,10 +78,4 @@ def command(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **a
         if embedder or adopt:
             raise
         with opened_memory(**arguments) as memory:
-            result = ask(memory, "reindex", Nothing())
-    if as_json:
-        print_json({name: getattr(result, name) for name in ("snippets", "written", "embedder")})
-        return
-    click.echo(f"{result.snippets} snippets with the embedder {result.embedder!r}, {result.written} written now")
-    if embedder:
-        click.echo(f"stitch: set STITCH_EMBEDDER={embedder}, or embedder: {embedder} in the settings", err=True)
+            return ask(memory, "reindex", Nothing())

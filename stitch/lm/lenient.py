@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_NOTED = r"\s{0,400}(?:(?://[^\n]{0,400}(?:\n|$)|/\*[^*]{0,400}\*/)\s{0,400}){0,8}"
+"""White space and remarks. Bounded, so that no reply takes long to refuse."""
+_BLANK = re.compile(_NOTED)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "„": "“", "‘": "’", "”": "”"}
 """What opens a text, and what ends it."""
-_NOTED = r"(?:\s|//[^\n]*|/\*.*?\*/)*"
 _BEHIND_KEY = re.compile(rf"{_NOTED}:", re.DOTALL)
-_BEHIND_ITEM = re.compile(rf"{_NOTED}[,\]]|\s*$", re.DOTALL)
-_BEHIND_VALUE = re.compile(rf"{_NOTED}(?:}}|,{_NOTED}(?:[\"'“„‘}}]|[A-Za-z_]\w*\s*:|$))", re.DOTALL)
+_BEHIND_ITEM = re.compile(rf"{_NOTED}[,\]]|\s{0, 400}$", re.DOTALL)
+_BEHIND_VALUE = re.compile(rf"{_NOTED}(?:}}|,{_NOTED}(?:[\"'“„‘}}]|[A-Za-z_]\w{0, 80}\s{0, 40}:|$))", re.DOTALL)
 """A comma inside of a text is seldom followed by what looks like a key."""
 _WORD = re.compile(r"[A-Za-z]+")
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[\s,}\]/]|$)")
-_KEY = re.compile(r"[A-Za-z_]\w*(?=\s*:)")
+_KEY = re.compile(r"[A-Za-z_]\w{0,80}(?=\s{0,40}:)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _DEEPEST = 40
 

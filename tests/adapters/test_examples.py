@@ -62,7 +62,7 @@ def test_a_file_of_examples_runs_as_it_stands(tmp_path: Path, name: str) -> None
         own = {"OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environment = {**os.environ, **own, "PATH": path}
-        command = [sys.executable, EXAMPLES / f"{name}.py"]
+        command: list[str | Path] = [sys.executable, EXAMPLES / f"{name}.py"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert "Porto" in done.stdout

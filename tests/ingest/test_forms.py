@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ class OfTenant(NamedTuple):
 
     ingestor: Any
 
-    def add_each(self, steps: Sequence[Step], **options: Any) -> Any:
+    def add_each(self, steps: Sequence[Step | Mapping[str, object]], **options: Any) -> Any:
         return self.ingestor.add_each(steps, tenant="a", **options)
 
 

@@ -62,12 +62,17 @@ def test_everything_is_chosen_once_and_the_beginning_does_not_depend_on_the_end(
     assert sorted(whole.order) == list(range(len(relevance)))
     assert 0.0 <= whole.by_coverage <= 1.0
     made: list[int] = []
+
+    def is_enough(place: int) -> bool:
+        made.append(place)
+        return len(made) == 3
+
     part = choose_covering(
         relevance,
         vectors @ vectors.T,
         share=share,
         groups=groups,
         repeat=repeat,
-        enough=lambda place: made.append(place) or len(made) == 3,
+        enough=is_enough,
     )
     assert part.order == whole.order[: len(part.order)]

@@ -1,6 +1,7 @@
 """What can be done with a memory over HTTP, each as a client sees it."""
 
 import json
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -58,7 +59,7 @@ def test_labels_come_page_by_page_and_all_of_them_once(serving):
     kinds = ("scopes", "event_types", "entity_types", "merges")
     whole = client.get("/v1/labels").json
     assert "next" not in whole
-    found = {kind: [] for kind in kinds}
+    found: dict[str, list[Any]] = {kind: [] for kind in kinds}
     after, pages = "", 0
     while after is not None:
         page = client.get(f"/v1/labels?limit=2{after and '&after=' + quote(after)}").json

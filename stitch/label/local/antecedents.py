@@ -410,6 +410,7 @@ class Antecedents:
             texts: What they said.
             erased: What only they said.
         """
+        # Complexity over 15 because each thing that is remembered is looked through in its turn.
 
         def moved(clock: int) -> int:
             return clock - bisect_left(gone, clock)

@@ -140,6 +140,7 @@ class _Places:
 def _of_item(
     pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool], shared: float
 ) -> Mapping[str, float]:
+    # Complexity over 15 because each number is a condition of its own, side by side with its name.
     item, group = places.items[place], places.group(place)
     at, count = group.index(place) + 1, pointer.place
     counted = count is not None and (at == count or (count < 0 and at == len(group)))

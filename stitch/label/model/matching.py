@@ -24,7 +24,7 @@ _AS_BEFORE = frozenset(("same", "same scope", "same as above", "same as before",
                         "current", "current scope", "unchanged", "idem", "wie oben", "igual"))  # fmt: skip
 _ALIKE = 0.84
 _NUMBER = re.compile(r"\d+")
-_COUNTED = re.compile(r"\s*\(\d{1,3}\)$")
+_COUNTED = re.compile(r"\(\d{1,3}\)$")
 _QUOTES = "\"'`“”‘’.,;:!?-*#• "
 
 

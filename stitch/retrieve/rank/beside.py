@@ -40,26 +40,35 @@ def with_neighbors(
         constants: Say how many hits get neighbors, how far away these may stand and how long they may be.
     """
     first = ranked[: constants.beside_hits]
-    away = _away(first, constants)
     known = {hit.snippet.id: hit for hit in ranked}
-    beside: list[tuple[float, ScoredSnippet]] = []
+    beside = [
+        (worth, known.get(one.id) or ScoredSnippet(one, frozenset(), {}, 0.0))
+        for worth, one in _found(first, near=near, most=k - len(first), constants=constants)
+    ]
+    beside.sort(key=lambda each: (-each[0], rule.key(each[1])))
+    moved = {hit.snippet.id for _, hit in beside}
+    rest = [hit for hit in ranked[len(first) :] if hit.snippet.id not in moved]
+    every = chain(((1.0, hit) for hit in first), beside, ((0.0, hit) for hit in rest))
+    return [hit._replace(parts={BESIDE: worth, **hit.parts}) for worth, hit in islice(every, k)]
+
+
+def _found(
+    first: Sequence[ScoredSnippet], *, near: Near, most: int, constants: Constants
+) -> list[tuple[float, MemorySnippet]]:
+    """Short neighbors of hits with what it is worth to be one, at least `most` of them if there are as many."""
+    away = _away(first, constants)
+    found: list[tuple[float, MemorySnippet]] = []
     seen = {hit.snippet.id for hit in first}
     for start in range(0, len(first), _AT_ONCE):
-        if len(beside) >= k - len(
-            first
-        ):  # neighbors of better hits come first, so that these are all there is room for
+        if len(found) >= most:  # neighbors of better hits come first, so that these are all there is room for
             break
         for one in near([hit.snippet for hit in first[start : start + _AT_ONCE]], constants.beside_reach):
             late = away.get((one.trajectory, one.session, one.position))
             if late is None or one.id in seen or len(one.text) > constants.beside_chars or is_setup(one.intent):
                 continue
             seen.add(one.id)
-            beside.append((1.0 - late, known.get(one.id) or ScoredSnippet(one, frozenset(), {}, 0.0)))
-    beside.sort(key=lambda each: (-each[0], rule.key(each[1])))
-    moved = {hit.snippet.id for _, hit in beside}
-    rest = [hit for hit in ranked[len(first) :] if hit.snippet.id not in moved]
-    every = chain(((1.0, hit) for hit in first), beside, ((0.0, hit) for hit in rest))
-    return [hit._replace(parts={BESIDE: worth, **hit.parts}) for worth, hit in islice(every, k)]
+            found.append((1.0 - late, one))
+    return found
 
 
 def _away(first: Sequence[ScoredSnippet], constants: Constants) -> dict[tuple[str, str | None, int], float]:
