@@ -28,7 +28,7 @@ def _as_names(value: Any) -> Any:
     return [name.strip() for name in map(_as_text, value) if isinstance(name, str) and name.strip()]
 
 
-_ARROW = re.compile(r"\s*(?:->|=>|→|⇒|=|: )\s*")
+_ARROW = re.compile("->|=>|→|⇒|=|: ")
 _PHRASES = ("phrase", "text", "word", "words", "mention", "reference", "pronoun", "span", "expression")
 _MEANINGS = ("means", "meaning", "refers_to", "referent", "resolved", "stands_for", "antecedent", "name", "replacement",
              "target", "resolution", "entity")  # fmt: skip

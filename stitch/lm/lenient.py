@@ -15,8 +15,8 @@ _BLANK = re.compile(_NOTED)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "„": "“", "‘": "’", "”": "”"}
 """What opens a text, and what ends it."""
 _BEHIND_KEY = re.compile(rf"{_NOTED}:", re.DOTALL)
-_BEHIND_ITEM = re.compile(rf"{_NOTED}[,\]]|\s{0, 400}$", re.DOTALL)
-_BEHIND_VALUE = re.compile(rf"{_NOTED}(?:}}|,{_NOTED}(?:[\"'“„‘}}]|[A-Za-z_]\w{0, 80}\s{0, 40}:|$))", re.DOTALL)
+_BEHIND_ITEM = re.compile(rf"{_NOTED}[,\]]|\s{{0,400}}$", re.DOTALL)
+_BEHIND_VALUE = re.compile(rf"{_NOTED}(?:}}|,{_NOTED}(?:[\"'“„‘}}]|[A-Za-z_]\w{{0,80}}\s{{0,40}}:|$))", re.DOTALL)
 """A comma inside of a text is seldom followed by what looks like a key."""
 _WORD = re.compile(r"[A-Za-z]+")
 _WORDS = {"true": True, "false": False, "null": None, "none": None}

@@ -230,7 +230,13 @@ def _text_fields(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any
 def _labeled(said: str, fields: Mapping[str, Any]) -> dict[str, str]:
     words = {name: re.escape(name).replace("_", "[ _-]") for name in fields}
     heads = "|".join(f"(?P<{name}>{word}s?)" for name, word in words.items())
-    marks = list(re.finditer(rf"(?:^|\n|(?<=[.!?]) )[ \t]*[*#>\-\[ ]*(?:{heads})[*\] #]*:[* \t]*", said, re.IGNORECASE))
+    marks = list(
+        re.finditer(
+            rf"(?:^|\n|(?<=[.!?]) )[ \t]{{0,8}}[*#>\-\[ ]{{0,8}}(?:{heads})[*\] #]{{0,8}}:[* \t]{{0,8}}",
+            said,
+            re.IGNORECASE,
+        )
+    )
     ends = [*(mark.start() for mark in marks[1:]), len(said)]
     return {
         str(mark.lastgroup): said[mark.end() : end].strip().strip("*").strip()
@@ -356,7 +362,7 @@ def _as_count(value: Any) -> int:
             raise ValueError("no count")
         return int(value)
     folded = str(value).strip().casefold()
-    if found := re.match(r"[^\d-]{0,3}(\d+)(?![\d.,]*\d)", folded):
+    if found := re.match(r"[^\d-]{0,3}(\d{1,12})(?!\d|[.,]\d)", folded):
         return int(found.group(1))
     if (first := folded.split(" ")[0].strip(".,")) in _NUMBER_IN_WORDS:
         return _NUMBER_IN_WORDS[first]

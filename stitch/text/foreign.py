@@ -18,12 +18,12 @@ _SHAPES = word_set("url email error file function price identifier date time pho
 
 _CURRENCIES = (
     r"[$€£¥₩₹₽₺]|R\$|US\$|EUR|USD|GBP|CHF|MXN|euros?|francs?|franken|d[oó]lar(?:es)?|dollars?|pesos?|reais|real|rublos?"
-    r"|z[łl](?:oty\w*)?|kronor|kroner|kr\b|lei|lira|forint|руб\w*"
+    r"|z[łl](?:oty\w{0,4})?|kronor|kroner|kr\b|lei|lira|forint|руб\w{0,5}"
 )
 _SIGNS_OF_MONEY = "元|円|块|塊|원"
 _AMOUNT = re.compile(
-    rf"(?:(?:{_CURRENCIES}) ?\d(?:[\d.,']*\d)?|\b\d(?:[\d.,']*\d)?(?: mil)? ?(?:{_CURRENCIES}))(?!\w)"
-    rf"|\d(?:[\d.,]*\d)? ?(?:{_SIGNS_OF_MONEY})",
+    rf"(?:(?:{_CURRENCIES}) ?\d(?:[\d.,']{{0,12}}\d)?|\b\d(?:[\d.,']{{0,12}}\d)?(?: mil)? ?(?:{_CURRENCIES}))(?!\w)"
+    rf"|\d(?:[\d.,]{{0,12}}\d)? ?(?:{_SIGNS_OF_MONEY})",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(

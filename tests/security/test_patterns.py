@@ -55,6 +55,13 @@ MADE_WHEN_USED = {
     "stitch.artifacts.words._path",  # an escaped name of a type or field
     "stitch.retrieve.rank.runs._said",  # an escaped word of a question
     "stitch.retrieve.question.hints.named_speakers",  # an escaped name; of a question
+    "stitch.retrieve.question.hints._debaters_named",  # an escaped name of a side; of a question
+    "stitch.retrieve.question.local_filter._is_of_another",  # an escaped word; of a question
+    "stitch.lifecycle.tree_transfer._comes_after",  # the form of a version, which is another module's
+    "stitch.lifecycle.tree_transfer.TreeImport._begin",
+    "stitch.lm.reading._labeled",  # escaped names of fields; all else is bounded
+    "stitch.text.foreign._marks",  # closed lists of words
+    "stitch.text.foreign._calendar",  # escaped names of months and days
 }
 """Functions that put patterns together, and why none of these can be made slow by a text."""
 _USES = frozenset({"compile", "match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"})

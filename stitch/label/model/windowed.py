@@ -267,7 +267,7 @@ class WindowedSession(ModelSession):
 
 def _renamed(said: str) -> tuple[str, str] | None:
     """The names in "old = new"; None if they are not two."""
-    names = [part for part in re.split(r"\s*(?:=>|->|→|=)\s*", said) if part]
+    names = [part.strip() for part in re.split("=>|->|→|=", said) if part.strip()]
     return (names[0], names[1]) if len(names) == 2 else None
 
 

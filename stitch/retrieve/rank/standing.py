@@ -28,7 +28,8 @@ _ASKS_FOR_HELP = re.compile(
     re.IGNORECASE,
 )
 _INSTRUCTS = re.compile(
-    r"(?:^|[.!?:;\n]\s*|,\s*|\b(?:please|and|but|so|also|to)\s+)(?:always|never|from now on|going forward|whenever)\b"
+    r"(?:^|[.!?:;\n,]\s{0,3}|\b(?:please|and|but|so|also|to)\s{1,3})"
+    r"(?:always|never|from now on|going forward|whenever)\b"
     r"|\bwhen(?:ever)? (?:i|we) (?:ask|mention|talk|say|request|discuss|want|need)\b"
     r"|\b(?:remember|make sure|be sure) (?:to always|to never|you always|you never)\b",
     re.IGNORECASE,
