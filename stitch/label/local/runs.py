@@ -75,12 +75,6 @@ _TELLING = re.compile(r"[\d/@]")
 """In what tells one thing from another; words joined by underscores may be those of a kind."""
 _NAMES_OF_CODE = 0.75
 
-_STAYING = 0.5
-"""What it counts for an agent to go on with what it is at: woven runs, on which weights are fitted, turn more often.
-
-Chosen on runs that no weight was fitted on.
-"""
-
 
 class Place(NamedTuple):
     """Where a step of a run belongs."""
@@ -270,11 +264,7 @@ class RunTracker:
         if decided is not None:
             return decided
         weights = goal_weights()
-        staying = _STAYING if turn.kind != ASKS else 0.0
-        scored = [
-            (fsum(map(mul, weights, numbers)) + staying * (number == self.current), number)
-            for number, numbers in self.choices(step, turn)
-        ]
+        scored = [(fsum(map(mul, weights, numbers)), number) for number, numbers in self.choices(step, turn)]
         return Place(max(scored, key=lambda one: one[0])[1])
 
     def _is_fresh(self, turn: Turn) -> bool:
