@@ -92,7 +92,7 @@ def test_every_method_answers_every_question_inside_the_budget(everything: Path,
         assert set(record.context_steps) <= {f"s{i}" for i in range(6)}
         assert len(record.step_tokens) == len(record.steps)
         assert record.milliseconds >= 0
-        assert (record.labels is not None) == (method.startswith(("stitch", "density")))
+        assert (record.labels is not None) == (method.startswith(("stitch", "density", "themes", "auto")))
 
 
 def test_the_oracle_finds_the_evidence_and_nothing_else(everything: Path) -> None:

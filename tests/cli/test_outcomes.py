@@ -80,5 +80,5 @@ def test_what_a_context_may_hold_and_what_a_model_may_spend_have_names_of_their_
     for command in ("query", "ingest", "relabel", "optimize"):
         _, told, _ = run(command, "--help")
         assert "--model-budget-tokens" in told
-        assert "--budget" not in told.replace("--model-budget", "")
+        assert "--budget" not in told.replace("--model-budget", "").replace("--budget-calls", "")
         assert ("--context-tokens" in told) == (command == "query")

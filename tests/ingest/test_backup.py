@@ -273,7 +273,7 @@ def test_a_damaged_journal_is_not_backed_up(folder: Path, tmp_path: Path) -> Non
 
 def test_a_backup_that_cannot_be_written_says_why(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with open_memory(folder) as memory, pytest.raises(JournalError, match="cannot be made"):
+    with open_memory(folder) as memory, pytest.raises(InputError, match="can be no folder for a copy: not a directory"):
         memory.lifecycle.backup(tmp_path / "file" / "b")
 
 

@@ -363,40 +363,6 @@ def test_a_new_problem_after_an_answer_opens_a_goal_though_the_answer_stands_in_
     assert goals(labels)[5:] == ["Find the largest file of the house"] * 5
 
 
-def test_a_ticket_that_nothing_announces_opens_a_goal_by_its_new_number() -> None:
-    def errand(number: str, thing: str) -> list[Step]:
-        return [
-            says("user", f"{number}: the {thing} in hall 3 is out of order since this morning."),
-            calls("read_ticket", ticket=number),
-            answers("read_ticket", f"{number}: open, nobody has it"),
-            calls("give_ticket", ticket=number, team="field"),
-            answers("give_ticket", f"{number} goes to the field team"),
-            says("assistant", f"{number} is with the field team."),
-        ]
-
-    labels = label([*errand("TCK-4471", "pump"), *errand("TCK-9920", "gate"), *errand("TCK-1178", "crane")])
-    found = goals(labels)
-    assert [len(set(found[start : start + 6])) for start in (0, 6, 12)] == [1, 1, 1]
-    assert len(set(found)) == 3
-
-
-def test_things_with_a_number_tie_what_was_found_to_what_is_done_with_it() -> None:
-    first = [
-        says("user", "Errand E-101: bring the cup."),
-        calls("go", to="kitchen"),
-        answers("go", "You see drawer 7."),
-    ]
-    second = [says("user", "Errand E-202: bring the key."), calls("go", to="cellar"), answers("go", "You see shelf 2.")]
-    labels = label([*first, *second, calls("open", what="drawer 7"), answers("open", "It holds a cup.")])
-    found = goals(labels)
-    assert found[6] == found[7] == found[0] != found[3]
-
-
-def test_who_is_told_to_go_on_opens_nothing() -> None:
-    labels = label([*LAMP[:11], says("user", "Please continue with whatever you think is suitable.")])
-    assert len(set(goals(labels)[1:])) == 1
-
-
 @pytest.mark.parametrize(
     ("text", "name"),
     [

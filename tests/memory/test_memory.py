@@ -113,7 +113,7 @@ def test_a_retriever_that_explains_no_ranks_says_which_one_does(tmp_path):
 def test_a_retriever_of_the_settings_that_is_not_there_is_named_when_the_memory_opens(tmp_path):
     with pytest.raises(SettingsError, match="no retriever 'magic'") as error:
         open_memory(tmp_path / "m", retriever="magic")
-    assert error.value.hint == "one of intent, dense, lexical, hybrid"
+    assert error.value.hint == "one of intent, themes, auto, dense, lexical, hybrid"
 
 
 def test_wrong_search_arguments_are_named(memory):

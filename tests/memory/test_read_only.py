@@ -19,7 +19,7 @@ from stitch.lifecycle.lifecycle import Lifecycle
 READING = {
     "aclose", "get", "aget", "awhy", "select",
     "asearch", "close", "flush", "aflush", "interrupt", "inventory", "receipts", "recalls", "search", "status", "steps",
-    "trajectories", "why", "why_not", "backup", "corrections", "count", "export", "history", "verify",
+    "themes", "trajectories", "why", "why_not", "backup", "corrections", "count", "export", "history", "verify",
 }  # fmt: skip
 
 READ = """

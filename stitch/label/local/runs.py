@@ -1,10 +1,11 @@
 """Goals of an agent's run (§2.2.1): what opens one, and which of several a step goes on with.
 
-In a run the structure says more than the words. A system prompt, a new session or a statement that begins as an earlier
-one began opens a goal; results go with their calls. Otherwise the goals so far are candidates, and a new one where
-somebody asks for something: told apart by the identifiers that travel through calls and results, by who is to speak
-next in each, and by words (`goals`). What stands here decides as soon as a trajectory shows that it is a run; dialogues
-without tools never come here.
+In a run the structure says more than the words. A system prompt, a new session, a statement that begins as an earlier
+one began, or a request after the work on the last one is done opens a goal. Goals that are worked on in turn are told
+apart by the identifiers that travel through calls and results, by who is to speak next in each, and by the words they
+share with a step. Results go with their calls. What stands here decides as soon as a trajectory shows that it
+    is a run;
+dialogues without tools never come here.
 
 More than 400 lines because opening, choosing, remembering and forgetting goals share one memory of the run.
 """
@@ -12,26 +13,14 @@ More than 400 lines because opening, choosing, remembering and forgetting goals 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import asdict
-from math import fsum, log
-from operator import mul
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from math import log
 from typing import Any, NamedTuple
 
 from stitch.core.intent import PHASE_MARK, SETUP_SCOPE, clean_label, goal_of
 from stitch.core.protocols import ErasedText
 from stitch.core.steps import Step
-from stitch.label.local.goals import (
-    RECENT_TERMS,
-    Goal,
-    Shares,
-    asks_back,
-    goal_numbers,
-    goal_weights,
-    may_open,
-    new_numbers,
-    shape_of,
-)
 from stitch.label.local.naming import distinct_name
 from stitch.label.local.phases import Phase, is_repair, phase_after
 from stitch.label.local.titles import goal_title
@@ -41,19 +30,19 @@ from stitch.label.local.turns import (
     ASKS,
     CALLS,
     MIN_OPENING_CHARS,
+    NUDGES,
     RESULT,
     SAYS,
     SETUP,
     SoFar,
     Turn,
-    handles_of,
     hear,
     opening_of,
     opens_like,
     read_part,
-    stems_of,
 )
 from stitch.text.identifiers import identifiers
+from stitch.text.words import whole_words
 
 MAX_TERMS = 500
 """How many handles and stems a goal is known by."""
@@ -62,18 +51,59 @@ MAX_GOAL_CHARS = 96
 """So that its phases fit in a label, too."""
 
 _MAX_PARENTS = 512
+_TURNING_CHARS = 400
+_TELLING = re.compile(r"[\d/@]")
+"""In what tells one thing from another; words joined by underscores may be those of a kind."""
 _MOST_GIVEN = 64
-_FEW_WORDS = 4
-_MOST_TOOLS = 32
 _NO_TITLE = "task"
 _SAID_CHARS = 200
 _SHORT_CHARS = 400
+_PLAIN = 0.7
+"""Such a share of its identifiers says plainly what a step is about, if the goal of the last step lacks them."""
 _LONG_STATEMENT_CHARS = 200
 _REST_OF_HANDLES, _REST_OF_STEMS = 0.15, 1.0
 """Added to what is known of a step, so that a single word of everyday says little and a single key much."""
-_TELLING = re.compile(r"[\d/@]")
-"""In what tells one thing from another; words joined by underscores may be those of a kind."""
-_NAMES_OF_CODE = 0.75
+_TURNS = whole_words(
+    r"""another (?:thing|question|task|issue|request|problem|ticket)|something else|one more (?:thing|question|task)
+    |next (?:task|issue|bug|ticket|question|one)|new (?:task|issue|ticket|request|problem)
+    |different (?:task|issue|question)
+    |now (?:please )?(?:let's|let us|i(?:'d| would) like|i want|i need|can you|could you)|separately|unrelated
+    |also,? i"""
+)
+_ASKS = re.compile(r"\?|\b(?:please|could you|can you|i(?:'d| would) like|i need|i want|i'm looking|help me)\b", re.I)
+
+
+@dataclass
+class Goal:
+    """What is remembered of one goal."""
+
+    number: int
+    label: str
+    """Its name, as steps carry it."""
+    terms: dict[str, int] = field(default_factory=dict)
+    """Handles of identifiers and stems of words, with how often they were said."""
+    last: str = ""
+    """What its last step was."""
+    waiting: list[str] = field(default_factory=list)
+    """Calls without a result: their ids or tools."""
+    last_act: str = ""
+    said: str = ""
+    """What was said beside its last call: what a short result answers."""
+    phase: str = ""
+    repairs: bool = False
+    """Whether it is work on code: such a goal has phases."""
+    changed: bool = False
+    made: list[str] = field(default_factory=list)
+    open_file: str = ""
+    """See `phases.Phase`."""
+    closed: bool = False
+    opening: str = ""
+    session: str = ""
+    at: int = 0
+    """The position of its last step."""
+    begun: int = 0
+    roles: list[str] = field(default_factory=list)
+    steps: int = 0
 
 
 class Place(NamedTuple):
@@ -106,15 +136,8 @@ class RunTracker:
         """Whether actions stand in the words of the agent, and results are told by others."""
         self._session = ""
         self._first_opening = self._first_title = ""
-        self._first_terms: list[str] = []
         self._position = 0
         self._returns = 0
-        self._announced = 0
-        """How many goals followed instructions."""
-        self._opening_words: dict[str, int] = {}
-        """Stems of what opened goals."""
-        self._shapes: dict[str, int] = {}
-        """The shapes of identifiers in what opened goals."""
         self._callers: list[str] = []
         """Who calls tools."""
 
@@ -187,14 +210,14 @@ class RunTracker:
         rest = (known.changed, tuple(known.made), known.open_file) if place.phase is None else place.phase[1:]
         return Place(known.number, phase=Phase(phase, *rest))
 
-    def _decided(self, step: Step, turn: Turn) -> Place | None:
-        """Where a step belongs that leaves no choice; None if it leaves one."""
+    def _place(self, step: Step, turn: Turn) -> Place:
         # Complexity over 15 because what says where a step belongs is asked in one order.
-        session, goal = step.session or "", self.goal
+        session = step.session or ""
         if turn.kind == SETUP:
             return Place(None, setup=True)
         if step.parent is not None and step.parent in self._parents and step.parent != next(reversed(self._parents)):
             return Place(self._parents[step.parent])
+        goal = self.goal
         if self._after_setup and turn.kind == SAYS and len(turn.text) < 120 and ACKNOWLEDGES.match(turn.text.lower()):
             return Place(None, setup=True)
         if goal is None or self._after_setup:
@@ -204,24 +227,9 @@ class RunTracker:
             return Place(known[-1] if known else None if turn.kind != RESULT else goal.number)
         if turn.kind == RESULT:
             return Place(self._answered(turn))
-        if not step.tool_calls and opens_like(turn.text, self._openings):
+        if self._opens_goal(step, turn, goal):
             return Place(None)
-        # A voice of the surroundings tells of what is going on.
-        around = turn.kind == SAYS and (role := step.role.lower()) not in self._callers and role not in AGENTS
-        if around or (len(self.goals) == 1 and turn.kind != ASKS):
-            return Place(goal.number)
-        return Place(owner) if turn.kind != ASKS and (owner := self._owner(turn, goal)) is not None else None
-
-    def _owner(self, turn: Turn, current: Goal) -> int | None:
-        """The goal under way that alone knows the keys of a step of which the current one knows no identifier."""
-        if any(handle in current.terms for handle in turn.handles):
-            return None
-        keys = [handle for handle in turn.handles if self._df.get(handle) == 1 and shape_of(handle)]
-        owners = {goal.number for goal in self.goals for key in keys if key in goal.terms} if keys else set()
-        if len(owners) != 1:
-            return None
-        owner = self.goals[owners.pop()]
-        return owner.number if owner.last in (RESULT, ASKS) and not owner.closed else None
+        return Place(self._goes_on_with(step, turn, goal))
 
     def _answered(self, turn: Turn) -> int | None:
         for answer in turn.answers:
@@ -231,59 +239,40 @@ class RunTracker:
                 return best.number
         return self.current
 
-    def choices(self, step: Step, turn: Turn) -> list[tuple[int | None, list[float]]]:
-        """The goals that a step may belong to, None for a new one; each with what speaks for it (`goals.FEATURES`).
+    def _opens_goal(self, step: Step, turn: Turn, goal: Goal) -> bool:
+        # Complexity over 15 because each sign of a new task holds only where the last one stands as it does.
+        if turn.kind == CALLS:
+            return False
+        if opens_like(turn.text, self._openings):
+            return True
+        if goal.waiting and goal.last_act != "submit":
+            return False
+        turned = _TURNS.search(turn.text[:_TURNING_CHARS].lower()) is not None
+        if turn.kind != ASKS or not (turn.wants or turned) or NUDGES.match(turn.text.lower()) or turn.closes:
+            return False
+        shares = self._shares(turn)
+        known = max((ids for ids, _ in shares.values()), default=0.0)
+        alike = max((of_words for _, of_words in shares.values()), default=0.0)
+        if goal.last == RESULT and goal.steps > 2:
+            return known < 0.5 or goal.closed
+        if goal.closed:
+            return (turned or bool(_ASKS.search(turn.text))) and known < 0.3 and alike < 0.5
+        if turned:
+            return known < 0.3 and alike < 0.35
+        return False
 
-        Empty where the step leaves no choice.
-        """
-        current = self.goal
-        if current is None or self._decided(step, turn) is not None:
-            return []
-        role, left, now = step.role.lower(), self._returns > 0, self._position + 1
+    def _shares(self, turn: Turn) -> dict[int, tuple[float, float]]:
+        """For each goal, which share of the known identifiers and of the words of a turn it knows."""
         compared = sorted(self.goals, key=lambda goal: -goal.at)[:MAX_GOALS_COMPARED]
-        shares = [self._shares(goal, turn) for goal in compared]
-        known_here = any(handle in current.terms for handle in turn.handles)
-        found: list[tuple[int | None, list[float]]] = []
-        for goal, share in zip(compared, shares, strict=True):
-            numbers = goal_numbers(
-                goal, turn, share, role=role, current=goal is current, known_here=known_here, now=now, left=left
+        return {
+            goal.number: (
+                self._share(goal, turn.handles, rest=_REST_OF_HANDLES),
+                self._share(goal, turn.stems, rest=_REST_OF_STEMS),
             )
-            found.append((goal.number, numbers))
-        if may_open(turn):
-            best = Shares(*map(max, zip(*shares, strict=True)))
-            known = sum(word in self._opening_words for word in turn.stems)
-            alike = known / max(_FEW_WORDS, len(turn.stems))
-            announced = self._announced / (len(self.goals) + 1)
-            found.append(
-                (None, new_numbers(current, turn, best, fresh=self._is_fresh(turn), announced=announced, alike=alike))
-            )
-        return found
+            for goal in compared
+        }
 
-    def _place(self, step: Step, turn: Turn) -> Place:
-        decided = self._decided(step, turn)
-        if decided is not None:
-            return decided
-        weights = goal_weights()
-        scored = [(fsum(map(mul, weights, numbers)), number) for number, numbers in self.choices(step, turn)]
-        return Place(max(scored, key=lambda one: one[0])[1])
-
-    def _is_fresh(self, turn: Turn) -> bool:
-        """Whether a step names an identifier that nobody named before, of the shape of those that goals began with."""
-        return any(handle not in self._df and shape_of(handle) in self._shapes for handle in turn.handles)
-
-    def _shares(self, goal: Goal, turn: Turn) -> Shares:
-        recent = frozenset(goal.recent)
-        telling = 1.0 if any(map(_TELLING.search, turn.handles)) else _NAMES_OF_CODE
-        return Shares(
-            telling * self._share(goal.terms, turn.handles, rest=_REST_OF_HANDLES),
-            telling * self._share(recent, turn.handles, rest=_REST_OF_HANDLES),
-            self._share(goal.terms, turn.stems, rest=_REST_OF_STEMS),
-            self._share(recent, turn.stems, rest=_REST_OF_STEMS),
-            any(handle in goal.terms and self._df[handle] == 1 and shape_of(handle) for handle in turn.handles),
-        )
-
-    def _share(self, known: Container[str], terms: Iterable[str], *, rest: float) -> float:
-        """Which share of the terms that any goal knows are among those known, rare ones weighing most."""
+    def _share(self, goal: Goal, terms: Iterable[str], *, rest: float) -> float:
         count = len(self.goals)
         total = found = 0.0
         for term in terms:
@@ -292,9 +281,48 @@ class RunTracker:
                 continue
             weight = log(1 + count / held) - log(2) + 0.05
             total += weight
-            if term in known:
+            if term in goal.terms:
                 found += weight
         return found / (total + rest) if total else 0.0
+
+    def _goes_on_with(self, step: Step, turn: Turn, current: Goal) -> int:
+        """The goal that fits best: what the step names, who is to speak next, what was last."""
+        # Complexity over 15 because what speaks for a goal and against it stands side by side.
+        if len(self.goals) == 1:
+            return current.number
+        role = step.role.lower()
+        if turn.kind == SAYS and role not in self._callers and role not in AGENTS:
+            return current.number  # a voice of the surroundings tells of what is going on
+        shares = self._shares(turn)
+        known_here = shares[current.number][0]
+        worth = 4.0 if any(map(_TELLING.search, turn.handles)) else 3.0
+        best, best_score = current.number, float("-inf")
+        for number, (ids, of_words) in shares.items():
+            goal = self.goals[number]
+            score = worth * ids + 2.0 * of_words + self._fit(goal, turn, role)
+            if number == current.number:
+                score += (
+                    1.6 + (0.8 if goal.last == ASKS and turn.kind != ASKS else 0.0) + (1.5 if goal.steps <= 2 else 0.0)
+                )
+            elif ids > _PLAIN and known_here < 1 - _PLAIN:
+                score += 1.0
+            if goal.closed and number != current.number:
+                score -= 3.0 if goal.last_act == "submit" else 1.5
+            if not self._returns and number != current.number:
+                score -= 0.5
+            if score > best_score:
+                best, best_score = number, score
+        return best
+
+    def _fit(self, goal: Goal, turn: Turn, role: str) -> float:
+        """How well a step follows the last one of a goal, whatever they say."""
+        if goal.waiting:
+            return -1.0 if turn.kind == CALLS else -2.5
+        if turn.kind == ASKS:
+            return 0.0 if goal.last == SAYS else -1.5
+        if goal.last == SAYS:
+            return -1.2 if role in goal.roles[-1:] else -0.3
+        return 0.0
 
     def take(self, step: Step, turn: Turn, place: Place, *, label: str) -> Goal | None:
         """Take in that a step belongs where it was placed; return its goal, None for setup.
@@ -318,12 +346,10 @@ class RunTracker:
         if place.goal is None:
             goal = Goal(len(self.goals), goal_of(label), session=step.session or "", begun=self._position)
             goal.repairs = is_repair(turn.text)
-            self._announced += self._after_setup
             opening = opening_of(turn.text)
-            if opening and len(turn.text) >= MIN_OPENING_CHARS and not step.tool_calls:
+            if opening and len(turn.text) >= MIN_OPENING_CHARS and turn.kind in (ASKS, SAYS):
                 goal.opening = opening
                 self._openings[opening] = self._openings.get(opening, 0) + 1
-            self._note_opening(turn.handles, turn.stems)
             for handle in self._given if self._after_setup else ():
                 goal.terms[handle] = 1
                 self._df[handle] = self._df.get(handle, 0) + 1
@@ -341,15 +367,6 @@ class RunTracker:
         self._note(goal, step, turn)
         return goal
 
-    def _note_opening(self, keys: Sequence[str], stems: Sequence[str]) -> None:
-        for shape in {shape_of(key) for key in keys[:_MOST_GIVEN]} - {""}:
-            self._shapes[shape] = self._shapes.get(shape, 0) + 1
-        for word in stems[:_MOST_GIVEN]:
-            self._opening_words[word] = self._opening_words.get(word, 0) + 1
-        if len(self._opening_words) > 2 * MAX_TERMS:
-            kept = sorted(self._opening_words.items(), key=lambda item: -item[1])[:MAX_TERMS]
-            self._opening_words = dict(kept)
-
     def _note(self, goal: Goal, step: Step, turn: Turn) -> None:
         # Complexity over 15 because each kind of step leaves its goal otherwise.
         goal.steps += 1
@@ -361,8 +378,6 @@ class RunTracker:
             if (role := step.role.lower()) not in self._callers:
                 self._callers = [*self._callers, role][-64:]
             goal.said = " ".join((step.content or turn.text)[:_SAID_CHARS].split())
-            if turn.tool and turn.tool not in goal.tools:
-                goal.tools = [*goal.tools, turn.tool][-_MOST_TOOLS:]
             goal.last_act = turn.acts[-1].act if turn.acts else ""
             goal.closed = goal.last_act == "submit"
         elif turn.kind == RESULT:
@@ -374,7 +389,6 @@ class RunTracker:
         else:
             goal.waiting = []
             goal.closed = turn.closes or (goal.closed and turn.kind != ASKS)
-            goal.asks_back = turn.kind == SAYS and asks_back(turn.text)
         if step.id is not None:
             self._parents[step.id] = goal.number
             if len(self._parents) > _MAX_PARENTS:
@@ -383,7 +397,6 @@ class RunTracker:
             if term not in goal.terms:
                 self._df[term] = self._df.get(term, 0) + 1
             goal.terms[term] = goal.terms.get(term, 0) + 1
-        goal.recent = [*goal.recent, *turn.handles[:RECENT_TERMS], *turn.stems][-RECENT_TERMS:]
         if len(goal.terms) > 2 * MAX_TERMS:
             kept = sorted(goal.terms.items(), key=lambda item: -item[1])[:MAX_TERMS]
             for term in goal.terms.keys() - dict(kept).keys():
@@ -413,10 +426,6 @@ class RunTracker:
         goal.session = self._session
         if goal.opening:
             self._openings[goal.opening] = 1
-        for term in self._first_terms:
-            goal.terms[term] = 1
-            self._df[term] = 1
-        goal.recent = self._first_terms[-RECENT_TERMS:]
         self.goals.append(goal)
         self.current = 0
 
@@ -425,9 +434,6 @@ class RunTracker:
         if not self._position:
             text = read_part(step.content)
             self._first_opening = opening_of(text) if len(text) >= MIN_OPENING_CHARS else ""
-            keys, stems = handles_of(text), stems_of(text)
-            self._first_terms = [*keys, *stems][:MAX_TERMS]
-            self._note_opening(keys, stems)
             self._first_title = goal_title(text) if len(text) > _LONG_STATEMENT_CHARS else ""
         self._position += 1
         self._session = step.session or self._session
@@ -440,19 +446,15 @@ class RunTracker:
                 del goal.terms[term]
                 self._forget_term(term)
             goal.made = [name for name in goal.made if not erased.said_in(name)]
-            goal.recent = [term for term in goal.recent if not erased.said_in(term)]
-            goal.tools = [tool for tool in goal.tools if not erased.said_in(tool)]
             goal.waiting = [name for name in goal.waiting if not erased.said_in(name)]
             goal.label = erased.renamed(goal.label) if erased.said_in(goal.label) else goal.label
             goal.said = "" if erased.said_in(goal.said) else goal.said
             goal.opening = "" if erased.said_in(goal.opening) else goal.opening
         if erased.said_in(self._first_opening) or erased.said_in(self._first_title):
             self._first_opening = self._first_title = ""
-        self._first_terms = [term for term in self._first_terms if not erased.said_in(term)]
         self._df = {term: count for term, count in self._df.items() if not erased.said_in(term)}
         self._parents = {step: number for step, number in self._parents.items() if not erased.said_in(step)}
         self._openings = {text: count for text, count in self._openings.items() if not erased.said_in(text)}
-        self._opening_words = {word: n for word, n in self._opening_words.items() if not erased.said_in(word)}
         self._given = [term for term in self._given if not erased.said_in(term)]
         self._callers = [role for role in self._callers if not erased.said_in(role)]
         self._setups = {text: count for text, count in self._setups.items() if not erased.said_in(text)}
@@ -466,18 +468,15 @@ class RunTracker:
             "df": self._df,
             "parents": self._parents,
             "openings": self._openings,
-            "shapes": self._shapes,
-            "opening_words": self._opening_words,
             "setups": self._setups,
             "given": self._given,
             "after_setup": self._after_setup,
             "texts_act": self._texts_act,
             "callers": self._callers,
             "session": self._session,
-            "first": [self._first_opening, self._first_title, self._first_terms],
+            "first": [self._first_opening, self._first_title],
             "position": self._position,
             "returns": self._returns,
-            "announced": self._announced,
         }
 
     @classmethod
@@ -490,16 +489,13 @@ class RunTracker:
         tracker._df = dict(data["df"])
         tracker._parents = dict(data["parents"])
         tracker._openings = dict(data["openings"])
-        tracker._shapes = dict(data["shapes"])
-        tracker._opening_words = dict(data["opening_words"])
         tracker._setups = dict(data["setups"])
         tracker._given = list(data["given"])
         tracker._after_setup = data["after_setup"]
         tracker._texts_act = data["texts_act"]
         tracker._callers = list(data["callers"])
         tracker._session = data["session"]
-        tracker._first_opening, tracker._first_title, tracker._first_terms = data["first"]
+        tracker._first_opening, tracker._first_title = data["first"]
         tracker._position = data["position"]
         tracker._returns = data["returns"]
-        tracker._announced = data["announced"]
         return tracker

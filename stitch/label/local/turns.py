@@ -45,8 +45,6 @@ _RESULT_OPENS = re.compile(
     r"\s*(?:<returncode>|exit ?code: -?\d|OBSERVATION\s*:|Observation\s*(?:\d+)?:|<observation>|<output>|\[File: |"
     r"Execution (?:result|output)|Command (?:output|exited))"
 )
-_NUMBERED = re.compile(r"(?<![\w-])([A-Za-z]{3,24})[ _](\d{1,3})(?![\w.,:/-]*\d)(?![%\w])")
-_MOST_NUMBERED = 48
 _LAST_LINE_PROMPTS = re.compile(r"\n\S{0,80}[$#>] ?$")
 _INSTRUCTS = whole_words(
     """(?:each|every|your) (?:turn|round|time|step)|your (?:response|responses|operation|action|output|answer"
@@ -137,17 +135,12 @@ def hear(step: Step, so_far: SoFar) -> Turn | None:
         given = step.metadata.get("tool_call_id")
         answers = tuple(filter(None, (str(given) if given else "", tool)))
     found = identifiers(text)
-    known = handles_of(text)
-    stems = () if kind == RESULT else stems_of(text)
+    known = dict.fromkeys(handle for one in found for handle in handles(one))
+    said = [] if kind == RESULT else words(text[:_SAID_CHARS])
+    stems = tuple(dict.fromkeys(stem(word) for word in said if _carries(word)))
     wants = kind == ASKS and _wants(text)
     closes = kind in (SAYS, ASKS) and _closes(text, by_user=role in _USERS)
-    return Turn(kind, known, stems, acts, tool, text, closes, calls, answers, found, wants)
-
-
-def _numbered(text: str) -> list[str]:
-    """Things with a number ("cabinet 4"): what one step finds, another opens."""
-    found = dict.fromkeys(f"{match[1].lower()} {match[2]}" for match in _NUMBERED.finditer(text))
-    return [thing for thing in found if thing.split()[0] not in FUNCTION_WORDS][:_MOST_NUMBERED]
+    return Turn(kind, tuple(known), stems, acts, tool, text, closes, calls, answers, found, wants)
 
 
 def _written(step: Step, role: str, so_far: SoFar) -> WrittenAction | None:
@@ -238,16 +231,6 @@ def opening_of(text: str) -> str:
     """The first words of a text, folded; empty if it has fewer."""
     first = [word.lower() for word in text[:160].split()[:_OPENING_WORDS]]
     return " ".join(first) if len(first) == _OPENING_WORDS else ""
-
-
-def handles_of(text: str) -> tuple[str, ...]:
-    """What identifiers and numbered things of a text are known by, each once."""
-    return tuple(dict.fromkeys([*(form for one in identifiers(text) for form in handles(one)), *_numbered(text)]))
-
-
-def stems_of(text: str) -> tuple[str, ...]:
-    """The stems of the words of a text that carry something, each once."""
-    return tuple(dict.fromkeys(stem(word) for word in words(text[:_SAID_CHARS]) if _carries(word)))
 
 
 def _carries(word: str) -> bool:
