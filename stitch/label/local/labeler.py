@@ -241,7 +241,7 @@ class LocalLabelSession:
         else:
             values = dict.fromkeys(turn.handles[:_MOST_HANDLES], "identifier")
             reading = skim_step(step, turn.text, values=values, stems=turn.stems, is_result=turn.kind == RESULT)
-        named, subject = self._turns_to(step, reading) if turn.kind in (ASKS, CALLS, SAYS) else (None, "")
+        named, subject = self._turns_to(step, reading) if turn.kind in (ASKS, CALLS) else (None, "")
         place = runs.place(step, turn, named=named, subject=subject)
         opened = place.goal is None and not place.setup
         label = runs.label_of(place, turn, taken=self._taken, subject=subject)
