@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,8 @@ METHODS = "stitch,themes,themes-topk,themes-flat,themes-no-split-merge,auto,orac
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("party")
-    trajectory = {"id": "notes", "steps": [{**note, "timestamp": None} for note in PARTY_NOTES]}
-    question = {
+    trajectory: dict[str, Any] = {"id": "notes", "steps": [{**note, "timestamp": None} for note in PARTY_NOTES]}
+    question: dict[str, Any] = {
         "id": "q",
         "trajectory": "notes",
         "type": "list",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_where_labels_decide_intent_answers(tmp_path: Path) -> None:
         assert auto.context() == memory.search("What does it cost?", intent_filter=chosen).context()
 
 
-RUN = [
+RUN: list[dict[str, Any]] = [
     {"role": "system", "content": "You are a support agent."},
     {"role": "user", "content": "My parcel arrived broken and I want my money back for order A-1001."},
     {
