@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -70,3 +71,57 @@ def test_a_signal_ends_an_ingest_that_waits_for_a_model(
         steps = [entry for name in memory.trajectories() for entry in memory.steps(name)]
         assert len(steps) >= 6
         assert {entry.state for entry in steps} == {StepState.STORED}
+
+
+WAITS = """
+import os, signal, sys, threading
+from stitch.console.ending import Terminated, termination_heeded
+
+number, lock = int(sys.argv[1]), threading.Lock()
+lock.acquire()
+try:
+    with termination_heeded():
+        threading.Thread(target=lambda: signal.pthread_kill(threading.get_ident(), number)).start()
+        lock.acquire()
+except (KeyboardInterrupt, Terminated) as ended:
+    sys.exit(type(ended).__name__)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("sent", "ended"), [(signal.SIGTERM, "Terminated"), (signal.SIGINT, "KeyboardInterrupt")])
+def test_a_signal_that_another_thread_receives_ends_a_wait_of_the_main_thread(sent: signal.Signals, ended: str) -> None:
+    # so does one that comes just before the main thread begins to wait, which no test can time
+    heeding = f"import signal; signal.signal({int(signal.SIGINT)}, signal.default_int_handler)\n{WAITS}"
+    done = subprocess.run(
+        [sys.executable, "-c", heeding, str(int(sent))], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.stderr.strip() == ended
+
+
+FORKS = """
+import os, signal, time
+from stitch.console.ending import Terminated, termination_heeded
+
+with termination_heeded():
+    ready, told = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(told, b"!")
+            time.sleep(600)
+        except Terminated:
+            os._exit(0)
+    os.read(ready, 1)
+    os.kill(child, signal.SIGTERM)
+    ended = os.waitpid(child, 0)[1]
+    time.sleep(.3)
+print("ended", ended)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a fork")
+def test_a_signal_to_a_fork_is_none_to_the_process_it_was_forked_from() -> None:
+    command = [sys.executable, "-c", FORKS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stdout) == (0, "ended 0\n")
