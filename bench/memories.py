@@ -283,8 +283,8 @@ def opener(
 ) -> Opener:
     """Makes memories as `default_opener` does, but with another labeler, selector or density.
 
-    Their retrievers are intent, themes, and the latter without Stage I (`themes-topk`) and without the hierarchy
-    (`themes-flat`); themes are split and merged if they are to be tended.
+    Their retrievers are intent, themes, and the latter without Stage I (`themes-topk`), without the hierarchy
+    (`themes-flat`) and with Stage II by clues (`themes-clues`); themes are split and merged if they are to be tended.
     """
 
     def open_in(folder: Path) -> Memory:
@@ -296,6 +296,7 @@ def opener(
         from stitch.observe import Observers
         from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
         from stitch.retrieve.themes import THEME_CONSTANTS, ThemesRetriever
+        from stitch.retrieve.themes.gate import ClueGate
         from stitch.store import EdgeStore
         from stitch.themes import TenantThemes
 
@@ -326,6 +327,7 @@ def opener(
             covering,
             covering.with_constants(top, mode="themes-topk"),
             covering.with_constants(THEME_CONSTANTS, mode="themes-flat", flat=True),
+            covering.with_constants(THEME_CONSTANTS, mode="themes-clues", gate=ClueGate()),
         )
         parts = MemoryParts(
             folder=folder,

@@ -93,6 +93,7 @@ METHODS: dict[str, Callable[[Bench], Method]] = {
     "themes": lambda bench: bench.lens("themes"),
     "themes-topk": lambda bench: bench.ablated("themes-topk"),
     "themes-flat": lambda bench: bench.ablated("themes-flat"),
+    "themes-clues": lambda bench: bench.ablated("themes-clues"),
     "themes-no-split-merge": lambda bench: bench.untended("themes-no-split-merge"),
     "auto": lambda bench: bench.lens("auto"),
     GOLD_METHOD: lambda bench: bench.with_gold(GOLD_METHOD),

@@ -306,7 +306,14 @@ def _open(
             count=settings.density,
             informative=settings.density_weights == "informative",
         )
-        covering = ThemesRetriever(steps=intent, store=store, embedder=embedder, counter=counter, hierarchies=themes.of)
+        covering = ThemesRetriever(
+            steps=intent,
+            store=store,
+            embedder=embedder,
+            counter=counter,
+            hierarchies=themes.of,
+            gate=parts.gate_of(settings, model),
+        )
         retrievers: tuple[Retriever, ...] = (
             intent,
             covering,

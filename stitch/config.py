@@ -73,6 +73,10 @@ class Settings(BaseSettings):
     """Let a model choose in one call a kind of label, as in the paper, instead of in one call."""
     retriever: str = "intent"
     """How to search: `intent` by labels and similarity; `dense`, `lexical` or `hybrid` by similarity alone."""
+    gate: Literal["off", "clues", "answers", "likelihood"] = "off"
+    """What decides whether the lens of themes shows more of what it chose first: nothing, so that it does not; what the
+    question names (`clues`); how a model's short answers agree (`answers`, three calls a look), or how likely it finds
+    its answer (`likelihood`, one call)."""
     k: Annotated[int, Field(ge=1, le=10_000)] = 40
     """How many steps a search returns."""
     budget_tokens: Annotated[int, Field(ge=1)] = 4096

@@ -27,6 +27,7 @@ class GivenSettings(TypedDict, total=False):
     filter: Literal["auto", "local", "model"] | None
     filter_by_kind: bool | None
     retriever: str | None
+    gate: Literal["off", "clues", "answers", "likelihood"] | None
     k: int | None
     budget_tokens: int | None
     ranking: Ranking | Literal["auto", "strict", "weighed"] | None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Completion, LanguageModel, Ledger, Price, Sampling
+    from stitch.retrieve.themes.gate import Gate
     from stitch.signatures.programs import TreeProgram
     from stitch.store.connection import Server
 
@@ -88,7 +89,9 @@ def _digest(secret: SecretStr) -> str:
 def chosen_labelers(settings: Settings) -> frozenset[str]:
     """The settings by which texts are shown to a language model; none if they are not."""
     labels = settings.labels == "model"
-    return frozenset({"model", *(("labels",) if labels else ())} if labels or _filter_by_model(settings) else ())
+    gate = settings.gate in _GATES_OF_A_MODEL
+    asked = labels or gate or _filter_by_model(settings)
+    return frozenset({"model", *(("labels",) if labels else ()), *(("gate",) if gate else ())} if asked else ())
 
 
 def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler:
@@ -130,8 +133,13 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
 
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
-    """The language model; None if it makes neither labels nor filters, and nobody has compiled prompts about trees."""
-    needed = settings.labels == "model" or _filter_by_model(settings) or settings.path_program is not None
+    """The language model; None if nothing that the settings name asks one."""
+    needed = (
+        settings.labels == "model"
+        or _filter_by_model(settings)
+        or settings.path_program is not None
+        or settings.gate in _GATES_OF_A_MODEL
+    )
     return language_model_of(settings, ledger) if needed else None
 
 
@@ -236,6 +244,20 @@ def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelect
     if settings.filter_program is not None:
         load_program(settings.filter_program, program, target="filter")
     return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)
+
+
+_GATES_OF_A_MODEL = ("answers", "likelihood")
+
+
+def gate_of(settings: Settings, model: LanguageModel | None) -> Gate | None:
+    """What decides whether the lens of themes shows more; None if it does not."""
+    from stitch.retrieve.themes.gate import ClueGate, LikelihoodGate, SampledGate
+
+    if settings.gate == "clues":
+        return ClueGate()
+    if settings.gate == "off" or model is None:
+        return None
+    return SampledGate(model) if settings.gate == "answers" else LikelihoodGate(model)
 
 
 def tree_program_of(settings: Settings) -> TreeProgram | None:

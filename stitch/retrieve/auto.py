@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stitch.core import DecidedBy, Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
+from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.question.form import form_of
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.scorers import RUNS
@@ -48,11 +49,11 @@ class AutoRetriever:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; the trace says which lens did, and why."""
         started = time.perf_counter()
-        found = self._intent.search(self._themes.asked_of_steps(request))
+        found, answered = search_deep(self._intent, request, k=self._themes.constants.pool)
         form = form_of(request.query)
         reason = _intent_alone(found, request)
         if reason:
-            result = self._intent.search(request)
+            result = answered()
             lenses = {"intent": 1.0, "themes": 0.0}
         else:
             made = self._themes.answer(request, found)

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stitch.core import (
@@ -43,7 +44,7 @@ from stitch.core.ranking import matcher
 from stitch.core.text_cache import tell_of_erasures
 from stitch.errors import InputError
 from stitch.retrieve.constants import CONSTANTS, Constants
-from stitch.retrieve.context.answer import answer
+from stitch.retrieve.context.answer import answer, bare
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.kinds import GOAL_OPENED, goal_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
@@ -158,13 +159,20 @@ class IntentRetriever:
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. A filter that the request brings along is used as it is."""
+        return self.search_deep(request, k=request.k)[1]()
+
+    def search_deep(self, request: SearchRequest, *, k: int) -> tuple[RetrievalResult, Callable[[], RetrievalResult]]:
+        """Rank `k` steps without a context of them, and get what makes the answer to the request of the first ones."""
         started = time.perf_counter()
-        asked = self._read(request, self._inventories(request.tenant, request.trajectory))
-        asked, hits = self._rank(asked, k=request.k)
+        deep = request.model_copy(update={"k": max(k, request.k)})
+        asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
+        asked, hits = self._rank(asked, k=deep.k)
         rule = asked.rule
-        if request.k > self._constants.beside_hits and _lets_neighbors_in(asked):
+        if deep.k > self._constants.beside_hits and _lets_neighbors_in(asked):
             rule, hits = beside_rule(rule), self._with_neighbors(asked, hits)
-        return answer(request, asked.selection, hits, rule=rule, counter=self._counter, mode=self.mode, started=started)
+        making = partial(answer, selection=asked.selection, rule=rule, mode=self.mode, started=started)
+        ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
+        return ranked, partial(making, request, hits=hits[: request.k], counter=self._counter)
 
     def _with_neighbors(self, asked: _Asked, ranked: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
         query = DensityQuery(

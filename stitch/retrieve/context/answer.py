@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from stitch.core import RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
 from stitch.retrieve.context.budget import TokenCounter, fit_context
@@ -36,14 +37,28 @@ def answer(
     whole = excerpt_hits(hits, read_question(request.query), rule=rule, lists_names=selection.lists_names)
     shown = shorten_outputs(whole, request.query)
     context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
+    made = bare(request, selection, hits, rule=rule, mode=mode, started=started)
+    return replace(made, context_text=context.text, context_tokens=context.tokens, context_hits=context.ids)
+
+
+def bare(
+    request: SearchRequest,
+    selection: Selection,
+    hits: Sequence[ScoredSnippet],
+    *,
+    rule: RankingRule,
+    mode: str,
+    started: float,
+) -> RetrievalResult:
+    """The result of a search without a context, for whoever makes one of its own; see `answer`."""
     return RetrievalResult(
         request=request,
         intent_filter=selection.intent_filter,
         reasons=selection.reasons,
         hits=tuple(hits),
-        context_text=context.text,
-        context_tokens=context.tokens,
-        context_hits=context.ids,
+        context_text="",
+        context_tokens=0,
+        context_hits=(),
         milliseconds=(time.perf_counter() - started) * 1000,
         mode=mode,
         rule=rule,

@@ -7,10 +7,11 @@ beside them. Each is judged together with all that was kept before, and kept if 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from stitch.core import Decision
+from stitch.errors import ModelError
 from stitch.retrieve.themes.gate import Gate
 from stitch.retrieve.themes.pieces import Told
 
@@ -35,8 +36,11 @@ def expand(
     episodes: int,
     least: float,
     beside: Beside = lambda sentence: (),
+    in_vain_at_most: int = 2,
 ) -> Expanded:
     """Put more of the first episodes behind what was chosen first, as far as it pays.
+
+    Where a model that is asked does not answer, what was kept so far stays, and the decision says so.
 
     Args:
         order: What Stage I chose, by numbers of sentences.
@@ -47,36 +51,49 @@ def expand(
         episodes: Of so many episodes at most more is looked at.
         least: By how much uncertainty has to fall; not below 0.
         beside: What stands beside a sentence; nothing by default.
+        in_vain_at_most: After so many looks in a row that did not pay no more is looked at.
     """
     head = _head(order, told, head_tokens)
-    base = [told.sentences[each].text for each in head]
-    before = gate.uncertainty(question, base)
     kept, decisions = list(head), list[Decision]()
-    of_step: dict[str, list[int]] = {}
-    for place in range(len(told.sentences)):
-        of_step.setdefault(_step(told, place), []).append(place)
-    for name, sentences in _episodes(head, told, most=episodes).items():
-        rest = [place for step in dict.fromkeys(_step(told, each) for each in sentences) for place in of_step[step]]
-        around = [place for each in sentences for place in beside(each)]
-        for what, offered in (("the rest of its steps", rest), ("the steps beside", around)):
+    figures = {"base": 1.0, "looked_at": 0.0, "added": 0.0}
+    try:
+        base = [told.sentences[each].text for each in head]
+        before = gate.uncertainty(question, base)
+        figures["base"], method = before.value, before.method
+        in_vain = 0
+        for name, offered, what in _offers(head, told, most=episodes, beside=beside):
+            if before.value <= least or in_vain == in_vain_at_most:
+                break
             more = _new(offered, kept, told, most_tokens=head_tokens)
             if not more:
                 continue
             texts = [*base, " ".join(told.sentences[place].text for place in more)]
             after = gate.uncertainty(question, texts)
             gain = before.value - after.value
-            figures = {"before": before.value, "after": after.value, "gain": gain, "kept": float(gain > least)}
-            decisions.append(Decision("stage II", figures, f"{what} of episode {name}, by {after.method}"))
-            if gain <= least:
-                break
-            kept += more
-            base, before = texts, after
+            looked = {"before": before.value, "after": after.value, "gain": gain, "kept": float(gain > least)}
+            decisions.append(Decision("stage II", looked, f"{what} of episode {name}, by {after.method}"))
+            in_vain += 1
+            if gain > least:
+                kept += more
+                base, before, in_vain = texts, after, 0
+    except ModelError as error:
+        method = f"the model did not tell: {error}"
     there = set(kept)
-    summed = {"base": before.value, "looked_at": float(len(decisions)), "added": float(len(kept) - len(head))}
+    figures.update(looked_at=float(len(decisions)), added=float(len(kept) - len(head)))
     return Expanded(
-        (*kept, *(each for each in order if each not in there)),
-        (Decision("gate", summed, before.method), *decisions),
+        (*kept, *(each for each in order if each not in there)), (Decision("gate", figures, method), *decisions)
     )
+
+
+def _offers(head: Sequence[int], told: Told, *, most: int, beside: Beside) -> Iterator[tuple[str, list[int], str]]:
+    """Of each of the first episodes what could be shown beside, nearest first."""
+    of_step: dict[str, list[int]] = {}
+    for place in range(len(told.sentences)):
+        of_step.setdefault(_step(told, place), []).append(place)
+    for name, sentences in _episodes(head, told, most=most).items():
+        rest = [place for step in dict.fromkeys(_step(told, each) for each in sentences) for place in of_step[step]]
+        yield name, rest, "the rest of its steps"
+        yield name, [place for each in sentences for place in beside(each)], "the steps beside"
 
 
 def _new(offered: Sequence[int], kept: Sequence[int], told: Told, *, most_tokens: int) -> list[int]:

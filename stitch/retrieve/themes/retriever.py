@@ -28,11 +28,12 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.question.form import QuestionForm, form_of
 from stitch.retrieve.rank.coverage import Covering, choose_covering
 from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
-from stitch.retrieve.themes.expansion import Beside, expand
-from stitch.retrieve.themes.gate import ClueGate, Gate
+from stitch.retrieve.themes.expansion import Beside, Expanded, expand
+from stitch.retrieve.themes.gate import Gate
 from stitch.retrieve.themes.page import Placed, fit_page
 from stitch.retrieve.themes.pieces import Reading, Told
 
@@ -60,7 +61,7 @@ class ThemesRetriever:
         counter: Counts tokens.
         hierarchies: Gives the hierarchy of a tenant; None reads the sentences of steps as they are (`themes-flat`).
         constants: What counts how much.
-        gate: Decides whether more is shown; by default without a model.
+        gate: Decides whether more is shown of what was chosen first (Stage II); None shows no more.
         mode: The name under which it is chosen.
     """
 
@@ -79,12 +80,12 @@ class ThemesRetriever:
         self.mode = mode
         self._steps, self._store, self._embedder, self._counter = steps, store, embedder, counter
         self._hierarchies, self.constants = hierarchies, constants
-        self._gate = gate or ClueGate()
+        self._gate = gate
 
     def with_constants(
-        self, constants: ThemeConstants, *, mode: str | None = None, flat: bool = False
+        self, constants: ThemeConstants, *, mode: str | None = None, flat: bool = False, gate: Gate | None = None
     ) -> ThemesRetriever:
-        """The same retriever with other constants, and without the hierarchy if it is to be flat; for measuring."""
+        """The same retriever with other constants, with a gate or without the hierarchy; for measuring."""
         return ThemesRetriever(
             steps=self._steps,
             store=self._store,
@@ -92,7 +93,7 @@ class ThemesRetriever:
             counter=self._counter,
             hierarchies=None if flat else self._hierarchies,
             constants=constants,
-            gate=self._gate,
+            gate=gate or self._gate,
             mode=mode or self.mode,
         )
 
@@ -114,15 +115,12 @@ class ThemesRetriever:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question: with pieces in `RetrievalResult.pieces`, and their steps as hits."""
         started = time.perf_counter()
-        result = self.answer(request, self._steps.search(self.asked_of_steps(request)))
+        found, _ = search_deep(self._steps, request, k=self.constants.pool)
+        result = self.answer(request, found)
         return replace(result, milliseconds=(time.perf_counter() - started) * 1000)
 
-    def asked_of_steps(self, request: SearchRequest) -> SearchRequest:
-        """What the steps are asked for that are looked at: many, and no context of them."""
-        return request.model_copy(update={"k": max(request.k, self.constants.pool), "budget_tokens": 1})
-
     def answer(self, request: SearchRequest, found: RetrievalResult) -> RetrievalResult:
-        """Answer a question from what was found among steps, see `asked_of_steps`."""
+        """Answer a question from what was found among steps."""
         started = time.perf_counter()
         known, counter = self.constants, self._counter
         form = form_of(request.query)
@@ -138,16 +136,7 @@ class ThemesRetriever:
             tokens=int(_MORE * request.budget_tokens),
         )
         covering = self._cover(told, request.budget_tokens, form=form)
-        expanded = expand(
-            covering.order,
-            told,
-            question=request.query,
-            gate=self._gate,
-            head_tokens=int(request.budget_tokens * known.head_share),
-            episodes=known.episodes,
-            least=known.least_gain,
-            beside=_neighbors(told),
-        )
+        expanded = self._expanded(covering, told, request)
         placed = self._placed(told, expanded.order, hierarchy)
         context = fit_page(placed, budget_tokens=request.budget_tokens, counter=counter)
         return RetrievalResult(
@@ -210,6 +199,23 @@ class ThemesRetriever:
             groups=[numbers[step] for step in steps],
             repeat=known.wide_repeat if form in _OF_MANY_STEPS else known.repeat,
             enough=enough,
+        )
+
+    def _expanded(self, covering: Covering, told: Told, request: SearchRequest) -> Expanded:
+        """Stage II, where a gate is set."""
+        if self._gate is None:
+            return Expanded(covering.order, (Decision("gate", {"looked_at": 0.0, "added": 0.0}, "no gate is set"),))
+        known = self.constants
+        return expand(
+            covering.order,
+            told,
+            question=request.query,
+            gate=self._gate,
+            head_tokens=int(request.budget_tokens * known.head_share),
+            episodes=known.episodes,
+            least=known.least_gain,
+            beside=_neighbors(told),
+            in_vain_at_most=known.in_vain_at_most,
         )
 
     def _placed(self, told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> list[Placed]:

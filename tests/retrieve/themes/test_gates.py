@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stitch import open_memory
+from stitch import RetrievalResult, open_memory
 from stitch.lm import LanguageModel
 from stitch.retrieve.themes.gate import ClueGate, Gate, LikelihoodGate, SampledGate, Uncertainty
-from stitch.testing.model import ScriptedCompletion
+from stitch.testing.model import LoopbackProvider, ScriptedCompletion
 
 QUESTION = "When did Ada adopt the brown dog?"
 
@@ -72,25 +73,37 @@ class Falling:
         return Uncertainty(1.0 - self.step * len(context), "counted")
 
 
-@pytest.mark.parametrize(("gate", "kept"), [(Falling(0.001), True), (Falling(0.0), False), (Falling(-0.001), False)])
-def test_more_is_shown_only_if_uncertainty_falls_and_the_trace_says_so(tmp_path: Path, gate: Gate, kept: bool) -> None:
+class Counting(Falling):
+    """A gate that tells how often it was asked."""
+
+    def __init__(self, step: float, first: float = 1.0) -> None:
+        super().__init__(step)
+        self.asked, self.first = 0, first
+
+    def uncertainty(self, question: str, context: Sequence[str]) -> Uncertainty:
+        """Falls with every text from where it begins."""
+        self.asked += 1
+        return Uncertainty(self.first - self.step * len(context), "counted")
+
+
+NEIGHBORS = "My neighbor repairs bicycles in his garage."
+SHELTERS = [
+    {"role": "Ada", "content": f"I adopted the brown dog number {n} from the shelter in March. {NEIGHBORS}"}
+    for n in range(4)
+]
+
+
+def searched(folder: Path, gate: Gate) -> RetrievalResult:
     from stitch.embed import StaticEmbedder
     from stitch.retrieve import PieceCounter
     from stitch.retrieve.themes import ThemesRetriever
 
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many(
-            [
-                {
-                    "role": "Ada",
-                    "content": (
-                        "I adopted the brown dog from the shelter in March. My neighbor repairs bicycles in his garage."
-                    ),
-                },
-                {"role": "Ben", "content": "The brown dog that Ada did adopt barks at trains all night long."},
-            ],
-            trajectory="x",
-        )
+    with open_memory(folder, tenant="t") as memory:
+        for number, step in enumerate(SHELTERS):
+            memory.add_many(
+                [step, {"role": "Ben", "content": "The brown dog that Ada did adopt barks at trains all night long."}],
+                trajectory=f"x{number}",
+            )
         parts = memory._parts
         lens = ThemesRetriever(
             steps=parts.retrievers["intent"],
@@ -100,9 +113,56 @@ def test_more_is_shown_only_if_uncertainty_falls_and_the_trace_says_so(tmp_path:
             hierarchies=parts.themes.of,
             gate=gate,
         )
-        request = memory._request(query="Ada's brown dog", budget_tokens=160)
-        trace = lens.search(request).trace
-    stage = [decision for decision in trace if decision.what == "stage II"]
+        return lens.search(memory._request(query="Ada's brown dog", budget_tokens=400))
+
+
+@pytest.mark.parametrize(("gate", "kept"), [(Falling(0.001), True), (Falling(0.0), False), (Falling(-0.001), False)])
+def test_more_is_shown_only_if_uncertainty_falls_and_the_trace_says_so(tmp_path: Path, gate: Gate, kept: bool) -> None:
+    stage = [decision for decision in searched(tmp_path / "m", gate).trace if decision.what == "stage II"]
     assert stage
     assert any(decision.figures["kept"] == 1.0 for decision in stage) is kept
     assert all((decision.figures["gain"] > 0) == (decision.figures["kept"] == 1.0) for decision in stage)
+
+
+def test_two_looks_in_a_row_that_do_not_pay_are_the_last(tmp_path: Path) -> None:
+    gate = Counting(0.0)
+    searched(tmp_path / "m", gate)
+    assert gate.asked == 3
+
+
+def test_where_nothing_is_uncertain_nothing_more_is_looked_at(tmp_path: Path) -> None:
+    gate = Counting(0.0, first=0.0)
+    searched(tmp_path / "m", gate)
+    assert gate.asked == 1
+
+
+def test_a_model_that_is_away_does_not_stop_a_search(tmp_path: Path) -> None:
+    completion = ScriptedCompletion(lambda system, user: "")
+    result = searched(tmp_path / "m", SampledGate(LanguageModel("scripted", completion=completion)))
+    [gate] = [decision for decision in result.trace if decision.what == "gate"]
+    assert "did not tell" in gate.reason
+    assert "brown dog" in result.context()
+
+
+def test_without_a_gate_no_more_is_shown_and_the_trace_says_so(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many(SHELTERS, trajectory="x")
+        trace = memory.search("Ada's brown dog", retriever="themes").trace
+    assert [decision.reason for decision in trace if decision.what == "gate"] == ["no gate is set"]
+    assert not [decision for decision in trace if decision.what == "stage II"]
+
+
+@pytest.mark.parametrize(("setting", "method", "calls"), [("answers", "self-consistency", 3), ("clues", "clues", 0)])
+def test_a_setting_says_what_decides(tmp_path: Path, setting: Any, method: str, calls: int) -> None:
+    with (
+        LoopbackProvider(lambda system, user: "in March") as provider,
+        open_memory(
+            tmp_path, gate=setting, model="m", base_url=provider.base_url, filter="local", tenant="t"
+        ) as memory,
+    ):
+        memory.add_many(SHELTERS, trajectory="x")
+        trace = memory.search("When did Ada adopt the brown dog?", retriever="themes").trace
+        asked = len(provider.requests)
+    [gate] = [decision for decision in trace if decision.what == "gate"]
+    assert gate.reason == method
+    assert asked == calls
