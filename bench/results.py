@@ -15,7 +15,8 @@ from stitch.bench.figures import shown
 from stitch.bench.goals import goal_rows
 from stitch.bench.registry import METHODS
 from stitch.bench.runs import BUDGETS, Run, read_run
-from stitch.bench.scoring import grouped
+from stitch.bench.scoring import decided_by, grouped
+from stitch.core import DecidedBy
 from stitch.errors import InputError
 
 _COLUMNS = {
@@ -34,8 +35,8 @@ _OF_LABELS = (
 Row = tuple[str | int | float, ...]
 
 
-def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The Markdown page of some runs, and of saved figures of labels and rewrites."""
+def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = (), *, parts: Sequence[str] = ()) -> str:
+    """The Markdown page of some runs, and of saved figures of labels and rewrites, with further parts as they are."""
     lines = ["# Results", "", _about(runs)]
     if rows := list(_answers(runs)):
         lines += ["", "## Answers", "", _ANSWERED, ""]
@@ -52,8 +53,13 @@ def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> str:
         shown_methods = [name for name in METHODS if any(name in run.records for run in runs)]
         lines += ["", "## Every method", "", _EVERY, ""]
         lines += _table(["set", *(f"`{name}`" for name in shown_methods)], _every_method(runs, shown_methods))
+        lines += ["", "## Which part labels had", "", _DECIDED, ""]
+        head = ["set", "questions", "label density", "weighed labels", "no labels", "first ten differ"]
+        lines += _table(head, list(_decided(runs)))
     lines += ["", "## The other figures", "", _DATA, ""]
     lines += _table(["file", "a row is"], [[f"`{name}.csv`", what] for name, what in _FILES.items()])
+    for part in parts:
+        lines += ["", part.strip()]
     return "\n".join(lines) + "\n"
 
 
@@ -106,6 +112,10 @@ _EVERY = """\
 The measure of the first table, for every method. `stitch-no-…` leaves out one kind of label or the resolved
 references, `stitch-unlabeled` all labels. `stitch-gold` has gold labels, `oracle` is the evidence itself. A dash: it
 was not run."""
+
+_DECIDED = """\
+By what the order of the hits was decided (`decided_by`), as shares of the questions, and in how many of them the first
+ten hits are others than without labels."""
 
 _DATA = """\
 They stand as CSV in `bench/results/`. Each set's row in `sets.csv` has the command that made its figures. Times are
@@ -172,6 +182,19 @@ def _every_method(runs: Sequence[Run], methods: Sequence[str]) -> Iterator[list[
     for run in runs:
         intervals = [run.interval(method, run.main) if method in run.records else None for method in methods]
         yield [run.manifest.settings.set, *(f"{each.value:.3f}" if each else "-" for each in intervals)]
+
+
+def _decided(runs: Sequence[Run]) -> Iterator[list[str]]:
+    for run in runs:
+        records = run.records.get("stitch", ())
+        shares = decided_by(records)
+        if shares is None:
+            continue
+        without = {record.question: record.steps[:10] for record in run.records.get("stitch-unlabeled", ())}
+        others = [record.steps[:10] != without[record.question] for record in records if record.question in without]
+        acted = f"{sum(others) / len(others):.2f}" if others else "-"
+        cells = (f"{shares.get(way.value, 0.0):.2f}" for way in DecidedBy)
+        yield [run.manifest.settings.set, str(len(records)), *cells, acted]
 
 
 def _set(run: Run) -> Row:
@@ -242,15 +265,17 @@ def _table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[Sequence[st
 def command(runs: tuple[Path, ...], out: Path | None) -> None:
     """Write a page of run folders, and of files saved from `labels --json` and `rewrites --json`.
 
-    With --out, every other figure is written as CSV into the folder `results` beside the page.
+    Pages of Markdown (`.md`), for what other commands print, are put behind the tables as they are. With --out, every
+    other figure is written as CSV into the folder `results` beside the page.
 
     \b
     Example:
-      stitch bench results runs/locomo labels-star.json --out bench/RESULTS.md
+      stitch bench results runs/locomo labels-star.json bench/results/trees.md --out bench/RESULTS.md
     """
     found = [read_run(path) for path in runs if path.is_dir()]
-    saved = [_saved(path) for path in runs if not path.is_dir()]
-    text = render(found, saved)
+    pages = [path for path in runs if path.suffix == ".md"]
+    saved = [_saved(path) for path in runs if not path.is_dir() and path not in pages]
+    text = render(found, saved, parts=[path.read_text(encoding="utf-8") for path in pages])
     if out is None:
         click.echo(text, nl=False)
         return

@@ -132,6 +132,24 @@ def test_tables_say_where_labels_help(tmp_path: Path) -> None:
     assert "| toy <set> | 1.000 | 0.333 | 0.000 | 1.000 |" in text
 
 
+def test_tables_say_which_part_labels_had(tmp_path: Path) -> None:
+    records = read_run(make_run(tmp_path / "r")).records
+    said = [record.model_copy(update={"decided_by": "weighed labels"}) for record in records["stitch"][1:]]
+    said.append(records["stitch"][0].model_copy(update={"decided_by": "label density"}))
+    (tmp_path / "r" / "stitch.jsonl").write_text("".join(f"{record.model_dump_json()}\n" for record in said))
+    text = call("results", str(tmp_path / "r")).stdout
+    differing = [
+        a.steps[:10] != b.steps[:10] for a, b in zip(records["stitch"], records["stitch-unlabeled"], strict=True)
+    ]
+    assert f"| toy <set> | 3 | 0.33 | 0.67 | 0.00 | {sum(differing) / 3:.2f} |" in text
+
+
+def test_further_pages_stand_behind_the_tables_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "trees.md").write_text("## Trees\n\n| a | b |\n\n")
+    text = call("results", str(make_run(tmp_path / "r")), str(tmp_path / "trees.md")).stdout
+    assert text.endswith("\n\n## Trees\n\n| a | b |\n")
+
+
 def test_every_figure_stands_as_data_beside_the_page(tmp_path: Path) -> None:
     call("results", str(make_run(tmp_path / "r")), "--out", str(tmp_path / "R.md"))
     files = {path.name: list(csv.reader(path.read_text().splitlines())) for path in (tmp_path / "results").iterdir()}
@@ -211,4 +229,15 @@ def test_goals_are_compared_with_what_was_run(tmp_path: Path) -> None:
     assert rows["gecor", "bleu"] == ["70.0", "70.0", "reached"]
     assert rows["star", "scope bcubed_f1"] == ["0.85", "0.800", "**not reached**"]
     assert len(rows) == 5
+    runs = replace(
+        run,
+        manifest=run.manifest.model_copy(
+            update={"settings": run.manifest.settings.model_copy(update={"set": "agent_runs"})}
+        ),
+    )
+    labels = {"set": "agent_runs", "scope": {"bcubed_f1": 0.71}}
+    reached = {(row[0], row[1]): row[4] for row in goal_rows([runs], [labels])}
+    assert reached["agent_runs", "recall in 1024"] == "1.000"
+    assert reached["agent_runs", "scope bcubed_f1"] == "0.710"
+    assert ("agent_runs", "event_type v_measure") not in reached
     assert list(goal_rows([], [])) == []
