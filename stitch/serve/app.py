@@ -142,7 +142,8 @@ class Gate:
 
         try:
             headers = Headers(scope=scope)
-            received, sent = reading_to_the_end(headers, receive, marked)
+            closing = self._served.answering.closing
+            received, sent = reading_to_the_end(headers, receive, marked, closing=closing)
             try:
                 scope.setdefault("state", {})["caller"] = self._caller(scope, headers)
             except RefusalError as refused:

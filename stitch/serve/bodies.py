@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 JSON, LINES = "application/json", "application/x-ndjson"
 
-_PASSED_OVER_S = 5.0
+PASSED_OVER_S = 5.0
 """So long what is left of a body is read that is not wanted."""
+PASSED_OVER_AT_END_S = 1.0
+"""So long if the server is about to end: who sends without a pause would keep it from that."""
 _SHOWN_CHARS = 100
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -130,14 +132,7 @@ async def _next(request: Request, limits: Limits, closing: asyncio.Event) -> Any
         await asyncio.wait({coming, ending}, timeout=limits.line_s, return_when=asyncio.FIRST_COMPLETED)
         if coming.done() and not closing.is_set():  # or who sends without a pause would never hear of the end
             return coming.result()
-        if not closing.is_set():
-            raise too_slow()
-        raise RefusalError(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "Closing",
-            "the server is about to end",
-            hint="send the lines without a receipt again when it is back",
-        )
+        raise lines_end() if closing.is_set() else too_slow()
     finally:
         coming.cancel()
         ending.cancel()
@@ -222,10 +217,18 @@ def _cut(said: str) -> str:
     return said if len(said) <= _SHOWN_CHARS else f"{said[:_SHOWN_CHARS]}…"
 
 
-def reading_to_the_end(headers: Headers, receive: Receive, send: Send) -> tuple[Receive, Send]:
+def reading_to_the_end(
+    headers: Headers, receive: Receive, send: Send, *, closing: asyncio.Event
+) -> tuple[Receive, Send]:
     """Ways to receive and to send by which what is left of a body is read before an answer ends.
 
     To close on a client that still sends takes the answer away from it. A body that comes too slowly is not waited for.
+
+    Args:
+        headers: Of the request.
+        receive: How its body is received.
+        send: How it is answered.
+        closing: Set when the server is about to end.
     """
     left = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
     if not left:
@@ -244,7 +247,8 @@ def reading_to_the_end(headers: Headers, receive: Receive, send: Send) -> tuple[
         elif left and not message.get("more_body"):
             await send({**message, "more_body": True})
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(_pass_over(received), _PASSED_OVER_S)
+                patience_s = PASSED_OVER_AT_END_S if closing.is_set() else PASSED_OVER_S
+                await asyncio.wait_for(_pass_over(received), patience_s)
             message = {"type": "http.response.body", "body": b"", "more_body": False}
         await send(message)
 
@@ -258,6 +262,16 @@ def too_slow() -> RefusalError:
         "TooSlow",
         "the body came too slowly",
         hint="send it again; steps known are not stored twice",
+    )
+
+
+def lines_end() -> RefusalError:
+    """What is answered where lines are still to come when the server is about to end."""
+    return RefusalError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Closing",
+        "the server is about to end",
+        hint="send the lines without a receipt again when it is back",
     )
 
 

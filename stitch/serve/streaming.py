@@ -22,7 +22,7 @@ from stitch.api.failures import Failure
 from stitch.core import Receipt, Step
 from stitch.core.steps import Name
 from stitch.errors import InputError, StepRejectedError
-from stitch.serve.bodies import Gone, first_mistake, read_lines
+from stitch.serve.bodies import Gone, first_mistake, lines_end, read_lines
 from stitch.serve.refusals import refused
 
 if TYPE_CHECKING:
@@ -169,6 +169,8 @@ async def _taken(
         async with aclosing(read_lines(request, limits, closing=closing)) as coming:
             async for texts in coming:
                 for batch in _batches(texts):
+                    if closing.is_set():  # what has come is much, and nothing of it is accepted before it is stored
+                        raise lines_end()
                     first = lines + 1
                     lines += len(batch)
                     results = await work.step(partial(_store, memory, batch, options, first=first))

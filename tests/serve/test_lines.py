@@ -3,10 +3,13 @@
 import asyncio
 import json
 import socket
+import threading
 from typing import Any, cast
 
 import pytest
 
+from stitch import Memory, open_memory
+from stitch.serve import streaming as streaming_module
 from stitch.serve.bodies import Limits, read_lines
 from stitch.serve.refusals import RefusalError
 
@@ -139,6 +142,28 @@ def test_a_server_that_ends_says_what_was_read(streaming):
     client.end()
     end = read()
     assert (end["done"], end["error"], end["lines"]) == (False, "Closing", 1)
+
+
+def test_what_has_come_and_is_not_begun_when_a_server_ends_is_left_to_be_sent_again(streaming, monkeypatch, tmp_path):
+    monkeypatch.setattr(streaming_module, "BATCH_STEPS", 1)
+    client, raw, read = streaming()
+    add_each, ending = Memory.add_each, threading.Thread(target=client.end)
+
+    def adding(self, *arguments, **options):
+        if ending.ident is None:
+            ending.start()
+            while not client.served.answering.closing.is_set():
+                threading.Event().wait(0.01)
+        return add_each(self, *arguments, **options)
+
+    monkeypatch.setattr(Memory, "add_each", adding)
+    raw.sendall(chunk(b"".join(json.dumps(step(text)).encode() + b"\n" for text in ("one", "two", "three"))))
+    assert read()["receipt"]["state"] == "stored"
+    end = read()
+    assert (end["done"], end["error"], end["lines"]) == (False, "Closing", 1)
+    ending.join()
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.status().stored == 1
 
 
 class Endless:
