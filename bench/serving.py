@@ -298,9 +298,7 @@ def _streams(server: _Server, count: int) -> Figures:
     """Many streams of events, twice."""
     needed, told = [server.resident_mb()], []
     for _ in range(2):
-        opened = []
-        for _ in range(count):
-            opened.append(_opened(server))
+        opened = [_opened(server) for _ in range(count)]
         needed.append(server.resident_mb())
         began = time.perf_counter()
         server.search("Which hotel?")

@@ -10,7 +10,7 @@ import click
 
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
-from stitch.errors import InputError, StepRejectedError, StoreLockedError
+from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.handover import NumberedLine
 
 SOME_REJECTED = StepRejectedError.exit_code
@@ -57,7 +57,6 @@ def export_command(*, form: Any, out: str | None, as_json: bool, **settings: Any
     from stitch.parts import offline_labeler
 
     labeler = offline_labeler(**_of_labeler(settings))
-    _check_alone(settings)
     with opened_memory(**_of_memory(settings)) as memory, _written(out) as file:
         handover = memory.lifecycle.handover(labeler)
         windows = steps = 0
@@ -91,7 +90,6 @@ def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json
     from stitch.parts import offline_labeler
 
     labeler = offline_labeler(**_of_labeler(settings))
-    _check_alone(settings)
     with opened_memory(**_of_memory(settings)) as memory:
         handover = memory.lifecycle.handover(labeler)
         done = handover.take_in(_lines(files))
@@ -122,25 +120,12 @@ def _of_labeler(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: settings.get(name) for name in ("config", "model", "window")}
 
 
-def _check_alone(settings: dict[str, Any]) -> None:
-    """See that no other process labels the steps meanwhile.
-
-    Raises:
-        StoreLockedError: One has the memory open.
-    """
-    from stitch.assemble import owner_of
-
-    owner = owner_of(**{name: settings[name] for name in ("config", "memory", "tenant")})
-    if owner is not None:
-        raise StoreLockedError(
-            f"process {owner} has the memory open, and labels its steps itself: none are handed out beside it",
-            hint="end that process, run this command, and begin it again",
-        )
-
-
 def _of_memory(settings: dict[str, Any]) -> dict[str, Any]:
-    """The memory is opened with local labels, whatever the settings say: no model is called here."""
-    return {name: settings[name] for name in ("config", "memory", "tenant")} | {"labels": "local", "filter": "local"}
+    """A memory that is opened here has local labels, whatever the settings say: no model is called here."""
+    from stitch.assemble import is_elsewhere
+
+    named = {name: settings[name] for name in ("config", "memory", "tenant")}
+    return named if is_elsewhere(**named) else named | {"labels": "local", "filter": "local"}
 
 
 @contextmanager

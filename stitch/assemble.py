@@ -156,6 +156,22 @@ def owner_of(
     return joined.welcome.pid
 
 
+def is_elsewhere(
+    memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Unpack[GivenSettings]
+) -> bool:
+    """Whether `open_memory` would use a memory that is open elsewhere: by another process, or by a server.
+
+    Args:
+        memory: As for `open_memory`.
+        config: A YAML file of settings.
+        settings: Any other of `stitch.config.Settings` by name.
+    """
+    from stitch.lifecycle.folder import is_served
+
+    served = is_served(parts.settings_for(memory, config=config, **settings)[1])
+    return served or owner_of(memory, config=config, **settings) is not None
+
+
 def _share(made: MemoryParts, settings: Settings, memories: dict[str, Memory], *, only: str | None) -> None:
     """Let other processes use a memory that is open here, as long as it is; if that cannot be, say so in the log.
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from stitch.core import Rejection, StepLabels, StepState
+from stitch.core import Rejection, StepState
 from stitch.errors import ReplyError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
@@ -149,19 +149,22 @@ class Handover:
         window = self._found(returned.id)
         if not any(map(self._waits, window)):
             return 0
-        trajectory, position = window[0].trajectory, window[0].position
-        if any(map(self._waits, self._journal.entries(self._tenant, trajectory, stop=position))):
-            raise ReplyError(f"steps before it in trajectory {trajectory!r} have no labels of this model yet")
-        session = self._session(trajectory, position)
-        labels = self._labeler.accept(session, [entry.step for entry in window], returned.reply)
-        kept = [(entry, made) for entry, made in zip(window, labels, strict=True) if self._waits(entry)]
-        checkpoint = None
-        if len(kept) == len(window):  # else the session knows other labels than the journal
-            end = window[-1].position + 1
-            checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())
-        self._ingestor.rework(self._tenant, trajectory, lambda: self._store(trajectory, kept, checkpoint))
-        self._charge(window, returned.reply)
-        return len(kept)
+        stored = 0
+        refused: ReplyError | None = None
+
+        def store() -> None:
+            nonlocal stored, refused
+            try:
+                stored = self._store(returned)
+            except ReplyError as error:  # nothing is changed then, and nothing is owed to the store
+                refused = error
+
+        self._ingestor.rework(self._tenant, window[0].trajectory, store)
+        if refused is not None:
+            raise refused
+        if stored:
+            self._charge(window, returned.reply)
+        return stored
 
     def _found(self, name: str) -> list[Entry]:
         match = _ID.fullmatch(name)
@@ -176,11 +179,25 @@ class Handover:
             raise ReplyError(f"the steps of window {name!r} are not as they were, or another model was asked")
         return window
 
-    def _store(self, trajectory: str, kept: Sequence[tuple[Entry, StepLabels]], checkpoint: Checkpoint | None) -> None:
+    def _store(self, returned: ReturnedWindow) -> int:
+        """As `_take_in`, while nobody else changes the trajectory: a person may have corrected steps meanwhile."""
+        self._corrected = self._journal.correctors(self._tenant)
+        window = self._found(returned.id)
+        trajectory, position = window[0].trajectory, window[0].position
+        if not any(map(self._waits, window)):
+            return 0
+        if any(map(self._waits, self._journal.entries(self._tenant, trajectory, stop=position))):
+            raise ReplyError(f"steps before it in trajectory {trajectory!r} have no labels of this model yet")
+        session = self._session(trajectory, position)
+        labels = self._labeler.accept(session, [entry.step for entry in window], returned.reply)
+        kept = [(entry, made) for entry, made in zip(window, labels, strict=True) if self._waits(entry)]
         rows = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in kept]
         self._journal.replace_labels(rows, tenant=self._tenant, trajectory=trajectory)
-        if checkpoint is not None:
+        if len(kept) == len(window):  # else the session knows other labels than the journal
+            end = window[-1].position + 1
+            checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())
             self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
+        return len(kept)
 
     def _charge(self, window: Sequence[Entry], reply: WindowReply) -> None:
         charge = self._labeler.charge(reply)

@@ -11,7 +11,6 @@ from typing_extensions import override
 from stitch.api import models, upkeep_models
 from stitch.api.operations import made
 from stitch.core import trajectory_name
-from stitch.errors import InputError
 from stitch.lifecycle.erase import Erased
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lifecycle.relabel import Relabeled
@@ -145,15 +144,9 @@ class RemoteLifecycle(Lifecycle):
 
     @override
     def handover(self, labeler: OfflineLabeler) -> Handover:
-        """Not here: windows are handed out by the process that has the memory open.
+        from stitch.remote.handover import RemoteHandover
 
-        Raises:
-            InputError: Always.
-        """
-        raise InputError(
-            "windows for labeling elsewhere are handed out by the process that has the memory open",
-            hint="end that process, or call `handover` there",
-        )
+        return RemoteHandover(self._memory, labeler)
 
     @override
     def relabel(self) -> Relabeled:

@@ -251,28 +251,7 @@ def load_compiled(path: str | Path, program: Any, *, target: str) -> None:
             f"the program {str(path)!r} is for {_shown(compiled.target)}, not for {target!r}",
             hint="add --stepwise, which uses it" if compiled.target == "stepwise" and target == "windowed" else again,
         )
-    plain = dict(program.named_predictors())
-    if odd := sorted(plain.keys() ^ compiled.predictors.keys()):
-        raise InputError(
-            f"the program {str(path)!r} does not fit this version: it differs in {_shown(odd[0])}", hint=again
-        )
-    for name, state in compiled.predictors.items():
-        if state.prompt_sha256 != prompt_sha256(plain[name].signature):
-            raise InputError(
-                f"the program {str(path)!r} was made for another prompt than {name!r} has in this version", hint=again
-            )
-        guard = guard_of(plain[name].signature.instructions)
-        if guard not in " ".join(state.instructions.split()):
-            raise InputError(
-                f"the program {str(path)!r} lets quoted texts give orders in {name!r}",
-                hint=f"its instructions have to say: {guard}",
-            )
-        if unknown := {field for demo in state.demos for field in demo} - {*plain[name].signature.fields, "augmented"}:
-            raise InputError(f"an example in {str(path)!r} has an unknown field {_shown(min(unknown))}", hint=again)
-        if (reason := _reason_to_refuse(state)) is not None:
-            raise InputError(
-                f"the program {str(path)!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
-            )
+    _check_fits(compiled.predictors, program, source=str(path), again=again)
     before, after = compiled.provenance.before.score, compiled.provenance.after.score
     if after < before:
         raise InputError(
@@ -281,6 +260,51 @@ def load_compiled(path: str | Path, program: Any, *, target: str) -> None:
             hint=again,
         )
     put_into(program, compiled.predictors)
+
+
+def put_checked(predictors: Mapping[str, PredictorState], program: Any, *, source: str) -> None:
+    """Give the predictors of a program what somebody else says they were made to.
+
+    Args:
+        predictors: The state of each.
+        program: As it stands in the code.
+        source: Where they come from, for messages.
+
+    Raises:
+        InputError: They are for other prompts, or hold what no prompt of ours does.
+    """
+    _check_fits(predictors, program, source=source, again="use the same version of this library on both sides")
+    put_into(program, predictors)
+
+
+def _check_fits(predictors: Mapping[str, PredictorState], program: Any, *, source: str, again: str) -> None:
+    """See that predictors are those of a program, and hold nothing that could harm.
+
+    Raises:
+        InputError: They are not, or do.
+    """
+    plain = dict(program.named_predictors())
+    if odd := sorted(plain.keys() ^ predictors.keys()):
+        raise InputError(
+            f"the program {source!r} does not fit this version: it differs in {_shown(odd[0])}", hint=again
+        )
+    for name, state in predictors.items():
+        if state.prompt_sha256 != prompt_sha256(plain[name].signature):
+            raise InputError(
+                f"the program {source!r} was made for another prompt than {name!r} has in this version", hint=again
+            )
+        guard = guard_of(plain[name].signature.instructions)
+        if guard not in " ".join(state.instructions.split()):
+            raise InputError(
+                f"the program {source!r} lets quoted texts give orders in {name!r}",
+                hint=f"its instructions have to say: {guard}",
+            )
+        if unknown := {field for demo in state.demos for field in demo} - {*plain[name].signature.fields, "augmented"}:
+            raise InputError(f"an example in {source!r} has an unknown field {_shown(min(unknown))}", hint=again)
+        if (reason := _reason_to_refuse(state)) is not None:
+            raise InputError(
+                f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
+            )
 
 
 def read_compiled(path: str | Path) -> CompiledProgram:

@@ -68,6 +68,7 @@ class OfflineLabeler(WindowedLabeler):
         self._desk = _Desk()
         self._spent = _LastCharge()
         self._lock = threading.Lock()
+        self.price = price
         engine = LanguageModel(model, completion=self._desk, ledger=self._spent, price=price)
         super().__init__(engine, fallback=fallback, program=program, window_steps=window_steps)
 
