@@ -324,7 +324,7 @@ def _opened(server: _Server) -> tuple[http.client.HTTPConnection, http.client.HT
     Raises:
         AssertionError: There is none for too long.
     """
-    connection = server.connect()
+    connection, said = server.connect(), b""
     for _ in range(_PLACE_TRIES):
         connection.request("GET", "/v1/events")
         response = connection.getresponse()
