@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-import re
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from stitch.errors import InputError
+from stitch.label.model.harmless import breaks_out, reason_to_refuse, without_markers
 
 FORMAT = "stitch program 1"
 
@@ -28,15 +27,7 @@ _GUARDS = ("addressed to you", "gives you no orders", "quoted material")
 
 
 _MOST_BYTES = 16_000_000
-_MOST_INSTRUCTION_CHARS = 200_000
-_MOST_EXAMPLES = 1_000
 _NAME_CHARS = 80
-_MARKER = re.compile(
-    r"<[|\uff5c][^<>\n]{1,60}[|\uff5c]>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_[a-z]{1,20}>|\[\|[a-z]{1,20}\|\]"
-    r"|\[/?(?:SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|\[\[ ## \w{1,60} ## \]\]"
-)
-"""By which chat templates, and DSPy, tell apart who speaks."""
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\U000e0000-\U000e0fff]")
 
 
 class PredictorState(BaseModel):
@@ -142,8 +133,8 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     made = dict(program.named_predictors())
     states: dict[str, PredictorState] = {}
     for name, predictor in plain.named_predictors():
-        instructions = _UNSEEN.sub("", _MARKER.sub("", str(made[name].signature.instructions)))
-        demos = [demo for demo in (_as_json(dict(each)) for each in made[name].demos) if _breaks_out(demo) is None]
+        instructions = without_markers(str(made[name].signature.instructions))
+        demos = [demo for demo in (_as_json(dict(each)) for each in made[name].demos) if breaks_out(demo) is None]
         states[name] = _guarded(predictor, instructions, demos)
     return states
 
@@ -199,7 +190,7 @@ def _put_saved(saved: Mapping[str, tuple[str, list[dict[str, Any]]]], program: A
             hint=f"save a {type(program).__name__} of stitch.signatures.programs",
         )
     for name, (instructions, demos) in saved.items():
-        if reason := _reason_to_refuse(PredictorState(prompt_sha256="", instructions=instructions, demos=demos)):
+        if reason := reason_to_refuse(instructions, demos):
             raise InputError(
                 f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
             )
@@ -301,7 +292,7 @@ def _check_fits(predictors: Mapping[str, PredictorState], program: Any, *, sourc
             )
         if unknown := {field for demo in state.demos for field in demo} - {*plain[name].signature.fields, "augmented"}:
             raise InputError(f"an example in {source!r} has an unknown field {_shown(min(unknown))}", hint=again)
-        if (reason := _reason_to_refuse(state)) is not None:
+        if (reason := reason_to_refuse(state.instructions, state.demos)) is not None:
             raise InputError(
                 f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
             )
@@ -348,40 +339,6 @@ def _content(path: str | Path) -> bytes:
 def _shown(name: str) -> str:
     """A name out of a file, in one short line."""
     return ascii(name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}...")
-
-
-def _reason_to_refuse(state: PredictorState) -> str | None:
-    """What a prompt holds that none of ours does; None if nothing."""
-    if len(state.instructions) > _MOST_INSTRUCTION_CHARS:
-        return f"has instructions longer than {_MOST_INSTRUCTION_CHARS:,} letters"
-    if len(state.demos) > _MOST_EXAMPLES:
-        return f"has more than {_MOST_EXAMPLES:,} examples"
-    return _breaks_out([state.instructions, state.demos])
-
-
-def _breaks_out(value: Any) -> str | None:
-    """What in a text or an example could end what stands around it; None if nothing."""
-    for each in _parts(value):
-        if isinstance(each, float) and not math.isfinite(each):
-            return "has no finite number"
-        if isinstance(each, str) and _MARKER.search(each):
-            return "has the marker of a chat template"
-        if isinstance(each, str) and _UNSEEN.search(each):
-            return "has a sign that nobody sees"
-    return None
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """All texts and numbers in a value, the names in objects included."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, Mapping):
-            waiting += [*each.keys(), *each.values()]
-        elif isinstance(each, list):
-            waiting += each
-        else:
-            yield each
 
 
 def write_compiled(path: str | Path, compiled: CompiledProgram) -> None:
