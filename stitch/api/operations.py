@@ -5,10 +5,9 @@ More than 400 lines because it is one table, a row an operation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,50 +22,20 @@ from stitch.api import (
     models,
     theme_models,
     themes,
-    tree_models,
-    trees,
     upkeep,
     upkeep_models,
 )
+from stitch.api.operation import Action, Operation
+from stitch.api.tree_operations import TREE_OPERATIONS
 from stitch.core import LabelInventory
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
-Action: TypeAlias = Literal["read", "write", "forget", "admin"]
-"""What a key has to allow."""
+__all__ = ["OPERATIONS", "Action", "Asked", "Operation", "ask", "made"]
 
 Made = TypeVar("Made", bound=BaseModel)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Operation:
-    """One thing that can be asked of a memory."""
-
-    name: str
-    summary: str
-    """What it does, in one line."""
-    action: Action
-    method: Literal["GET", "POST"]
-    """Of a request over HTTP: with GET, the fields of the request are the query of the URL; with POST, its body."""
-    path: str
-    request: type[BaseModel]
-    response: type[BaseModel]
-    """What is answered; with `streams`, each item of it."""
-    run: Callable[..., Any]
-    """Answers a request, given the memory and the request: with the response, or with `streams` an iterator of them.
-
-    Raises a `StitchError` for what cannot be answered.
-    """
-    streams: bool = False
-    """Whether the answer comes item by item, as lines of JSON over HTTP."""
-    raw: bool = False
-    """Whether each item has a `line` alone, which over HTTP is sent as it is."""
-    takes_lines: bool = False
-    """Whether lines follow the request, which `run` is given as an iterator behind it; over HTTP they are the body, and
-    the fields of the request the query of the URL.
-    """
 
 
 def _table(*operations: Operation) -> Mapping[str, Operation]:
@@ -429,146 +398,7 @@ OPERATIONS: Mapping[str, Operation] = _table(
         response=labeling_models.LabelWaitingResponse,
         run=labeling.waiting,
     ),
-    Operation(
-        name="tree_create",
-        summary="Make a tree of a text or a value; its schema is inferred, or given.",
-        action="write",
-        method="POST",
-        path="/v1/trees",
-        request=tree_models.TreeCreateRequest,
-        response=tree_models.TreeCreated,
-        run=trees.create,
-    ),
-    Operation(
-        name="trees",
-        summary="List the trees, the oldest first.",
-        action="read",
-        method="GET",
-        path="/v1/trees",
-        request=models.PageRequest,
-        response=tree_models.TreesResponse,
-        run=trees.listing,
-    ),
-    Operation(
-        name="tree_select",
-        summary="Find nodes by a path query, in one version of a tree or in all.",
-        action="read",
-        method="POST",
-        path="/v1/trees/select",
-        request=tree_models.TreeSelectRequest,
-        response=tree_models.TreeSelectResponse,
-        run=trees.select,
-    ),
-    Operation(
-        name="select",
-        summary="Find steps, scopes or trajectories by a path query.",
-        action="read",
-        method="POST",
-        path="/v1/select",
-        request=tree_models.StepSelectRequest,
-        response=tree_models.TreeSelectResponse,
-        run=trees.select_steps,
-    ),
-    Operation(
-        name="tree_edit",
-        summary="Commit operations to a tree, all or none.",
-        action="write",
-        method="POST",
-        path="/v1/trees/edit",
-        request=tree_models.TreeEditRequest,
-        response=tree_models.TreeEditResponse,
-        run=trees.edit,
-    ),
-    Operation(
-        name="tree_request",
-        summary="Answer a request in words about a tree by a language model, and commit what it changes if told so.",
-        action="write",
-        method="POST",
-        path="/v1/trees/request",
-        request=tree_models.TreeWordsRequest,
-        response=tree_models.TreeWordsResponse,
-        run=trees.request_in_words,
-    ),
-    Operation(
-        name="tree_schema",
-        summary="Give a tree another schema, which guards its edits.",
-        action="write",
-        method="POST",
-        path="/v1/trees/schema",
-        request=tree_models.TreeSchemaRequest,
-        response=tree_models.TreeEditResponse,
-        run=trees.schema,
-    ),
-    Operation(
-        name="tree_revert",
-        summary="Let a tree be again as it was in a version, by a commit.",
-        action="write",
-        method="POST",
-        path="/v1/trees/revert",
-        request=tree_models.TreeRevertRequest,
-        response=tree_models.TreeEditResponse,
-        run=trees.revert,
-    ),
-    Operation(
-        name="tree_branch",
-        summary="Begin another line of versions of a tree.",
-        action="write",
-        method="POST",
-        path="/v1/trees/branch",
-        request=tree_models.TreeBranchRequest,
-        response=tree_models.TreeLogResponse,
-        run=trees.branch,
-    ),
-    Operation(
-        name="tree_log",
-        summary="List the versions of a tree, the first first.",
-        action="read",
-        method="GET",
-        path="/v1/trees/log",
-        request=tree_models.TreeLogRequest,
-        response=tree_models.TreeLogResponse,
-        run=trees.log,
-    ),
-    Operation(
-        name="tree_diff",
-        summary="Tell what is otherwise in a version of a tree than in another.",
-        action="read",
-        method="GET",
-        path="/v1/trees/diff",
-        request=tree_models.TreeDiffRequest,
-        response=tree_models.TreeDiffResponse,
-        run=trees.diff,
-    ),
-    Operation(
-        name="tree_show",
-        summary="Give a version of a tree with its schema.",
-        action="read",
-        method="GET",
-        path="/v1/trees/show",
-        request=tree_models.TreeShowRequest,
-        response=tree_models.TreeShowResponse,
-        run=trees.show,
-    ),
-    Operation(
-        name="tree_export",
-        summary="Give a version of a tree as XML, JSON, YAML or an outline.",
-        action="read",
-        method="GET",
-        path="/v1/trees/export",
-        request=tree_models.TreeExportRequest,
-        response=tree_models.TreeExportResponse,
-        run=trees.export,
-    ),
-    Operation(
-        name="tree_delete",
-        summary="Erase a tree with all its versions, with proof.",
-        action="forget",
-        method="POST",
-        path="/v1/trees/delete",
-        request=tree_models.TreeDeleteRequest,
-        response=tree_models.TreeDeleteResponse,
-        run=trees.delete,
-    ),
+    *TREE_OPERATIONS,
 )
 """By name."""
 
