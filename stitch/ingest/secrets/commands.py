@@ -27,8 +27,8 @@ _OPTIONS = (
     ("openssl", r"openssl", r"-k "),
     ("snmp", r"snmp[a-z]{3,8}", r"-[AXc] "),
     ("snmp-server", r"snmp-server", r"community "),
-    ("xfreerdp|schtasks|psexec|cmdkey|wmic",
-     r"xfreerdp|schtasks|psexec|cmdkey|wmic", r"/(?:p|rp|pass|password|pw)[: ]"),
+    ("xfreerdp|schtasks|psexec|cmdkey|wmic|signtool",
+     r"xfreerdp|schtasks|psexec|cmdkey|wmic|signtool", r"/(?:p|rp|pass|password|pw)[: ]"),
     ("pdftotext|pdftk|qpdf", r"pdftotext|pdftk|qpdf", r"-(?:upw|opw|input_pw) "),
 )  # fmt: skip
 """Signs of a command, the command, and what stands before the password that it takes."""
@@ -142,6 +142,19 @@ COMMANDS: tuple[Rule, ...] = (
         r"[^\n|]{0,80}?(?:stdin|passw|secret|cryptsetup|ssh-add|login|-S\b)",
     ),
     rule_within(
+        "password",
+        signs="<<<",
+        accepts=is_argument,
+        pattern=rf"\b(?:sudo -S|\w{{0,12}}passwd|cryptsetup|ssh-add|su|kinit|keepassxc-cli"
+        rf"|[\w-]{{0,20}}-?(?:login|auth|unlock))\b[^\n|;<]{{0,100}}<<< ?{_ARGUMENT}",
+    ),
+    rule_within(
+        "password",
+        signs="eval|command|cmd|askpass",
+        accepts=is_argument,
+        pattern=rf"pass(?:word)?[-_ ]?(?:eval|command|cmd)?[\"']?[ =:]{{1,3}}[\"']?(?:echo|printf) {_ARGUMENT}",
+    ),
+    rule_within(
         "secret",
         signs="secret set|secrets set|secret create|secret:create|put-secret|put-parameter|add-secret",
         accepts=is_argument,
@@ -151,11 +164,11 @@ COMMANDS: tuple[Rule, ...] = (
     rule_within(
         "secret",
         signs="base64 -d|base64 --decode|print-access-token|get-secret-value|pass show|op read|find-generic-password"
-        "|reset-password|reset_password",
+        "|reset-password|reset_password|get-login-password|get-access-token|print-identity-token|auth token",
         accepts=_is_printed,
         pattern=r"(?:base64 (?:-d|--decode)|print-access-token|get-secret-value|pass show|op read"
-        r"|find-generic-password|reset[-_]password)[^\n]{0,120}\n(?:new value: |new password: )?"
-        r"(?P<secret>[^\s\"'`]{6,300})(?=\s|$)",
+        r"|find-generic-password|reset[-_]password|get-login-password|get-access-token|print-identity-token|auth token)"
+        r"[^\n]{0,120}\n(?:new value: |new password: )?(?P<secret>[^\s\"'`]{6,4000})(?=\s|$)",
     ),
     rule_within(
         "password",
@@ -164,6 +177,21 @@ COMMANDS: tuple[Rule, ...] = (
         pattern=r"(?:(?:331|\+ok)[^\n]{0,80}\n(?:-*> ?)?pass|(?:(?<=> )|(?<=\n)|^)auth(?: \w{1,40}(?= \S))?"
         r"|acl setuser[^\n]{0,80}?(?= >)|user \w{1,40} on(?= >))"
         r" >?(?P<secret>\S{4,80})(?=\s|$)",
+    ),
+    rule_within(
+        "password",
+        signs="http-basic.|bundle config|nickserv|+login |rocommunity|rwcommunity|{plain}|{cleartext}|key found!",
+        accepts=is_odd_argument,
+        pattern=r"(?:http-basic\.\S{1,60} \S{1,60}|bundle config (?:set )?(?:--\w{1,10} )?\S{1,80}"
+        r"|nickserv :?identify(?: \w{1,30}(?= \S))?"
+        r"|\+login \w{1,40}|r[ow]community|\{(?:plain|cleartext)\}|key found! \[) ?"
+        r"(?P<secret>[^\s:\"']{4,80}(?::[^\s:\"']{4,80}(?=\s|$))?)",
+    ),
+    rule_within(
+        "secret",
+        signs="_session=",
+        accepts=is_dense,
+        pattern=r"\b[A-Z][A-Z0-9_]{1,40}_SESSION=[\"']?(?P<secret>[\w+/=.-]{32,4000})",
     ),
     rule_within(
         "secret",

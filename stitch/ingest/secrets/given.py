@@ -6,8 +6,8 @@ import re
 from typing import NamedTuple
 
 OF = (
-    r"for|of|to|on|at|in|from|with|di|de|del|della|da|do|der|des|dla|für|vom|von|zum|pour|du|para|voor|van|för|till|til|от|для"
-    r"|к|від|od|za"
+    r"for|of|to|on|at|in|from|with|di|de|del|della|da|do|der|des|dla|für|vom|von|zum|pour|du|para|por|per|voor|van|för|till|til"
+    r"|от|для|к|від|од|od|za"
 )
 IS = (
     r"is\ now|(?:(?:is|was|has\ been)\ )?(?:set|reset|changed|rotated|updated)\ to"
@@ -25,14 +25,15 @@ _AFTER = re.compile(
           ,?\s{{0,20}}["'`]?(?:value|text|content|keys)["'`]?\s{{0,2}}[:=]\s{{0,2}}(?P<json_value>)(?=["'`])
         | "[ ]?\n\n(?P<form>)
         | \s{{0,2}}[:=]?\s?\{{[^{{}}]{{0,80}}?["']?(?:default|value)["']?\s{{0,3}}[:=]\s{{0,2}}(?P<nested>)(?=["'`])
-        | [])}}{{;:"'\s]{{0,6}}\s{{0,8}}[.,]?(?:\w{{1,12}}\.)?(?:send_?keys|send_?line|send|fill|type|set_?value)
+        | [])}}{{;:"'\s]{{0,6}}\s{{0,8}}[.,]?(?:\w{{1,12}}\.)?(?:send_?keys|send_?line|send|fill|type|set_?value
+          |press_?sequentially|enter_?text)
           (?:\ --)?[\s(]{{1,2}}(?P<typed>)(?=["'`])
         | [ \t\n]{{0,20}}
-          (?:=>|:=|->|\+=|::(?=[ ]["'])|:[ ]?\w{{1,20}}[ ]=(?=[ ]["'`])|:(?!:)|=(?!=)|→|—|–)
+          (?:=>|:=|->|\+=|\|\|=|\?\?=|::(?=[ ]["'])|:[ ]?\w{{1,20}}[ ]=(?=[ ]["'`])|:(?!:)|=(?!=)|→|—|–)
           [*_]{{0,2}}(?:[ \t]{{0,20}}|\s{{0,3}})(?P<assigned>)
         | (?:\s?\||:?</(?:key|name|t[dh]|dt|label|strong|b|span)>:?\s{{0,20}}
           <(?:string|value|td|dd|code|span|b)[^<>]{{0,40}}>)\s?(?P<cell>)
-        | \s{{0,3}},\s{{0,20}}(?P<comma>)(?=["'`])
+        | (?:/[gimsuy]{{0,3}}\)?)?\s{{0,3}},\s{{0,20}}(?P<comma>)(?=["'`])
         | (?:\ [a-z:]{{1,12}}=["'][^"'<>\n]{{0,60}}["']){{0,3}}\s?>\s{{0,20}}(?:<!\[CDATA\[)?(?P<element>)
         | \s{{1,2}}(?:{IS})\b\s{{0,3}}:?\s{{1,3}}(?:now\s|set\ to\s|changed\ to\s)?(?P<said>)
         | \s?(?:は|が|是|为|為|는|은|이)\s?[:：]?\s?(?P<said_east>)
@@ -40,11 +41,12 @@ _AFTER = re.compile(
         | ['’]s\s(?P<short>)
         | \?\s{{1,2}}(?:\w{{1,20}}:\s)?(?:(?:it's|its|it\ is|that's|try|use|sure)\b[,:]?\s)?(?P<asked>)
       )
-      |(?:\ [\w'’-]{{1,15}}){{1,5}}\s?[:：](?!//)\s{{0,3}}(?P<far>)
+      |\(\s?(?P<called>)(?=["'])
+      |(?:\ [\w'’-]{{1,15}}){{1,5}}(?:\s?[:：](?!//)|\s=(?!=)|\ (?:{IS})(?=\s))\s{{0,3}}(?P<far>)
       |[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ \([^()\n]{{1,20}}\))?[*_]{{0,2}}\s{{1,9}}(?P<space>)
         (?![\s:=|>?{{\[→—–]|(?:{OF}|{IS}|value)\b|[\w:]{{1,12}}=["'])
     )
-    (?:<[a-z]{{1,8}}>)?(?:[bruf]{{1,2}}(?=["']))?
+    (?:<[a-z]{{1,8}}>)?(?:[brufn@]{{1,2}}(?=["']))?
     """,
     re.IGNORECASE | re.VERBOSE,
 )

@@ -21,6 +21,7 @@ _FILL_BEFORE = re.compile(r"\b(?:fill|type|input|send_?keys|set_?(?:value|text))
 _TAG_BEFORE = re.compile(r"<[\w:.-]{0,38}\Z")
 _ATTRIBUTE_BEFORE = re.compile(r"<\w{1,20} (?:key|name|property)=[\"'][\w.-]{0,40}\Z")
 _LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
+_PAIR_BEFORE = re.compile(r"=[^\s=;\"']{1,80};[ ]?(?:User[ ])?\Z", re.IGNORECASE)
 _PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
 
 
@@ -108,6 +109,10 @@ class Name(NamedTuple):
     def begins_line(self) -> bool:
         """Whether a line begins with it, as in a file of settings."""
         return self._follows(_LINE_BEFORE, 60)
+
+    def is_in_pairs(self) -> bool:
+        """Whether it stands among the settings of a connection: `uid=ann;pwd=x`."""
+        return self._follows(_PAIR_BEFORE, 90)
 
     def is_asked_for(self) -> bool:
         """Whether somebody is asked for it: "Enter passphrase for key x:"."""

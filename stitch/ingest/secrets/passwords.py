@@ -44,12 +44,21 @@ _BEFORE = re.compile(
     r"(?:[\w-]{1,12} ){0,2}|\((?:the |my )?)\Z",
     re.IGNORECASE,
 )
+_TYPED_BEFORE = re.compile(
+    r"\b(?:(?:send_?line|send_?keys|send|type|fill|enter_?text|input_?text|press_?sequentially|set_?value)\((?:[^()\"'\n]{0,40},\s?)?"
+    r"[\"'](?P<called>[^\"'\n]{5,60})[\"']|(?:xdotool|ydotool|wtype|adb|tmux)\b[^\n\"'#]{0,60}\s[\"']?(?P<run>[^\s\"'#-][^\s\"'#]{4,59})[\"']?)"
+    r"[^\n]{0,40}\Z",
+    re.IGNORECASE,
+)
 NAMES_OF_IT = frozenset(word for line in PASSWORD_WORDS.values() for word in line.split())
 """What a translation of the word says: `"password": "Mot de passe"`."""
 _NEARBY = 70
 _DIGIT = re.compile("[0-9]")
 _WORDS_NEARBY = re.compile(r"[^\s\"'`,;:=()\[\]{}<>|]+")
-_LOGIN_PAIR = re.compile(r"(?:[\w.-]{1,40}@)?[\w.-]{2,40}(?: ?[/|] ?|:)(?P<secret>[^\s,;\"'`/|<>]{4,60})(?![\w/])")
+_LOGIN_PAIR = re.compile(
+    r"(?:[\w.-]{1,40}@[\w.-]{2,40} (?:and|und|et|y|e|with|mit) (?:password )?"
+    r"|(?:[\w.-]{1,40}@)?[\w.-]{2,40}(?: ?[/|] ?|:))(?P<secret>[^\s,;\"'`/|<>]{4,60})(?![\w/])"
+)
 
 
 _TOLD = re.compile(r"s?(?:(?: (?:are|is))?:?| ?=) ?[\"'`]?")
@@ -75,7 +84,9 @@ def _accepts_quoted(name: Name, value: Value) -> bool:
         return told or is_password(value.text)
     if value.way in (
         "comma",
+        "called",
         "cell",
+        "far",
         "said_east",
     ):  # define('PASSWORD', 'x'), but not: translate("password", "Passwort")
         filled = name.is_filled_in() and is_joined_words(value.text)
@@ -148,6 +159,8 @@ def _accepts_given(name: Name, value: Value) -> bool:
         return True
     if _is_set(text, value) and is_joined_words(secret):
         return True
+    if name.is_in_pairs() and has_digit(secret) and is_argument(secret) and "(" not in secret:
+        return True
     whole = _ENDS_LINE.match(text, value.end) is not None or name.is_variable(value.start)
     return whole and is_word_password(secret.rstrip("!$#*"))
 
@@ -218,6 +231,8 @@ def find_password_nearby(name: Name) -> Found | None:
     text, end = name.text, name.end
     if _DIGIT.search(text, max(0, name.at - _NEARBY), end + _NEARBY) is None:
         return None
+    if (typed := _find_typed(name)) is not None:
+        return typed
     line = text.rfind("\n", max(0, name.at - _NEARBY), name.at) + 1 or max(0, name.at - _NEARBY)
     for word in _WORDS_NEARBY.finditer(text, line, min(len(text), end + _NEARBY)):
         if "\n" in text[end : word.start()]:
@@ -227,6 +242,16 @@ def find_password_nearby(name: Name) -> Found | None:
         if is_odd_word(word.group()) and not is_placeholder(word.group()):
             return Found(word.start(), word.start() + len(word.group().rstrip(".?")), "password")
     return None
+
+
+def _find_typed(name: Name) -> Found | None:
+    """What is typed where the line says that it is a password: `sendline('x1y2z3')  # answers the password prompt`."""
+    typed = _TYPED_BEFORE.search(name.text, max(0, name.at - 2 * _NEARBY), name.at)
+    if typed is None:
+        return None
+    secret = typed[typed.lastgroup or 0]
+    accepted = is_plain_secret(secret) and not is_placeholder(secret)
+    return Found(*typed.span(typed.lastgroup or 0), "password") if accepted else None
 
 
 def find_login(name: Name) -> Found | None:

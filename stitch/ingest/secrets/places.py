@@ -13,6 +13,7 @@ from stitch.ingest.secrets.values import (
     is_card,
     is_cookie,
     is_credential,
+    is_dense,
     is_key_of_call,
     is_mixed,
     is_odd_argument,
@@ -79,6 +80,10 @@ HEADERS: tuple[Rule, ...] = (
 """Secrets in headers of requests and answers."""
 
 
+def _is_token_of_path(text: str) -> bool:
+    return is_dense(text) or (len(text) >= 32 and looks_random(text))
+
+
 ADDRESSES: tuple[Rule, ...] = (
     Rule(
         "url-password",
@@ -99,6 +104,12 @@ ADDRESSES: tuple[Rule, ...] = (
     ),
     rule_within(
         "url-password",
+        signs=":pserver:|:ext:",
+        accepts=is_argument,
+        pattern=r":(?:pserver|ext):[\w.-]{1,40}:(?P<secret>[^\s\"'@/]{3,60})@",
+    ),
+    rule_within(
+        "url-password",
         signs="thin:|oci:",
         accepts=is_argument,
         pattern=r"(?:thin|oci8?):[\w$.-]{1,40}/(?P<secret>[^\s\"'@/]{3,60})@",
@@ -107,13 +118,20 @@ ADDRESSES: tuple[Rule, ...] = (
         "url-password",
         signs="@localhost|@db|@127.|@10.|@192.168.|@host|@mysql|@postgres|@pg|@redis|@mongo|@rabbit|@smtp|@proxy",
         accepts=is_odd_argument,
-        pattern=r"(?<![\w/.:])[\w.-]{2,40}:(?P<secret>[^\s\"'<>@/:]{4,60})@[\w.-]{1,80}(?=[:/]\w|[\s\"']|$)",
+        pattern=r"(?<![\w/.:])(?:[\w.-]{1,40}[/\\])?[\w.-]{2,40}:(?P<secret>[^\s\"'<>@/:]{4,60})@[\w.-]{1,80}(?=[:/]\w|[\s\"']|$)",
     ),
     rule_within(
         "url-token",
         signs="?api|&api|?key=|&key=|?sig|&sig|?x-amz|%3d|token=|secret=|auth=|signature=|otp=|ticket=|pwd=|password=|assertion=|session=|session_id=|sessionid=|appid=|app_key=|-key=|verifier=",
         accepts=is_mixed,
         pattern=rf"(?:[?&#]|%3f|%26)(?:{_QUERY_NAMES})(?:=|%3d)(?P<secret>[^&\s#\"'<>)\]]{{6,}})",
+    ),
+    rule_within(
+        "url-token",
+        signs="/magic|/reset|/verify|/invit|/activat|/confirm|/token/|/sso/|/one-time|/recover|/unlock|-login/",
+        accepts=_is_token_of_path,
+        pattern=r"/(?:magic|magic-?link|magic-login|(?:password-?)?reset(?:-?password)?|verify(?:-?e?mail)?|invit(?:e|es|ation|ations)|activat(?:e|ion)"
+        r"|confirm(?:ation)?|token|sso|one-time(?:-login)?|recover(?:y)?|unlock)/(?P<secret>[A-Za-z0-9_-]{20,300})(?![\w.-])",
     ),
     rule_within(
         "password",
@@ -186,6 +204,12 @@ CALLS: tuple[Rule, ...] = (
         pattern=r'"(?:user(?:name)?|account|login|email)"\s?:\s?"[^"\n]{1,80}",\s{0,9}"key"\s?:\s?"(?P<secret>[^"\n]{16,200})"',
     ),
     rule_within(
+        "password",
+        signs="<methodname>",
+        accepts=is_odd_argument,
+        pattern=r"<methodname>[^<]{0,40}(?:login|auth|sign_?in)[^<]{0,20}</methodname>.{0,80}?<string>[^<]{0,60}</string>.{0,60}?<string>(?P<secret>[^<\s]{4,60})<",
+    ),
+    rule_within(
         "secret",
         signs="keyname",
         pattern=r"keyname[^{}]{0,160}?value[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[A-Za-z0-9+/]{86}==)",
@@ -234,6 +258,11 @@ CALLS: tuple[Rule, ...] = (
         accepts=is_odd_argument,
         pattern=rf"(?:bind(?:_s)?|emailandpassword|auth_password)\([^()\n]{{1,160}}?[\"'\w],\s?{_QUOTED}\s?\)",
     ),
+    Rule(
+        "private-key",
+        ('"kty"', "'kty'"),
+        re.compile(r"[\"'](?:d|p|q|dp|dq|qi|k)[\"']\s?:\s?[\"'](?P<secret>[A-Za-z0-9_-]{22,4000})[\"']"),
+    ),
     rule_within(
         "secret",
         signs="x-honeycomb-team|fastly-key",
@@ -248,7 +277,7 @@ CALLS: tuple[Rule, ...] = (
     ),
     rule_within(
         "password", signs="auth=(|auth:|auth=[", accepts=_is_argument_of_call,
-        pattern=rf"\bauth[\"']?\s?[=:]\s?[(\[]\s?[\"'\w][^\"'\n()]{{0,60}}[\"']?,\s?{_QUOTED}",
+        pattern=rf"(?:\b|_)auth[\"']?\s?[=:]\s?[(\[]\s?[\"'\w][^\"'\n()]{{0,60}}[\"']?,\s?{_QUOTED}",
     ),
     rule_within(
         "password", signs="credentials", accepts=is_odd_argument,
@@ -258,18 +287,26 @@ CALLS: tuple[Rule, ...] = (
 """Secrets as arguments of calls."""
 
 
+def _is_told(text: str) -> bool:
+    word = text.rstrip(".?!")
+    return (word.isdigit() and len(word) >= 4) or is_odd_argument(word)
+
+
 def _is_defaults(text: str) -> bool:
     return is_plain_secret(text) and has_three_kinds(text)
 
 
 SENTENCES: tuple[Rule, ...] = (
     rule_within(
-        "pin", signs="cvv|cvc|cvn|csc", pattern=r"\b(?:cvv2?|cvc2?|cvn|csc)(?: is| code|:| =|=)? ?(?P<secret>\d{3,4})\b"
+        "pin",
+        signs="cvv|cvc|cvn|csc|prüf|cryptogramm",
+        pattern=r"\b(?:cvv2?|cvc2?|cvn|csc|(?:karten)?prüf(?:nummer|ziffer)|cryptogramme)"
+        r"(?: is| code|:| =|=)? ?(?P<secret>\d{3,4})\b",
     ),
     rule_within(
         "card-number",
         signs="card n|card:|card |card_n|cardn|visa |visa:|amex|mastercard|cvv|cvc|pan:|kreditkarte|tarjeta|carte b"
-        "|carte de|carta di|cartão|карт|カード|卡",
+        "|carte de|carta di|cartão|karte|karta|kort|kartu|карт|カード|卡",
         accepts=is_card,
         pattern=r"(?<![\w.-])(?P<secret>[3-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}|3\d{3}[ -]?\d{6}[ -]?\d{5})(?![\w-])",
     ),
@@ -281,10 +318,25 @@ SENTENCES: tuple[Rule, ...] = (
     ),
     rule_within(
         "recovery-code",
-        signs="recovery codes|backup codes|emergency codes",
+        signs="recovery code|backup code|emergency code",
         accepts=has_digit,
-        pattern=r"(?:recovery|backup|emergency) codes?(?: are)?:? "
-        r"(?P<secret>[A-Za-z0-9-]{6,20}(?:(?:, ?| )(?=\w{0,19}\d)[\w-]{6,20}){1,15})",
+        pattern=r"(?:recovery|backup|emergency) codes?(?: are| is)?:? "
+        r"(?P<secret>(?=[\w-]{0,19}\d)(?:\d{4,10}|[A-Za-z0-9-]{6,20})(?![\w-])"
+        r"(?:(?:, ?| )(?=[\w-]{0,19}\d)(?:\d{4,10}|[\w-]{6,20})(?![\w-])){0,15})",
+    ),
+    rule_within(
+        "password",
+        signs="password from|passcode from|passphrase from|pin from|passwort von|contraseña de",
+        accepts=_is_told,
+        pattern=r"(?:pass(?:word|code|phrase)|pin|passwort|contraseña) (?:from|von|de) "
+        r"[\"']?(?P<secret>[^\s\"',;]{4,60})[\"']? (?:to|auf|a)\s",
+    ),
+    rule_within(
+        "password",
+        signs="password from|passcode from|passphrase from|pin from|passwort von|contraseña de",
+        accepts=_is_told,
+        pattern=r"(?:pass(?:word|code|phrase)|pin|passwort|contraseña) (?:from|von|de) [^\s,;]{4,60} "
+        r"(?:to|auf|a) [\"']?(?P<secret>[^\s\"',;]{3,59}[^\s\"',;.])",
     ),
     rule_within(
         "secret",
@@ -304,6 +356,13 @@ SENTENCES: tuple[Rule, ...] = (
         accepts=has_digit,
         pattern=r"(?:recovery|backup|emergency|scratch)[- ]codes?[^\n]{0,40}\n"
         r"(?P<secret>(?:[\s\d.)*-]{0,6}[A-Za-z0-9]{4,12}(?:[- ][A-Za-z0-9]{4,12}){0,3}[ \t]{0,3}(?:\n|$)){2,16})",
+    ),
+    rule_within(
+        "secret",
+        signs="otpauth:|totp|2fa|authenticator|seed",
+        pattern=r"(?:\botpauth:[^\s]{0,200}?[?&]secret="
+        r"|\b(?:totp|2fa|mfa|authenticator|seed)\b[^\n:=]{0,60}[:=] ?[\"']?)"
+        r"(?P<secret>(?-i:[A-Z2-7]{16,128}))(?![A-Za-z0-9])",
     ),
     rule_within(
         "secret",

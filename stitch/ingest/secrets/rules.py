@@ -105,6 +105,8 @@ TOKENS: tuple[Rule, ...] = (
            pattern=rf"SG\.{_W}{{16,32}}\.{_W}{{32,64}}|key-[0-9a-z]{{32}}|xkeysib-{_HEX}{{64}}-{_A}{{16}}"
                    rf"|{_HEX}{{32}}-us\d{{1,2}}", accepts=has_digit),
     token_rule("chat-token", signs=":aa", pattern=rf"(?:bot)?\d{{8,10}}:AA{_W}{{32,34}}"),
+    Rule("chat-token", ("/bot",), accepts=looks_random,
+         pattern=re.compile(rf"/bot(?P<secret>\d{{6,12}}:{_W}{{30,40}})(?![\w-])")),
     token_rule("chat-token", signs="discord|bot token|bot_token|bot |bot.run|client.run|client.login",
            pattern=rf"[MNO]{_W}{{23,25}}\.{_W}{{6}}\.{_W}{{27,38}}"),
     token_rule("tool-token", signs="figd_|lin_api_|lin_oauth_|PMAK-|sntrys_|sntryu_|AGE-SECRET-KEY-1|ops_ey",
@@ -116,6 +118,6 @@ TOKENS: tuple[Rule, ...] = (
     token_rule("tool-token", signs="sqp_|sqa_|squ_", pattern=rf"sq[pau]_{_HEX}{{40}}"),
     Rule("phone-key", tuple(f"sk{sign}" for sign in "0123456789abcdef"),
          re.compile(rf"SK(?<![A-Za-z0-9]SK){_HEX}{{32}}(?![A-Za-z0-9])")),
-    Rule("jwt", ("eyj",), re.compile(rf"(?<![A-Za-z0-9_-])eyJ{_W}{{8,}}\.{_W}{{8,}}(?:\.{_W}*){{0,3}}")),
+    Rule("jwt", ("eyj",), re.compile(rf"(?<![A-Za-z0-9_-])(?<!\bpk\.)eyJ{_W}{{8,}}\.{_W}{{8,}}(?:\.{_W}*){{0,3}}")),
 )  # fmt: skip
 """Tokens that are known by how they begin."""

@@ -94,7 +94,9 @@ def is_mixed(text: str) -> bool:
 
 def is_password(text: str) -> bool:
     """Whether what is assigned without quotes is a password by its signs: no call, name, path, time or word."""
-    if _CODE.fullmatch(text) or _PATH.match(text) or "://" in text or text.lower() in _SAID_OF_PASSWORDS:
+    if _PATH.match(text) or "://" in text or text.lower() in _SAID_OF_PASSWORDS:
+        return False
+    if _CODE.fullmatch(text) and not _has_odd_member(text):
         return False
     if _TIME.fullmatch(text):
         return False
@@ -103,6 +105,16 @@ def is_password(text: str) -> bool:
         return True
     parts = _PARTS.findall(text)  # "kPqzBw" is cut into letters, `userName` into words
     return kinds >= 2 and len(text) >= 8 and text.isalpha() and len(text) < 3 * len(parts)
+
+
+def _has_odd_member(text: str) -> bool:
+    """Whether what looks like the name of a member has a part that no programmer calls one: `lbs.u1Uac55`."""
+    if text.count(".") != 1 or not text.replace(".", "").isalnum():
+        return False
+    return any(
+        len(part) >= 6 and has_three_kinds(part) and sum(map(str.isalpha, part)) <= 3 * len(_PARTS.findall(part))
+        for part in text.split(".")
+    )
 
 
 _ODD_WORD = re.compile(

@@ -7,7 +7,8 @@ import re
 PASSWORD_WORDS = {
     "English": "password passwd passphrase passcode pass-phrase pass_phrase passkey keypass storepass requirepass pwd"
     " pw pass psk _pass -pass assword:",
-    "of tools": "identified_by seed_phrase recovery_phrase secret_phrase mnemonic seed_words",
+    "of tools": "identified_by seed_phrase recovery_phrase secret_phrase mnemonic seed_words"
+    " memorable_word security_word safe_word magic_word",
     "German": "passwort kennwort losungswort zugangscode",
     "French": "mot_de_passe mots_de_passe mdp phrase_secrète phrase_de_passe",
     "Spanish": "contrasena contraseña frase_de_contraseña",
@@ -52,7 +53,8 @@ KEYS = frozenset(
     {"secret", "token", "credential", "key", "_salt", '"auth"', "_auth", "x-auth", "_bearer", "jeton", "токен"}
 )
 CODES = frozenset({
-    "code", "pin", "otp", "combination", "geheimzahl", "codigo", "código", "codice", "cijfercode", "kod", "kód",
+    "code", "pin", "otp", "combination", "combo", "geheimzahl", "codigo", "código", "codice", "cijfercode", "kod",
+    "kód",
     "κωδικ", "код",
     "验证码", "驗證碼", "校验码", "認証コード", "確認コード", "인증번호", "인증코드", "رمز", "קוד", "कोड",
     "tan:", "puk",
@@ -63,7 +65,7 @@ NAMES = PASSWORDS | LOGINS | KEYS | CODES
 KEY_BEFORE = re.compile(
     r"(?:api|access|private|account|auth|secret|signing|encryption|licen[sc]e|deploy|service|master|admin|root|storage"
     r"|server|webhook|client|shared|session|setup|unseal|recovery|ssh|bot|app"
-    r"|aes|hmac|cipher|crypto|decryption|jwt|symmetric|[_-])[-_ ]?\Z",
+    r"|aes|hmac|fernet|cipher|crypto|decryption|jwt|symmetric|wrapping|stream|device|pairing|[_-])[-_ ]?\Z",
     re.IGNORECASE,
 )
 """What stands before a key that is a secret."""
@@ -99,7 +101,8 @@ WORD_ALONE = frozenset({
 """Names that are parts of other words."""
 PASS_BEFORE = re.compile(
     r"(?:key|store|user|root|db|my|admin|smtp|mail|ftp|ssh|ssl|login|wifi|sudo|master|app|svc|service|bind|sql|pg|auth|http"
-    r"|proxy|cert|ca|trust|bot|api|account|client|server|default|sys)\Z",
+    r"|proxy|cert|ca|trust|bot|api|account|client|server|default|sys|remote|local|imap|pop|ldap|redis|mongo|rabbit|owner"
+    r"|new|old|temp|tmp|test|dev|prod|system|zip|pdf|vpn|rdp|vnc|ipmi|web)\Z",
     re.IGNORECASE,
 )
 """What stands before `pass` in the name of a password."""
@@ -108,7 +111,8 @@ BEGINNINGS = frozenset({"pass", "_pass", "-pass"})
 NO_CAMEL_KEY = re.compile(r"(?:object|s3|routing|row|item|hash|lookup|file|blob|sort|map|group)\Z", re.IGNORECASE)
 """What stands before `Key` in a name whose value is an address, though it may look like a token."""
 NO_TOKEN = re.compile(
-    r"(?:page|sync|next|continuation|cancellation|public|primary|foreign|sort|partition|cache|idempotency|dedup\w{0,9})"
+    r"(?:page|sync|next|continuation|cancellation|public|primary|foreign|sort|partition|cache|idempotency|dedup\w{0,9}"
+    r"|recv|receive|search|locate|list|send|known|trusted)"
     r"[-_ ]?\Z",
     re.IGNORECASE,
 )
