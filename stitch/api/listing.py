@@ -214,7 +214,6 @@ def get(memory: Memory, request: StepRequest) -> StepResponse:
 
 def _row(entry: Entry) -> StepRow:
     return StepRow(
-        seq=entry.seq,
         trajectory=entry.trajectory,
         position=entry.position,
         step=entry.step,

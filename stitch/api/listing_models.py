@@ -191,8 +191,6 @@ class StepsRequest(PageRequest):
 class StepRow(Response):
     """A step with its labels and how far it has come."""
 
-    seq: int
-    """Its number in the journal, in the order of acceptance over all trajectories."""
     trajectory: str
     position: int
     step: Step

@@ -103,9 +103,9 @@ def labels_of(kinds: Mapping[str, Sequence[str]]) -> frozenset[Label]:
 
 
 def entry_of(row: StepRow, *, tenant: str) -> Entry:
-    """A step as a journal keeps it."""
+    """A step as a journal keeps it; numbers of a journal count the steps of all tenants, and are not told."""
     return Entry(
-        seq=row.seq,
+        seq=row.position,
         tenant=tenant,
         trajectory=row.trajectory,
         position=row.position,

@@ -1,0 +1,83 @@
+"""Every number and word that a tenant is told is the same whether or not others write into the same folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from stitch import Memory, Step, open_tenants
+from stitch.api.operations import OPERATIONS, ask, made
+
+SAID = (
+    "Now day {0}: a hotel in Kyoto.",
+    "It costs {0}20 dollars.",
+    "Ann painted the lake on day {0}.",
+    "And what else?",
+)
+QUESTIONS = ("What did the hotel of day 2 cost?", "lake", "Who painted?")
+ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
+    *(("search", {"query": q, "k": 4, "retriever": lens}) for q in QUESTIONS for lens in ("intent", "themes", "auto")),
+    ("why", {"query": QUESTIONS[0], "trajectory": "t1", "step": "1"}),
+    ("why_not", {"query": QUESTIONS[1], "trajectory": "t1", "step": "0", "k": 1}),
+    ("steps", {"trajectory": "t2"}),
+    ("get", {"trajectory": "t2", "step": "3"}),
+    ("timeline", {"trajectory": "t2"}),
+    ("forget", {"trajectory": "t2", "action": "erase", "dry_run": True}),
+    ("history", {"trajectory": "t1", "step": "1"}),
+    *(
+        (name, {})
+        for name in (
+            "about",
+            "corrections",
+            "export",
+            "inventory",
+            "labels",
+            "recalls",
+            "receipts",
+            "status",
+            "themes",
+            "totals",
+        )
+    ),
+    *((name, {}) for name in ("trajectories", "verify")),
+)
+_OF_THE_CLOCK = re.compile(
+    rb'\\?"(?:recorded|replaced_at|at|until|began|ended|megabytes|\w*(?:seconds|milliseconds|_ms|_s))\\?": ?[\d.e-]+'
+)
+"""When something was and how long it took; how large the files are is told to nobody but who asks for the proof."""
+
+
+def _written(folder: Path, *, beside: bool) -> dict[str, bytes]:
+    with open_tenants(folder / "m", recall_log=9) as tenants:
+        ann, other = tenants.memory("ann"), tenants.memory("other") if beside else None
+        for number in range(1, 4):
+            for text in SAID:
+                if other is not None:
+                    other.add(Step(role="user", content=f"{text.format(number)} Lake, hotel!"), trajectory=f"t{number}")
+                ann.add(Step(role="user", content=text.format(number)), trajectory=f"t{number}")
+                if other is not None and number == 2:
+                    other.themes()
+        ann.lifecycle.correct("1", trajectory="t1", labels={"scope": "stay"})
+        return {f"{place} {name}": _told(ann, name, fields) for place, (name, fields) in enumerate(ASKED)}
+
+
+def _told(memory: Memory, operation: str, fields: dict[str, Any]) -> bytes:
+    answer = ask(memory, operation, made(OPERATIONS[operation].request, **fields), ())
+    said = answer.model_dump(mode="json") if hasattr(answer, "model_dump") else list(answer)
+    return _OF_THE_CLOCK.sub(b"", orjson.dumps(said, default=lambda part: part.model_dump(mode="json")))
+
+
+def test_what_a_tenant_is_told_does_not_depend_on_others(tmp_path: Path) -> None:
+    alone = _written(tmp_path / "a", beside=False)
+    beside = _written(tmp_path / "b", beside=True)
+    paths = {str(tmp_path / name).encode() for name in "ab"}
+    differ = {
+        name: (said, beside[name])
+        for name, said in alone.items()
+        if said.replace(min(paths), b"") != beside[name].replace(max(paths), b"")
+    }
+    assert differ == {}
+    assert sum(len(re.findall(rb"\d+", said)) for said in alone.values()) > 500
