@@ -162,7 +162,10 @@ def place_of(given: Sequence[Given], known: Mapping[int, Known]) -> int:
 def digest_of(step: Step) -> str:
     """A digest of who says what and calls which tools."""
     calls = [(call.name, call.arguments) for call in step.tool_calls]
-    said = orjson.dumps([step.role, step.content, calls], option=orjson.OPT_SORT_KEYS, default=str)
+    try:
+        said = orjson.dumps([step.role, step.content, calls], option=orjson.OPT_SORT_KEYS, default=str)
+    except orjson.JSONEncodeError as error:
+        raise InputError(f"a message of {step.role!r} cannot be written as JSON: {error}") from None
     return hashlib.blake2b(said, digest_size=_DIGEST_BYTES).hexdigest()
 
 

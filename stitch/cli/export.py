@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,11 @@ def command(out: Path | None, as_json: bool, **arguments: Any) -> None:
             click.echo(line)
         return
     count = 0
-    partial = out.with_name(f"{out.name}.partial")
+    partial: Path | None = None
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
+        descriptor, made = tempfile.mkstemp(prefix=f".{out.name}.", suffix=".partial", dir=out.parent)
+        partial = Path(made)  # under a name that was free, and for the user alone: it is as private as the memory
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
             for line in lines:
                 file.write(line + "\n")
                 count += 1
@@ -51,7 +54,8 @@ def command(out: Path | None, as_json: bool, **arguments: Any) -> None:
         reason = str(error.strerror).lower()
         raise InputError(f"cannot write {str(out)!r}: {reason}", hint="name another with --out") from error
     finally:
-        partial.unlink(missing_ok=True)
+        if partial is not None:
+            partial.unlink(missing_ok=True)
     if as_json:
         print_json({"lines": count})
     else:

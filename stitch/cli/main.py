@@ -19,6 +19,7 @@ import click
 from stitch import __version__
 from stitch.console.ending import Terminated, status_of, termination_heeded
 from stitch.console.lazy import LazyGroup
+from stitch.console.terminal import terminal_unsteered
 from stitch.errors import StitchError
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -121,7 +122,7 @@ def _log_told(level: int) -> Iterator[None]:
 
 def main() -> None:
     """Run the command and end the process."""
-    with termination_heeded():
+    with termination_heeded(), terminal_unsteered():
         status = _run()
     sys.exit(status)
 

@@ -53,7 +53,7 @@ def correct(
     """
     if text is None and not labels and references is None and metadata is None:
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
-    by = ingestor.without_secrets(by)
+    by = clean_text(ingestor.without_secrets(by))
     correction = _Correction(
         of=step,
         by=by,

@@ -66,8 +66,8 @@ def seconds_of(stamp: Any) -> Any:
     """A time in Unix seconds if it was counted in a smaller unit or is a number in a text; else as it is."""
     if isinstance(stamp, str) and _COUNTED.fullmatch(stamp):
         stamp = float(stamp)
-    if not isinstance(stamp, int | float) or isinstance(stamp, bool):
-        return stamp
+    if not isinstance(stamp, int | float) or isinstance(stamp, bool) or stamp > _MOST_TIME:
+        return stamp  # a number of hundreds of digits cannot be divided, and is refused as what it is
     return next((stamp / unit for least, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if stamp > least), stamp)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from stitch.core.files import private
 from stitch.core.process import ProcessLock, in_each_fork, never_free
-from stitch.errors import ForkedProcessError, JournalError
+from stitch.errors import ForkedProcessError, InputError, JournalError
 
 _CAUSES = (
     ("disk is full", "the disk is full", "free some space and repeat the command; nothing accepted is lost"),
@@ -95,3 +95,7 @@ class Connection:
                 if sign in str(error):
                     raise JournalError(f"journal {str(self.path)!r} cannot be used: {cause}", hint=hint) from error
             raise JournalError(f"journal {str(self.path)!r} cannot be used: {error}") from error
+        except UnicodeEncodeError as error:  # a name that somebody asks for
+            raise InputError(f"{error.object[:60]!r} is no text") from None
+        except OverflowError:
+            raise InputError("a number is larger than any that a journal holds") from None

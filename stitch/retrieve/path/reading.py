@@ -7,6 +7,7 @@ A method has the name of the rule whose values it makes. More than 400 lines bec
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Literal, NamedTuple, cast
 
@@ -118,7 +119,10 @@ class SyntaxReader(Transformer[Token, Any]):
     # --- names and numbers
 
     def _number(self, token: Token) -> float:
-        return float(re.sub(r"\s", "", token).replace("−", "-"))
+        number = float(re.sub(r"\s", "", token).replace("−", "-"))
+        if math.isinf(number):
+            raise self._refuse("a number is too large", at=token)
+        return number
 
     def _whole(self, token: Token, *, least: int | None = None) -> int:
         number = self._number(token)

@@ -1,0 +1,64 @@
+"""What is stored cannot steer the terminal of who looks at it, and reaches a file as it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stitch import Step, open_memory
+from stitch.console.terminal import without_steering
+
+pty = pytest.importorskip("pty")
+STEERS = "\x1b]0;title\x07\x1b[8mhidden\x1b[2J\x9b31m\u202eback\rover"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Path:
+    with open_memory(tmp_path / "m") as opened:
+        for number in range(3):
+            step = Step(role="user", content=f"Lake {number}.", timestamp=f"2024{STEERS}", id=f"{number}{STEERS}")
+            opened.add(step, trajectory="t")
+    return tmp_path / "m"
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "stitch", *arguments]
+
+
+def _at_terminal(command: list[str]) -> str:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # as Linux says that the other side has gone
+                break
+            if not piece:
+                break
+            said += piece
+    os.close(ours)
+    assert running.returncode is not None
+    return said.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("asked", [("query", "lake"), ("show", "--steps"), ("receipts",), ("select", f"//{STEERS}")])
+def test_nothing_that_is_stored_or_asked_steers_a_terminal(memory: Path, asked: tuple[str, ...]) -> None:
+    said = _at_terminal(_command(*asked, "--memory", str(memory)))
+    assert len(said) > 20
+    assert without_steering(said) == said
+    assert "\x1b[8m" not in said
+
+
+def test_a_file_gets_every_sign_as_it_is_stored(memory: Path) -> None:
+    done = subprocess.run(_command("query", "lake", "--memory", str(memory)), capture_output=True, check=True)
+    assert b"\x1b]0;title\x07" in done.stdout  # colors alone are left out there
+
+
+def test_colors_stay() -> None:
+    assert without_steering("\x1b[36mlane\x1b[0m\tx\n") == "\x1b[36mlane\x1b[0m\tx\n"
