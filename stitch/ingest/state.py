@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TypeVar
 
 from stitch.core import (
+    ContextualIntent,
     ErasedText,
     Forgotten,
     Labeler,
@@ -48,6 +49,8 @@ _STEPS_FOR_ONE = 32
 
 _LONG_STEPS = 10_000
 _UNKNOWN = -1
+_LOST = StepLabels(intent=ContextualIntent(), made_by="")
+"""In place of labels that are not there though they were made: `verify` names their step."""
 
 _T = TypeVar("_T")
 
@@ -158,7 +161,7 @@ class TrajectoryStates:
             state.inventoried, state.merges = state.saved, len(state.inventory.merges)
             missed = self._journal.entries(state.tenant, state.trajectory, start=state.saved, stop=state.position)
             for chunk in chunks(missed, BATCH_STEPS):
-                session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
+                session.replay([entry.step for entry in chunk], [entry.labels or _LOST for entry in chunk])
             state.session = session
         return state.session
 

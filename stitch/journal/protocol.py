@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import Change, KeptTrajectory, Moment, Redaction, Step, StepLabels, StepState
-from stitch.errors import StepRejectedError
+from stitch.errors import JournalError, StepRejectedError
 from stitch.journal.entries import (
     Checkpoint,
     Encoded,
@@ -33,6 +33,10 @@ class Record(NamedTuple):
     kind: str
     key: str
     payload: bytes
+
+
+class DamagedRecordError(JournalError):
+    """A record is not as it was written."""
 
 
 class NewRecord(NamedTuple):

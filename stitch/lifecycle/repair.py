@@ -14,11 +14,12 @@ from stitch.core.files import make_private_folder, private
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.state import BATCH_STEPS, chunks
-from stitch.journal import Journal
+from stitch.journal import DamagedRecordError, Journal
 from stitch.journal.entries import Entry, differences
 from stitch.lifecycle.tree_transfer import faults_of_trees
 from stitch.store.checks import Damage
 from stitch.store.owner import Ownership
+from stitch.themes.grouping import KIND as THEMES
 
 NEXT_FOLDER = "reindex"
 """Where in the folder of a memory its next store is built."""
@@ -80,6 +81,7 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     """
     found = [Disagreement("", "", f"journal: {message}") for message in ingestor.journal.damage()]
     found += [Disagreement("", "", fault) for fault in _faults_of_trees(ingestor.journal, tenant=tenant)]
+    found += [Disagreement("", "", fault) for fault in _faults_of_themes(ingestor.journal, tenant=tenant)]
     store = ingestor.store
     unlike = store.check(tenant) if isinstance(store, CheckableStore) else ()
     found += [Disagreement(each.trajectory, each.step, f"store: {each.what}") for each in unlike]
@@ -99,6 +101,14 @@ def _faults_of_trees(journal: Journal, *, tenant: str) -> list[str]:
         return list(faults_of_trees(journal, tenant=tenant))
     except JournalError as error:
         return [f"{error.message}: not all trees could be read"]
+
+
+def _faults_of_themes(journal: Journal, *, tenant: str) -> list[str]:
+    try:
+        list(journal.records(tenant, kind=THEMES))
+    except DamagedRecordError as error:
+        return [error.message]
+    return []
 
 
 def _damages(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str) -> Iterator[Disagreement]:
@@ -156,6 +166,9 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
     if isinstance(store, CheckableStore):
         store.mend(tenant)
     choices = tuple(_mend(ingestor, tenant=tenant))
+    if _faults_of_themes(journal, tenant=tenant):
+        journal.erase_records(tenant, kind=THEMES)
+        choices += ("themes were damaged in the journal, and are made anew when they are next asked for",)
     damaged = _in_doubt(journal.damaged(tenant))
     ingestor.snippets.put_missing(_sound(journal, damaged, tenant=tenant))
     if damaged:

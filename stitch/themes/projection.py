@@ -7,12 +7,13 @@ Statements and episodes are derived from steps; which statement is in which them
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from stitch.core import Change, Embedder, Moment, Statement
-from stitch.journal import Journal, NewRecord, Record
+from stitch.journal import DamagedRecordError, Journal, NewRecord, Record
 from stitch.text.sentences import sentence_spans
 from stitch.themes.grouping import ATTACHED, KIND, Event, decode, encode, without
 from stitch.themes.holding import Derived, Holding
@@ -22,6 +23,7 @@ from stitch.themes.upkeep import Upkeep
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
+_log = logging.getLogger(__name__)
 _BATCH = 1_024
 """So many statements are embedded at a time."""
 _ATTACHED = f'"{ATTACHED}"'.encode()
@@ -179,7 +181,12 @@ class ThemeProjection:
         return [event for record in self._kept() for event in decode(record.payload).events] + self.upkeep.events
 
     def _kept(self) -> list[Record]:
-        return sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)
+        try:
+            return sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)
+        except DamagedRecordError as error:  # which statements are in which theme can be found anew
+            _log.warning("%s; themes are made anew", error.message)
+            self._journal.erase_records(self.tenant, kind=KIND)
+            return []
 
     def _events(self) -> list[Event]:
         """All events that are written down; the upkeep goes on with the measures that were written with them."""
@@ -203,7 +210,7 @@ class ThemeProjection:
     def _erase_events(self, gone: Collection[str]) -> None:
         """Take statements out of the events that are written down; of a tenant without statements, erase them all."""
         names, marks = frozenset(gone), [name.encode() for name in gone]
-        kept = list(self._journal.records(self.tenant, kind=KIND))
+        kept = self._kept()
         changed: dict[str, bytes] = {}
         for record in kept:
             if any(mark in record.payload for mark in marks):

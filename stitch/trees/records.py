@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from stitch.errors import InputError, some_of
+from stitch.errors import InputError, JournalError, some_of
 from stitch.journal import Journal
 
 TREES = "artifact"
@@ -25,14 +25,23 @@ def snapshot_key(name: str, version: str) -> str:
     return json.dumps([name, version], ensure_ascii=False)
 
 
+def _tree_of(key: str) -> str:
+    try:
+        return str(json.loads(key)[0])
+    except (ValueError, LookupError, TypeError) as error:
+        raise JournalError(
+            "the name of a tree is damaged in the journal", hint="restore the memory from a backup"
+        ) from error
+
+
 def tree_names(journal: Journal, tenant: str) -> list[str]:
     """The names of a tenant's trees, in the order in which they were made."""
-    return list(dict.fromkeys(json.loads(key)[0] for key in journal.record_keys(tenant, kind=TREES)))
+    return list(dict.fromkeys(_tree_of(key) for key in journal.record_keys(tenant, kind=TREES)))
 
 
 def keys_of(journal: Journal, tenant: str, name: str) -> list[str]:
     """All keys under which something of a tree is kept."""
-    return [key for key in journal.record_keys(tenant, kind=TREES) if json.loads(key)[0] == name]
+    return [key for key in journal.record_keys(tenant, kind=TREES) if _tree_of(key) == name]
 
 
 def no_tree(name: str, known: Sequence[str]) -> InputError:
@@ -48,7 +57,7 @@ def texts_of(journal: Journal, tenant: str, *, keys: Collection[str] | None = No
     """
     for record in journal.records(tenant, kind=TREES):
         if keys is None or record.key in keys:
-            yield json.loads(record.key)[0]
+            yield _tree_of(record.key)
             said = orjson.loads(record.payload)
             yield from texts_said(said)
 

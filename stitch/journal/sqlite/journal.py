@@ -6,6 +6,7 @@ More than 400 lines because each question that is asked of the file stands besid
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -41,8 +42,10 @@ from stitch.journal.sqlite.copies import copy_database, settle
 from stitch.journal.sqlite.erased import ErasedSteps
 from stitch.journal.sqlite.reading import PAGE
 from stitch.journal.sqlite.records import SqliteRecords
-from stitch.journal.sqlite.schema import bring_up, check_version, checksum
+from stitch.journal.sqlite.schema import bring_up, check_version, checksum, is_sound
 from stitch.journal.sqlite.writing import ENTRIES, GIVEN, entry_of, number_of
+
+_log = logging.getLogger(__name__)
 
 
 class SqliteJournal(SqliteRecords):
@@ -235,13 +238,16 @@ class SqliteJournal(SqliteRecords):
     @override
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:
         query = (
-            "SELECT labeler, position, session, inventory FROM checkpoints c JOIN trajectories t"
+            "SELECT labeler, position, session, inventory, checksum FROM checkpoints c JOIN trajectories t"
             " ON t.number = c.trajectory WHERE t.tenant = ? AND t.name = ?"
         )
         rows = self._file.rows(query, tenant, trajectory)
         if not rows:
             return None
-        labeler, position, session, inventory = rows[0]
+        labeler, position, session, inventory, check = rows[0]
+        if not is_sound(check, session, inventory):
+            _log.warning("what the labeling of a trajectory remembers was damaged, and is learned from its steps anew")
+            return None
         return Checkpoint(labeler, position, session, LabelInventory.model_validate_json(inventory))
 
     @override
@@ -530,7 +536,11 @@ class SqliteJournal(SqliteRecords):
             messages = [str(message) for (message,) in self._file.rows("PRAGMA integrity_check(20)")]
         except JournalError as error:  # so much that the check itself gave up
             return [error.message]
-        return [] if messages == ["ok"] else messages
+        query = "SELECT trajectory, session, inventory, checksum FROM checkpoints"
+        for number, session, inventory, check in self._file.rows(query):
+            if not is_sound(check, session, inventory):
+                messages.append(f"what the labeling of trajectory number {number} remembers is not as it was written")
+        return [message for message in messages if message != "ok"]
 
     @override
     def damaged(self, tenant: str) -> dict[int, str]:

@@ -9,10 +9,13 @@ from collections.abc import Collection, Iterator, Sequence
 from typing_extensions import override
 
 from stitch.errors import ConflictError
-from stitch.journal.protocol import CopyableJournal, NewRecord, Record
+from stitch.journal.protocol import CopyableJournal, DamagedRecordError, NewRecord, Record
 from stitch.journal.sqlite.connection import Connection
 from stitch.journal.sqlite.reading import PAGE
+from stitch.journal.sqlite.schema import is_sound, record_checksum
 from stitch.journal.sqlite.writing import GIVEN
+
+_DAMAGED = "`stitch verify --repair` makes themes anew; restore trees from a backup"
 
 
 class SqliteRecords(CopyableJournal):
@@ -49,7 +52,8 @@ class SqliteRecords(CopyableJournal):
                 _erase(db, tenant, kind=records[0].kind, keys=json.dumps(list(instead_of)))
             for record in records:
                 row = db.execute(
-                    "INSERT INTO records (tenant, kind, key, payload) VALUES (?, ?, ?, ?)", (tenant, *record)
+                    "INSERT INTO records (tenant, kind, key, payload, checksum) VALUES (?, ?, ?, ?, ?)",
+                    (tenant, *record, record_checksum(record.key, record.payload)),
                 )
                 numbers.append(row.lastrowid or 0)
         return numbers
@@ -62,11 +66,17 @@ class SqliteRecords(CopyableJournal):
     @override
     def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
         query = (
-            "SELECT number, kind, key, payload FROM records"
+            "SELECT number, kind, key, payload, checksum FROM records"
             " WHERE number > ? AND tenant = ? AND kind = ? AND (? IS NULL OR key = ?) ORDER BY number LIMIT ?"
         )
         while rows := self._file.rows(query, after, tenant, kind, key, key, PAGE):
-            yield from (Record(*row) for row in rows)
+            for *fields, check in rows:
+                record = Record(*fields)
+                if not is_sound(check, record.key.encode(), record.payload):
+                    raise DamagedRecordError(
+                        f"record {record.number} of the {kind} is damaged in the journal", hint=_DAMAGED
+                    )
+                yield record
             after = rows[-1][0]
 
     @override

@@ -11,7 +11,7 @@ from stitch.core import StepState
 from stitch.errors import JournalError, StoreMismatchError
 from stitch.journal.entries import read_retirement
 
-VERSION = 3
+VERSION = 4
 """Of the tables. A journal of an earlier one is brought to this when it is opened; one of a later one is refused."""
 
 _APPLICATION_ID = 0x53544348
@@ -69,6 +69,11 @@ ALTER TABLE history ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 DROP TABLE unflushed;
 CREATE TABLE erasers (number INTEGER PRIMARY KEY, tenant BLOB NOT NULL UNIQUE, key BLOB NOT NULL);
 CREATE TABLE erased (owner INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (owner, digest)) WITHOUT ROWID;
+"""
+
+_FOURTH = """
+ALTER TABLE records ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE checkpoints ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 """
 
 TABLES = (
@@ -134,9 +139,13 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
     try:
         if version < 2:
             _bring_to_second(db, version)
-        for statement in _statements(_THIRD):
+        if version < 3:
+            for statement in _statements(_THIRD):
+                db.execute(statement)
+            _add_revision_checksums(db)
+        for statement in _statements(_FOURTH):
             db.execute(statement)
-        _add_revision_checksums(db)
+        _add_other_checksums(db)
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         db.execute("COMMIT")
@@ -190,6 +199,12 @@ def checksum(*parts: bytes) -> int:
     return value
 
 
+def is_sound(check: int, *parts: object) -> bool:
+    """Whether columns are as they were when their checksum was made."""
+    written = [part for part in parts if isinstance(part, bytes)]
+    return len(written) == len(parts) and checksum(*written) == check
+
+
 def step_checksum(step: str, payload: bytes) -> int:
     """The checksum of a row of `steps`."""
     return checksum(step.encode(), payload)
@@ -198,6 +213,11 @@ def step_checksum(step: str, payload: bytes) -> int:
 def revision_checksum(by: str, payload: bytes, labels: bytes | None) -> int:
     """The checksum of a row of `history`."""
     return checksum(by.encode(), payload, labels or b"")
+
+
+def record_checksum(key: str, payload: bytes) -> int:
+    """The checksum of a row of `records`."""
+    return checksum(key.encode(), payload)
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -225,6 +245,13 @@ def _add_checksums(db: sqlite3.Connection) -> None:
 def _add_revision_checksums(db: sqlite3.Connection) -> None:
     db.create_function("revision_checksum", 3, revision_checksum, deterministic=True)
     db.execute("UPDATE history SET checksum = revision_checksum(made_by, payload, labels)")
+
+
+def _add_other_checksums(db: sqlite3.Connection) -> None:
+    db.create_function("record_checksum", 2, record_checksum, deterministic=True)
+    db.create_function("checksum", 2, checksum, deterministic=True)
+    db.execute("UPDATE records SET checksum = record_checksum(key, payload)")
+    db.execute("UPDATE checkpoints SET checksum = checksum(session, inventory)")
 
 
 def _add_changes(db: sqlite3.Connection) -> None:

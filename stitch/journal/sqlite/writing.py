@@ -34,13 +34,12 @@ def entry_of(row: Sequence[Any]) -> Entry:
     try:
         step = Step.model_validate_json(payload)
         made = StepLabels.model_validate_json(labels) if labels is not None else None
+        kept_state = StepState(state)
     except ValueError as error:
         raise JournalError(
             f"step {position} of trajectory {trajectory!r} is damaged in the journal", hint="stitch verify --repair"
         ) from error
-    return Entry(
-        seq, tenant, trajectory, position, step, recorded, StepState(state), reason, made, retired_at=retired_at
-    )
+    return Entry(seq, tenant, trajectory, position, step, recorded, kept_state, reason, made, retired_at=retired_at)
 
 
 def one(db: sqlite3.Connection, query: str, *arguments: Any) -> Any:
@@ -263,8 +262,8 @@ def save_checkpoint(db: sqlite3.Connection, number: int | None, checkpoint: Chec
     inventory = checkpoint.inventory.model_dump_json(exclude_defaults=True).encode()
     merges = len(checkpoint.inventory.merges)
     before = db.execute("SELECT merges FROM checkpoints WHERE trajectory = ?", (number,)).fetchone()
-    row = (number, *checkpoint[:3], inventory, merges)
-    db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)", row)
+    row = (number, *checkpoint[:3], inventory, merges, checksum(checkpoint.session, inventory))
+    db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     if merges != (before[0] if before else 0):
         note_merge(db, tenant=tenant, number=number)
 
