@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from enum import Enum
 
 from stitch.core.text_cache import text_cache
@@ -89,6 +90,18 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 """The words of a name in which each may begin with a capital."""
 
 
+_ALIKE = str.maketrans("аеорсухіѕјԁһкмтвνοαρτυικАЕОРСУХТВКМН", "aeopcyxisjdhkmtbvoaptuikAEOPCYXTBKMH")
+"""Cyrillic and Greek letters that look like Latin ones."""
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
+
+
+def _as_seen(role: str) -> str:
+    """A role as a reader takes it: without signs that are not seen, with Latin letters for what looks like them."""
+    return unicodedata.normalize("NFKC", _UNSEEN.sub("", role)).translate(_ALIKE)
+
+
 @text_cache(maxsize=1024)
 def origin_of(role: str, *, answers_tool: bool) -> Origin:
     """Say where a text comes from by who said it; in doubt, what is trusted less.
@@ -99,12 +112,13 @@ def origin_of(role: str, *, answers_tool: bool) -> Origin:
         role: As the source says it.
         answers_tool: Whether the text is the result of a tool.
     """
-    parts = set(_LETTERS.findall(role.casefold()))
+    seen = role if role.isascii() else _as_seen(role)
+    parts = set(_LETTERS.findall(seen.casefold()))
     if answers_tool or parts & _TOOLS:
         return Origin.TOOL
     if parts & _DOCUMENTS:
         return Origin.DOCUMENT
-    words = {word.lower() for word in _WORDS.findall(role)}
+    words = {word.lower() for word in _WORDS.findall(seen)}
     if not (words | parts) & _SPEAKERS:
         if (words | parts) & _TOOL_WORDS:
             return Origin.TOOL

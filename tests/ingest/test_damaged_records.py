@@ -11,6 +11,7 @@ import pytest
 from stitch import Memory, Step, open_memory
 from stitch.errors import StitchError
 from stitch.journal.sqlite import VERSION
+from stitch.lifecycle.repair import Repaired
 
 
 @pytest.fixture
@@ -47,6 +48,7 @@ def test_damaged_events_of_themes_are_named_and_themes_made_anew_by_repair(folde
             "record 1 of the themes is damaged in the journal"
         ]
         repaired = memory.lifecycle.verify(repair=True)
+        assert isinstance(repaired, Repaired)
         assert ("themes were damaged" in repaired.choices[0], repaired.disagreements) == (True, ())
         assert {theme.name for theme in memory.themes()} == {theme.name for theme in before}
         assert memory.lifecycle.verify().disagreements == ()

@@ -124,3 +124,16 @@ def test_a_claim_lowers_trust_and_never_raises_it(role, claimed):
     own = Step(role=role, content="x").whence()
     said = Step(role=role, content="x", origin=claimed).whence()
     assert said.trust is min(own.trust, claimed.trust, key=lambda trust: trust.level)
+
+
+@pytest.mark.parametrize(
+    "role",
+    ["tооl", "t\u200bool", "ｔｏｏｌ", "web\u00adsite", "Тооl", "bаsh", "\U0001d42d\U0001d428\U0001d428\U0001d425"],
+)
+def test_a_role_that_looks_like_that_of_a_tool_is_trusted_no_more(role):
+    assert Step(role=role, content="x").whence().trust is Trust.LOW
+
+
+@pytest.mark.parametrize("role", ["us\u200ber", "usеr", "ｕｓｅｒ", "Анна", "Ольга", "Élise"])
+def test_a_role_that_looks_like_the_users_is_not_the_user(role):
+    assert Step(role=role, content="x").whence().trust is Trust.MEDIUM

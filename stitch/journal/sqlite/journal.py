@@ -532,15 +532,7 @@ class SqliteJournal(SqliteRecords):
 
     @override
     def damage(self) -> list[str]:
-        try:
-            messages = [str(message) for (message,) in self._file.rows("PRAGMA integrity_check(20)")]
-        except JournalError as error:  # so much that the check itself gave up
-            return [error.message]
-        query = "SELECT trajectory, session, inventory, checksum FROM checkpoints"
-        for number, session, inventory, check in self._file.rows(query):
-            if not is_sound(check, session, inventory):
-                messages.append(f"what the labeling of trajectory number {number} remembers is not as it was written")
-        return [message for message in messages if message != "ok"]
+        return reading.damage(self._file)
 
     @override
     def damaged(self, tenant: str) -> dict[int, str]:

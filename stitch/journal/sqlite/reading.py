@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from stitch.core import Redaction, StepState
+from stitch.errors import JournalError
 from stitch.journal.entries import KeptStep, Selected
 from stitch.journal.sqlite.connection import Connection
-from stitch.journal.sqlite.schema import checksum, revision_checksum, step_checksum
+from stitch.journal.sqlite.schema import checksum, is_sound, revision_checksum, step_checksum
 from stitch.journal.sqlite.writing import GIVEN
 
 PAGE = 512
@@ -112,6 +113,19 @@ def select(
     given = (trajectory, step, accepted_before, *labels)
     rows = file.rows(_SELECTED, tenant, *(value for value in given for _ in range(2)))
     return [Selected(seq, name, known, bool(labeled)) for seq, name, known, labeled in rows]
+
+
+def damage(file: Connection) -> list[str]:
+    """See `Journal.damage`."""
+    try:
+        messages = [str(message) for (message,) in file.rows("PRAGMA integrity_check(20)")]
+        query = "SELECT trajectory, session, inventory, checksum FROM checkpoints"
+        for number, session, inventory, check in file.rows(query):
+            if not is_sound(check, session, inventory):
+                messages.append(f"what the labeling of trajectory number {number} remembers is not as it was written")
+    except JournalError as error:  # so much that the check itself gave up
+        return [error.message]
+    return [message for message in messages if message != "ok"]
 
 
 def damaged(file: Connection, tenant: str) -> dict[int, str]:
