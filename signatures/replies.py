@@ -72,8 +72,8 @@ def same_word(value: str, option: str) -> bool:
 class Reference(BaseModel):
     """Words that stand for something named earlier."""
 
-    phrase: str = Field(description="the words as they stand in the step, such as 'it' or 'the second one'")
-    means: str = Field(description="the name to put in their place, as it was said earlier")
+    phrase: str = Field(description="as it stands in the step, such as 'it' or 'the second one'")
+    means: str = Field(description="the name, as it was said earlier")
 
 
 class Synonym(BaseModel):
@@ -111,7 +111,7 @@ _OTHER_NAMES = {
 
 
 class StepReading(BaseModel):
-    """What one step of a window is about."""
+    """What a step is about."""
 
     n: int = Field(description="the number of the step")
     scope: Annotated[str, BeforeValidator(_as_text)]

@@ -6,12 +6,13 @@ from stitch.signatures.replies import StepReading, Synonym
 
 
 class LabelWindow(dspy.Signature):
-    """Label consecutive steps of an agent's log. Give one reading a step, in order, with its number.
+    """Label consecutive steps of an agent's log: one reading a step, in order, with its number; one of an earlier step
+    if these show its scope to be wrong.
 
     scope: the goal the step serves, as large as what a person would call one task of several steps, such as "hotel for
-    day 2" or "crash when saving a draft": smaller than the whole log, larger than one act. Stay in the scope of the
-    step before unless the step leaves it; for a scope taken up again use its known name, letter for letter; name a new
-    pursuit in two to five words that set it apart.
+    day 2" or "crash when saving a draft": smaller than the log, larger than one act. Stay in the scope of the step
+    before unless the step leaves it; for one taken up again use its known name, letter for letter; name a new pursuit
+    in two to five words that set it apart.
     events: what is done, whatever about: one or two names of one to three words, such as "ask price"; known ones
     first. entities: the classes of details the step needs or gives ("price", not "$40"), known ones first; may be
     empty. references: words of the step that stand for something named earlier, with that name; only sure ones.

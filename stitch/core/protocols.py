@@ -207,6 +207,30 @@ class CorrectableSession(LabelSession, Protocol):
         ...
 
 
+@runtime_checkable
+class RevisingSession(LabelSession, Protocol):
+    """A labeling that may learn from later steps that it misread an earlier one.
+
+    It changes no label that was made: it says which are to be corrected, and whoever keeps them does that, as a
+    recorded correction. What it has to say is among what it saves, until it is settled.
+    """
+
+    def unsettled(self) -> list[str]:
+        """The ids of the earlier steps that it misread, as it knows now."""
+        ...
+
+    def settle(self, step: str, labels: StepLabels | None) -> StepLabels | None:
+        """The labels that an earlier step is to have; None if those that it has stay.
+
+        After this it is no longer unsettled; whoever corrects the step says so by `CorrectableSession.correct`.
+
+        Args:
+            step: Its id.
+            labels: Those that it has; None if it is not to be corrected.
+        """
+        ...
+
+
 class ErasedText(Protocol):
     """What only steps say that are erased."""
 

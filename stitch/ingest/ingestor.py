@@ -40,6 +40,7 @@ from stitch.ingest.outage import WaitingSteps
 from stitch.ingest.pipeline import StepPipeline
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
+from stitch.ingest.revising import Revising
 from stitch.ingest.rework import Rework
 from stitch.ingest.secrets import redact_steps, redact_text, redact_value
 from stitch.ingest.snippets import SnippetProjection
@@ -153,10 +154,15 @@ class Ingestor:
         self._labeling = Labeling(
             journal=journal, labeler=labeler, states=self._states, stand_back=self._stand_back, timer=timer
         )
+        self.revising = Revising(
+            journal=journal, states=self._states, labeler=labeler.name, notice=self.notice, clock=clock
+        )
+        """Corrects earlier steps that were misread."""
         self._pipeline = StepPipeline(
             journal=journal,
             store=store,
             labeling=self._labeling,
+            revising=self.revising,
             writer=self._writer,
             searches=self.searches,
             stand_back=self._stand_back,

@@ -15,6 +15,7 @@ from stitch.core import (
     Forgotten,
     LabelInventory,
     LabelSession,
+    RevisingSession,
     Step,
     StepLabels,
     Trust,
@@ -105,6 +106,21 @@ class LineageSession:
         if step.id is not None and step.id in self._trusts:
             self._trusts[step.id] = right.trust
         return True
+
+    def unsettled(self) -> list[str]:
+        """The ids of the steps that the labeling has misread; none if it never says so."""
+        return self._session.unsettled() if isinstance(self._session, RevisingSession) else []
+
+    def settle(self, step: str, labels: StepLabels | None) -> StepLabels | None:
+        """The labels that an earlier step is to have; see `RevisingSession.settle`."""
+        if not isinstance(self._session, RevisingSession):
+            return None
+        made = self._session.settle(step, labels)
+        entry = self._earlier(step) if made is not None else None
+        if made is None or labels is None or entry is None or made.summary == labels.summary:
+            return made
+        trust, _ = self._borrowed(entry.step, made)
+        return made.model_copy(update={"trust": min(trust, labels.trust or Trust.LOW)})
 
     def forget(self, gone: Sequence[Forgotten], *, erased: ErasedText, left: Callable[[int], Step]) -> bool:
         """Forget steps, and all that only they said; False if the labeling cannot."""

@@ -10,6 +10,7 @@ from stitch.core import MemoryEvent, SnippetStore, StepsFailed, StepsStored, Ste
 from stitch.errors import EmbedderError, ModelError, StitchError, StoreError, StoreUnavailableError
 from stitch.ingest.labeling import Labeling
 from stitch.ingest.priorities import RightOfWay
+from stitch.ingest.revising import Revising
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, chunks
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, Journal
@@ -24,6 +25,7 @@ class StepPipeline:
         journal: Is told how far they have come.
         store: Where their snippets are.
         labeling: Makes their labels.
+        revising: Corrects those of earlier steps.
         writer: Puts their snippets.
         searches: Who searches goes first.
         stand_back: Is called before each piece of work, so that others can go first.
@@ -36,6 +38,7 @@ class StepPipeline:
         journal: Journal,
         store: SnippetStore,
         labeling: Labeling,
+        revising: Revising,
         writer: SnippetWriter,
         searches: RightOfWay,
         stand_back: Callable[[], None],
@@ -44,6 +47,7 @@ class StepPipeline:
         self._journal = journal
         self._store = store
         self._labeling = labeling
+        self._revising = revising
         self._writer = writer
         self._searches = searches
         self._stand_back = stand_back
@@ -66,7 +70,9 @@ class StepPipeline:
                     waiting = []
                 except ModelError as error:
                     blocked = _reason(error)
+            revised = self._revise(state) if ready else []
             yield from self._put(state, ready + waiting, blocked)
+            self._put(state, revised, "")
 
     def work_off(self, state: TrajectoryState, entries: Iterable[Entry]) -> int:
         """As `advance`, at once; return how many steps that were."""
@@ -80,8 +86,14 @@ class StepPipeline:
                 labeled = self._labeling.label(state, batch)
             except ModelError as error:
                 return _reason(error)
+            revised = self._revise(state)
             self._put(state, labeled, "")
+            self._put(state, revised, "")
         return ""
+
+    def _revise(self, state: TrajectoryState) -> list[Entry]:
+        """Correct the earlier steps that were misread; only who labels several steps at once is told of such."""
+        return self._revising.revise(state) if self._labeling.lets_wait else []
 
     def show(self, entries: Sequence[Entry], *, although_away: bool = False) -> None:
         """Put steps that wait for their labels, so that they can be found meanwhile; they stay accepted."""
@@ -124,6 +136,8 @@ class StepPipeline:
 
         While the store is away, what has labels waits: it is labeled, in the journal and here.
         """
+        if not entries:
+            return []
         labeled = [entry for entry in entries if entry.labels is not None]
         snippets = [entry.snippet() for entry in entries]
         try:

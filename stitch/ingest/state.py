@@ -245,11 +245,7 @@ class TrajectoryStates:
 
     def _place(self, state: TrajectoryState, entry: Entry) -> int:
         """How many steps the session took in before one; where steps were erased, that is not its position."""
-        if self._inventory_now(state).steps == state.position:
-            return entry.position
-        upto = Moment(math.inf, entry.trajectory, entry.position)
-        _, count = self._journal.lengths_at(upto, tenant=state.tenant, trajectory=entry.trajectory)[entry.trajectory]
-        return count - 1
+        return entry.position if self._inventory_now(state).steps == state.position else place_of(self._journal, entry)
 
     def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
         """Learn a trajectory from the journal that labeling does not remember, so that who adds or asks next need not.
@@ -360,6 +356,13 @@ class TrajectoryStates:
             checkpoint = Checkpoint(self._labeler.name, state.position, state.session.save(), inventory)
             self._journal.save_checkpoint(state.tenant, state.trajectory, checkpoint)
             state.saved, state.saved_bytes = state.position, len(checkpoint.session)
+
+
+def place_of(journal: Journal, entry: Entry) -> int:
+    """How many steps of its trajectory stand before one; where steps were erased, that is not its position."""
+    upto = Moment(math.inf, entry.trajectory, entry.position)
+    _, count = journal.lengths_at(upto, tenant=entry.tenant, trajectory=entry.trajectory)[entry.trajectory]
+    return count - 1
 
 
 def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:

@@ -23,12 +23,13 @@ class Correction(NamedTuple):
 
 def corrections(journal: Journal, *, tenant: str) -> Iterator[Correction]:
     """Yield the steps of a tenant whose labels a person has changed, as they are now, in the order of acceptance."""
-    corrected = sorted({seq for seq, _ in journal.correctors(tenant)})
-    for chunk in chunks(corrected, BATCH_STEPS):
+    correctors = journal.correctors(tenant)
+    for chunk in chunks(sorted({seq for seq, _ in correctors}), BATCH_STEPS):
         past = journal.revisions(chunk)
         for entry in journal.entries_of(chunk):
             right, wrong = entry.labels, past[entry.seq][0].labels
-            if right is None or wrong is None:
+            # A model that corrects a step goes by another name there than on the labels that it makes.
+            if right is None or wrong is None or (entry.seq, right.made_by) not in correctors:
                 continue
             kinds = frozenset(kind for kind in LabelKind if right.intent.of(kind) != wrong.intent.of(kind))
             if kinds:

@@ -187,10 +187,10 @@ def take_out(
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
     there = list(journal.encoded(tenant, trajectory))
     left = [each for each in there if each.number not in erased]
-    corrected = {seq for seq, _ in journal.correctors(tenant)}
+    correctors = journal.correctors(tenant)
     by_hand, kept = (
-        _given_by_hand(journal, corrected.intersection(each))
-        for each in ([entry.seq for entry in gone], [each.number for each in left])
+        _given_by_hand(journal, correctors, of=each)
+        for each in ({entry.seq for entry in gone}, {each.number for each in left})
     )
     before = journal.encoded_revisions(tenant, trajectory)
     quotes = _quotes(traces_of(gone, tenant=tenant), [*left, *before], left)
@@ -286,11 +286,15 @@ def _joined(texts: Iterable[bytes | None]) -> bytes:
     return b"\n".join(text for text in texts if text is not None)
 
 
-def _given_by_hand(journal: Journal, seqs: Iterable[int]) -> set[str]:
-    entries = list(journal.entries_of(list(seqs)))
+def _given_by_hand(journal: Journal, correctors: Collection[tuple[int, str]], *, of: Collection[int]) -> set[str]:
+    """What persons called steps by correcting them; a model that corrects is none of them (`ingest.revising`)."""
+    entries = list(journal.entries_of(sorted({seq for seq, _ in correctors if seq in of})))
     past = journal.revisions([entry.seq for entry in entries])
-    chains = ([*(each.labels for each in past.get(entry.seq, ())), entry.labels] for entry in entries)
-    return set[str]().union(*map(given_by_hand, chains))
+    given = set[str]()
+    for entry in entries:
+        first, *later = [*(each.labels for each in past.get(entry.seq, ())), entry.labels]
+        given |= given_by_hand([first, *(made for made in later if made and (entry.seq, made.made_by) in correctors)])
+    return given
 
 
 def said_by_others(

@@ -22,6 +22,8 @@ _DEEPEST_WRAPPING = 3
 _MOST_MERGED = 3
 """A model may say of a few steps together what holds of each; of more, it has not looked at each."""
 _NUMBERS = re.compile(r"\d+")
+_EARLIER = re.compile(r"-\d{1,3}")
+"""The number of a step before those that are asked about."""
 _SEPARATORS = re.compile(r"[,;\n]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _NUMBER_IN_WORDS = {"zero": 0, "none": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
@@ -274,6 +276,8 @@ def _numbers_of(value: Any) -> list[int]:
         return [int(value)]
     if isinstance(value, list):
         found = [n for one in value for n in _numbers_of(one)]
+    elif _EARLIER.fullmatch(str(value)):
+        return [int(str(value))]
     else:
         found = [int(number) for number in _NUMBERS.findall(str(value))]
         if len(found) == 2 and re.search(r"\d\s*(?:-|–|—|to|bis|a)\s*\D{0,6}\d", str(value)):

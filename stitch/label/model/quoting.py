@@ -19,7 +19,8 @@ _HOUR_CHARS = len("2026-03-01T12")
 
 def quote(fields: dict[str, Any]) -> str:
     """One JSON line. The marks with which DSPy tells fields apart are broken up where they stand in a text."""
-    return json.dumps(fields, ensure_ascii=False).replace("[[ ##", "[ [ #").replace("## ]]", "# ] ]")
+    line = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return line.replace("[[ ##", "[ [ #").replace("## ]]", "# ] ]")
 
 
 def shown_text(step: Step, *, limit: int = SHOWN_CHARS) -> str:

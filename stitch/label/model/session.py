@@ -44,11 +44,11 @@ MAX_EVENT_NAMES = 64
 """How large the vocabulary of event types may grow in a trajectory; from then on only known ones are used."""
 MAX_ENTITY_NAMES = 96
 
-_EVENTS_A_STEP = 3
-_ENTITIES_A_STEP = 6
+EVENTS_A_STEP = 3
+ENTITIES_A_STEP = 6
 _REMEMBERED_STEPS = 60
 _REMEMBERED_CHARS = 600
-_SUMMARY_CHARS = 300
+SUMMARY_CHARS = 300
 _GIST_CHARS = 240
 _SHORT_GIST_CHARS = 110
 RECENT_SCOPES = 14
@@ -86,6 +86,7 @@ class Past:
     events: list[str]
     session: str | None
     time: str = ""
+    made_by: str = ""
 
 
 class ModelSession:
@@ -184,7 +185,8 @@ class ModelSession:
         self._names.restore(data["names"])
         self._past = [Past(**past) for past in data["past"]]
         for name in self._extra:
-            setattr(self, name, data[name])
+            if name in data:  # what was saved before there was such a thing lacks it
+                setattr(self, name, data[name])
 
     def _label(self, steps: list[Step]) -> list[StepLabels]:
         raise NotImplementedError
@@ -216,14 +218,12 @@ class ModelSession:
         labels = StepLabels(
             intent=ContextualIntent(
                 scope=self._scope_of(scope),
-                event_types=tuple(self._canonical(LabelKind.EVENT_TYPE, events, MAX_EVENT_NAMES, _EVENTS_A_STEP)),
-                entity_types=tuple(
-                    self._canonical(LabelKind.ENTITY_TYPE, entities, MAX_ENTITY_NAMES, _ENTITIES_A_STEP)
-                ),
+                event_types=tuple(self._canonical(LabelKind.EVENT_TYPE, events, MAX_EVENT_NAMES, EVENTS_A_STEP)),
+                entity_types=tuple(self._canonical(LabelKind.ENTITY_TYPE, entities, MAX_ENTITY_NAMES, ENTITIES_A_STEP)),
             ),
             made_by=self._name,
             references=references,
-            summary=shorten(clean_label_text(summary), limit=_SUMMARY_CHARS),
+            summary=shorten(clean_label_text(summary), limit=SUMMARY_CHARS),
             mentions=find_entity_mentions(step),
             context=self._context(step),
         )
@@ -233,6 +233,10 @@ class ModelSession:
 
     def _scope_of(self, value: str) -> str:
         """The scope that a model means; the one before if it gives none, or a sentence that names none."""
+        return self._named_scope(value) or self._scope
+
+    def _named_scope(self, value: str) -> str:
+        """The scope that a model names; empty if it gives none, or a sentence."""
         name = clean_name_of(value)
         names = [*self._gists, *self._names.former_scopes()]
         bare = _NEW.sub("", name)
@@ -240,9 +244,8 @@ class ModelSession:
             if known := match_name(said, names):
                 return self._names.canonical(LabelKind.SCOPE, known)
         if is_no_name(name):
-            return self._scope
-        name = bare
-        return name if name and len(name.split()) <= MAX_SCOPE_WORDS else self._scope
+            return ""
+        return bare if len(bare.split()) <= MAX_SCOPE_WORDS else ""
 
     def _canonical(self, kind: LabelKind, values: Iterable[str], most: int, most_a_step: int) -> list[str]:
         used = self._names.counts[kind]
@@ -329,7 +332,7 @@ class ModelSession:
         resolved = step.model_copy(update={"content": apply_rewrites(step.content, labels.references)})
         text = shown_text(resolved, limit=_REMEMBERED_CHARS)
         events = list(labels.intent.event_types)
-        return Past(step.id, step.role, text, scope, events, step.session, shown_time(step))
+        return Past(step.id, step.role, text, scope, events, step.session, shown_time(step), labels.made_by)
 
     def _located(self, step: Step, references: Iterable[Reference]) -> tuple[ReferenceRewrite, ...]:
         """What a model resolved in a step, where it stands; how much of it was left out, and why, is in the ledger."""
@@ -346,9 +349,10 @@ class ModelSession:
         return [*told, *((past.step, past.text) for past in self._past)]
 
 
-def quote_past(past: Past, *, chars: int) -> str:
-    """An earlier step as a prompt shows it."""
-    return quote({"role": past.role, "text": shorten(past.text, limit=chars), "scope": past.scope})
+def quote_past(past: Past, *, chars: int, n: int | None = None) -> str:
+    """An earlier step as a prompt shows it, with its number if a reply may name it."""
+    number = {} if n is None else {"n": n}
+    return quote({**number, "role": past.role, "text": shorten(past.text, limit=chars), "scope": past.scope})
 
 
 def clean_label_text(text: str) -> str:

@@ -5,16 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import dspy
 
-from stitch.core import Labeler, LabelKind, Step, StepLabels
+from stitch.core import ContextualIntent, Labeler, LabelKind, Step, StepLabels
 from stitch.errors import CutReplyError, ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
+from stitch.label.model.gists import Gist
 from stitch.label.model.matching import clean_name_of, match_name
-from stitch.label.model.quoting import quote_step, quote_window
-from stitch.label.model.session import Estimate, ModelSession, quote_past
+from stitch.label.model.quoting import quote_step, quote_window, shorten
+from stitch.label.model.session import (
+    ENTITIES_A_STEP,
+    EVENTS_A_STEP,
+    MAX_ENTITY_NAMES,
+    MAX_EVENT_NAMES,
+    SUMMARY_CHARS,
+    Estimate,
+    ModelSession,
+    Past,
+    clean_label_text,
+    quote_past,
+)
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.lm.reading import read_items
 from stitch.lm.salvage import whole_items
@@ -123,11 +135,13 @@ class WindowedLabeler:
 class WindowedSession(ModelSession):
     """The labeling of a trajectory, a window at a time."""
 
-    _extra: ClassVar[tuple[str, ...]] = ("_consolidated",)
+    _extra: ClassVar[tuple[str, ...]] = ("_consolidated", "_misread")
 
     def __init__(self, labeler: WindowedLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
         self._consolidated = 0
         """At which step the names were looked after last."""
+        self._misread: dict[str, dict[str, Any]] = {}
+        """What earlier steps are about, as is known now, by their ids; until it is settled."""
         self._labeler = labeler
         super().__init__(name=labeler.name, model=labeler.model, fallback=fallback, trajectory=trajectory, saved=saved)
 
@@ -209,21 +223,57 @@ class WindowedSession(ModelSession):
             ModelError: It does not answer, or nothing of the reply can be used.
         """
         purpose = Purpose("window", self._trajectory, self._position, len(window))
-        said, counted = self._said(window, purpose)
-        readings = numbered(said, count=len(window))
+        earlier = self._shown_past(_SHOWN_PAST, others=_OTHER_SCOPES)
+        said, counted = self._said(window, purpose, earlier)
+        readings = numbered((reading for reading in said if reading.n >= 0), count=len(window))
         if problem := self._problem(readings, window, whole=whole):
             if counted:
                 self._model.note_use(purpose, steps=-counted, used=False)
             raise ReplyError(f"model {self._model.name!r} {problem}")
         if len(readings) != counted:
             self._model.note_use(purpose, steps=len(readings) - counted)
+        for reading in said:
+            if -len(earlier) <= reading.n < 0:
+                self._read_again(earlier[reading.n], reading)
         return readings
 
-    def _said(self, window: Sequence[Step], purpose: Purpose) -> tuple[list[StepReading], int]:
+    def _read_again(self, past: Past, reading: StepReading) -> None:
+        """Take note of what an earlier step is about after all, unless a person, or another model, has said it."""
+        if past.step is None or past.made_by not in self._ours:
+            return
+        scope = self._named_scope(reading.scope) or past.scope
+        events = self._canonical(LabelKind.EVENT_TYPE, reading.events, MAX_EVENT_NAMES, EVENTS_A_STEP)
+        entities = self._canonical(LabelKind.ENTITY_TYPE, reading.entities, MAX_ENTITY_NAMES, ENTITIES_A_STEP)
+        summary = shorten(clean_label_text(reading.summary), limit=SUMMARY_CHARS)
+        self._misread[past.step] = {"scope": scope, "events": events, "entities": entities, "summary": summary}
+        past.scope, past.events = scope, events or past.events  # what is shown next is what is known now
+        self._gists.setdefault(scope, Gist())
+
+    def unsettled(self) -> list[str]:
+        """The ids of the earlier steps that it misread, as it knows now."""
+        return list(self._misread)
+
+    def settle(self, step: str, labels: StepLabels | None) -> StepLabels | None:
+        """The labels that an earlier step is to have; see `RevisingSession.settle`."""
+        said = self._misread.pop(step, None)
+        if said is None or labels is None or labels.made_by not in self._ours:
+            return None
+        had = labels.intent
+        intent = ContextualIntent(
+            scope=said["scope"],
+            event_types=tuple(said["events"]) or had.event_types,
+            entity_types=tuple(said["entities"]) or had.entity_types,
+        )
+        if intent == had:
+            return None
+        summary = said["summary"] or labels.summary
+        return labels.model_copy(update={"intent": intent, "summary": summary, "made_by": self._name})
+
+    def _said(self, window: Sequence[Step], purpose: Purpose, earlier: Sequence[Past]) -> tuple[list[StepReading], int]:
         """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger has it."""
         before = self._past[-1] if self._past else None
         session, time = (None, "") if before is None else (before.session, before.time)
-        earlier = self._shown_past(_SHOWN_PAST, others=_OTHER_SCOPES)
+        numbers = range(-len(earlier), 0)
         try:
             prediction = self._model.run(
                 self._labeler.program.label_window,
@@ -231,7 +281,9 @@ class WindowedSession(ModelSession):
                 known_scopes="\n".join(self._known_scopes(window)),
                 known_events=", ".join(self._names.shown(LabelKind.EVENT_TYPE, position=self._position)),
                 known_entities=", ".join(self._names.shown(LabelKind.ENTITY_TYPE, position=self._position)),
-                earlier_steps="\n".join(quote_past(past, chars=_PAST_CHARS) for past in earlier),
+                earlier_steps="\n".join(
+                    quote_past(past, chars=_PAST_CHARS, n=n) for n, past in zip(numbers, earlier, strict=True)
+                ),
                 steps=quote_window(window, session=session, time=time),
             )
         except CutReplyError as error:
