@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import get_context
 from pathlib import Path
@@ -67,6 +67,8 @@ def reply_to(prompt: str) -> dict[str, Any]:
         quoted = prompt.rpartition("[[ ## steps ## ]]\n")[2].partition("\n\nRespond with")[0]
         steps = [json.loads(line) for line in quoted.splitlines()]
         return {"readings": [{"n": step["n"], **_reading(step["text"]), "references": []} for step in steps]}
+    if "`changes`" in prompt.rpartition("Respond with")[2]:
+        return {"changes": list(_changes(prompt))}
     reading = _reading(prompt.rpartition("[[ ## step ## ]]\n")[2])
     return {
         "scope": reading["scope"],
@@ -82,6 +84,28 @@ def reply_to(prompt: str) -> dict[str, Any]:
         "correct_entries": 1,
         "verdict": "CORRECT",
     }
+
+
+def _changes(prompt: str) -> Iterator[dict[str, Any]]:
+    """What the rules say otherwise than the draft of a window."""
+    quoted = prompt.rpartition("[[ ## steps ## ]]\n")[2].partition("\n\nRespond with")[0]
+    told = ""
+    for line in quoted.splitlines():
+        step = json.loads(line)
+        right = _reading(_BRACKETS.sub("", step["text"]))
+        if "scope" in step:
+            told = step["scope"]
+        change = {} if right["scope"] == told else {"scope": right["scope"]}
+        told = right["scope"]
+        for name in ("events", "entities"):
+            if right[name] and right[name] != step.get(name, []):
+                change[name] = right[name]
+        if change:
+            yield {"n": step["n"], **change}
+
+
+_BRACKETS = re.compile(r" \[[^\[\]]{1,160}\]")
+"""What references were read as in a draft."""
 
 
 def _reading(text: str) -> dict[str, Any]:
@@ -108,8 +132,26 @@ def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Any) -> 
     }
 
 
+def _same_scope(steps: Sequence[Step]) -> float:
+    """Of how many steps the corrected draft has the scope that the same rules give without a draft."""
+    from stitch.label.local import LocalLabeler
+    from stitch.label.model import DraftedLabeler, WindowedLabeler
+    from stitch.lm import LanguageModel
+
+    scopes = [
+        [made.intent.scope for made in labeler.begin("trip").label(list(steps))]
+        for way in (WindowedLabeler, DraftedLabeler)
+        for labeler in [way(LanguageModel("rules", completion=RuleCompletion()), fallback=LocalLabeler())]
+    ]
+    same: int = sum(one == other for one, other in zip(*scopes, strict=True))
+    return same / len(steps)
+
+
 def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: int) -> float:
-    """The ideal time of many trajectories against a slow provider, as a part of the time they took."""
+    """The ideal time of many trajectories against a slow provider, as a part of the time they took.
+
+    All are as long, and the windows of one wait for each other: there are never more calls at once than trajectories.
+    """
     from stitch.assemble import open_memory
     from stitch.pipelines.ingest import ingest
 
@@ -121,7 +163,7 @@ def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: 
             began = time.perf_counter()
             report = ingest(memory, items, on_rejection=lambda rejection: None, workers=memory.workers)
             took_s = time.perf_counter() - began
-    return report.model_calls / concurrency * latency_s / took_s
+    return report.model_calls / min(concurrency, TRAJECTORIES) * latency_s / took_s
 
 
 def measure_growth(steps: Sequence[Step]) -> float:
@@ -215,13 +257,17 @@ def command(latency_s: float, concurrency: int, as_json: bool) -> None:
     """
     from stitch.embed import StaticEmbedder
     from stitch.label.local import LocalLabeler
-    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.label.model import DraftedLabeler, StepwiseLabeler, WindowedLabeler
     from stitch.lm import LanguageModel
 
     steps = came_steps()
-    windowed, stepwise = (LanguageModel("rules", completion=RuleCompletion()) for _ in range(2))
+    windowed, drafted, stepwise = (LanguageModel("rules", completion=RuleCompletion()) for _ in range(3))
     result: dict[str, Any] = {
         "windowed": measure_labeler(WindowedLabeler(windowed, fallback=LocalLabeler()), steps, ledger=windowed.ledger),
+        "drafted": {
+            **measure_labeler(DraftedLabeler(drafted, fallback=LocalLabeler()), steps, ledger=drafted.ledger),
+            "same_scope": round(_same_scope(steps), 3),
+        },
         "stepwise": measure_labeler(
             StepwiseLabeler(stepwise, embedder=StaticEmbedder(), fallback=LocalLabeler()), steps, ledger=stepwise.ledger
         ),
@@ -232,7 +278,7 @@ def command(latency_s: float, concurrency: int, as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
-    for name in ("windowed", "stepwise", "filter", "answers", "judges"):
+    for name in ("windowed", "drafted", "stepwise", "filter", "answers", "judges"):
         click.echo(f"{name}: " + ", ".join(f"{value} {what.replace('_', ' ')}" for what, value in result[name].items()))
     click.echo(f"throughput of labels: {result['throughput_ratio']:.2f} of the ideal")
     click.echo(f"memory: {result['rss_growth_mb']} MB more after {LONG_STEPS} steps")

@@ -9,7 +9,7 @@ from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEven
 from stitch.signatures.filters import SelectFilter, SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
 from stitch.signatures.judges import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
 from stitch.signatures.realizations import RealizeOperation
-from stitch.signatures.replies import Reference, StepReading, Synonym, TreeTask
+from stitch.signatures.replies import Reference, StepChange, StepReading, Synonym, TreeTask
 from stitch.signatures.scopes import InduceScope, SummarizeScope
 from stitch.signatures.steps import RewriteReferences, SummarizeStep
 from stitch.signatures.trees import (
@@ -20,13 +20,13 @@ from stitch.signatures.trees import (
     ScoreTreeNodes,
     VerifyTreeNodes,
 )
-from stitch.signatures.windows import ConsolidateLabels, LabelWindow
+from stitch.signatures.windows import ConsolidateLabels, CorrectDraft, LabelWindow
 
 __all__ = [
     "AnswerDebate", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope",
     "JudgeAnswer", "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MendPathQuery", "ProposeTreeEdits",
     "RouteTreeRequest", "ScoreTreeNodes", "TreeTask", "VerifyTreeNodes", "MergeEntityTypes", "MergeEventTypes",
-    "ConsolidateLabels", "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
+    "ConsolidateLabels", "CorrectDraft", "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
     "SeedEventTypes", "SelectEventTypes", "SelectFilter", "SelectFilterEntityTypes", "SelectFilterEvents",
-    "SelectScopes", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",
+    "SelectScopes", "StepChange", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",
 ]  # fmt: skip

@@ -131,3 +131,11 @@ class StepReading(BaseModel):
             if name not in found and (other := next((own for own in others if own in found), None)):
                 found[name] = found.pop(other)
         return found
+
+
+class StepChange(StepReading):
+    """What is wrong in the draft of a step."""
+
+    scope: Annotated[str, BeforeValidator(_as_text)] = ""
+    events: Annotated[list[str], BeforeValidator(_as_names)] = Field(default_factory=list)
+    entities: Annotated[list[str], BeforeValidator(_as_names)] = Field(default_factory=list)

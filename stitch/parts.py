@@ -213,10 +213,19 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
 
     if settings.labels == "local" or model is None:
         return LocalLabeler()
-    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.label.model import DraftedLabeler, StepwiseLabeler, WindowedLabeler
     from stitch.label.model.compiled import load_program
+    from stitch.label.model.windowed import WINDOW_STEPS
     from stitch.signatures.programs import StepProgram, WindowProgram
 
+    window_steps = WINDOW_STEPS if settings.window == "auto" else settings.window
+    if settings.draft:
+        if settings.stepwise or settings.label_program is not None:
+            raise SettingsError(
+                "drafts are corrected in windows, by a prompt that nobody compiles",
+                hint="leave out --draft, or --stepwise and --program",
+            )
+        return DraftedLabeler(model, fallback=LocalLabeler(), window_steps=window_steps)
     if settings.stepwise:
         steps = StepProgram()
         if settings.label_program is not None:
@@ -225,9 +234,7 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
     window = WindowProgram()
     if settings.label_program is not None:
         load_program(settings.label_program, window, target="windowed")
-    if settings.window == "auto":
-        return WindowedLabeler(model, fallback=LocalLabeler(), program=window)
-    return WindowedLabeler(model, fallback=LocalLabeler(), program=window, window_steps=settings.window)
+    return WindowedLabeler(model, fallback=LocalLabeler(), program=window, window_steps=window_steps)
 
 
 def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelector:

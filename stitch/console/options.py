@@ -54,6 +54,7 @@ def labeling_options(command: Command) -> Command:
         click.option("--labels", type=click.Choice(["local", "model"]), help="Who labels the steps.  [default: local]"),
         model_options,
         click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
+        click.option("--draft", is_flag=True, default=None, help="Let it correct local labels: shorter replies."),
         click.option("--stepwise", is_flag=True, default=None, help="Label step by step, as in the paper."),
         click.option("--program", "label_program", metavar="FILE", help="Prompts compiled by `stitch optimize`."),
     )

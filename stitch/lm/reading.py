@@ -107,6 +107,8 @@ def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
         TypeError: It is no list.
         ValueError: Nothing in it can be read.
     """
+    if value is None or (isinstance(value, str) and is_nothing(value)):
+        return []
     if isinstance(value, str):
         value = json_in(value)
     objects = _objects(value)
@@ -136,6 +138,8 @@ def _said(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _said_of_items(completion: str, found: Any, fields: Mapping[str, Any], *, only: str) -> Mapping[str, Any]:
     """The fields of a reply whose list of objects is all that has to be there."""
+    if found is None and said_in(completion).strip() == "[]":
+        return {only: []}
     apart = objects_in(completion)
     if len(apart) > 1 and not any(_holds_list(one) for one in apart):
         return {only: apart}

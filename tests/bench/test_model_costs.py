@@ -45,7 +45,16 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
         assert "of the ideal" in result.stdout
         return
     report = json.loads(result.stdout)
-    assert set(report) == {"windowed", "stepwise", "throughput_ratio", "rss_growth_mb", "filter", "answers", "judges"}
+    assert set(report) == {
+        "windowed",
+        "drafted",
+        "stepwise",
+        "throughput_ratio",
+        "rss_growth_mb",
+        "filter",
+        "answers",
+        "judges",
+    }
     for stage in ("filter", "answers", "judges"):
         assert report[stage]["calls_per_question"] == 1
         assert report[stage]["tokens_per_question"] > 100

@@ -16,6 +16,7 @@ MOST = {
     "AnswerFromTree": 260,
     "AnswerQuestion": 300,
     "ConsolidateLabels": 480,
+    "CorrectDraft": 1060,
     "DiagnoseLabels": 490,
     "ExtendEventTypes": 330,
     "InduceScope": 460,

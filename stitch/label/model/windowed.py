@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, ClassVar
 
 import dspy
@@ -276,7 +275,7 @@ class WindowedSession(ModelSession):
         numbers = range(-len(earlier), 0)
         try:
             prediction = self._model.run(
-                self._labeler.program.label_window,
+                self._prompt,
                 purpose=purpose,
                 known_scopes="\n".join(self._known_scopes(window)),
                 known_events=", ".join(self._names.shown(LabelKind.EVENT_TYPE, position=self._position)),
@@ -284,16 +283,35 @@ class WindowedSession(ModelSession):
                 earlier_steps="\n".join(
                     quote_past(past, chars=_PAST_CHARS, n=n) for n, past in zip(numbers, earlier, strict=True)
                 ),
-                steps=quote_window(window, session=session, time=time),
+                steps=self._quoted(window, session=session, time=time),
             )
         except CutReplyError as error:
-            with suppress(ValueError):
-                if said := read_items(whole_items(error.said), StepReading):
-                    return said, 0
+            if said := self._whole_readings(error.said):
+                return said, 0
             raise
         for old, new in filter(None, map(_renamed, prediction.renames)):
             self.rename(old, new)
-        return prediction.readings, len(window)
+        return self._readings(prediction), len(window)
+
+    @property
+    def _prompt(self) -> Any:
+        return self._labeler.program.label_window
+
+    def _quoted(self, window: Sequence[Step], *, session: str | None, time: str) -> str:
+        """The steps of a window as the prompt shows them, behind a step of that session and time."""
+        return quote_window(window, session=session, time=time)
+
+    def _readings(self, prediction: Any) -> list[StepReading]:
+        """What a whole reply says of steps."""
+        readings: list[StepReading] = prediction.readings
+        return readings
+
+    def _whole_readings(self, said: str) -> list[StepReading]:
+        """What of a cut reply is whole."""
+        try:
+            return read_items(whole_items(said), StepReading)
+        except ValueError:
+            return []
 
     def _problem(self, readings: dict[int, StepReading], window: Sequence[Step], *, whole: bool) -> str:
         """Why readings cannot be used; a first one without a scope is left out of them where no scope was before."""
