@@ -20,6 +20,7 @@ from stitch.lifecycle.tree_transfer import faults_of_trees
 from stitch.store.checks import Damage
 from stitch.store.owner import Ownership
 from stitch.themes.grouping import KIND as THEMES
+from stitch.themes.grouping import decode
 
 NEXT_FOLDER = "reindex"
 """Where in the folder of a memory its next store is built."""
@@ -105,7 +106,8 @@ def _faults_of_trees(journal: Journal, *, tenant: str) -> list[str]:
 
 def _faults_of_themes(journal: Journal, *, tenant: str) -> list[str]:
     try:
-        list(journal.records(tenant, kind=THEMES))
+        for record in journal.records(tenant, kind=THEMES):
+            decode(record.payload)
     except DamagedRecordError as error:
         return [error.message]
     return []

@@ -6,10 +6,13 @@ same events give the same grouping, whatever was near what when they happened; t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stitch.journal import DamagedRecordError
 
 KIND = "themes"
 """The kind of the records."""
@@ -76,7 +79,9 @@ class Grouping:
 
     def now(self, theme: int) -> int | None:
         """The theme that has what a theme had; None if it has no statement any more."""
-        while theme in self.merged_into and theme not in self.members:
+        passed = set[int]()
+        while theme in self.merged_into and theme not in self.members and theme not in passed:
+            passed.add(theme)
             theme = self.merged_into[theme]
         return theme if theme in self.members else None
 
@@ -91,15 +96,46 @@ class Kept(NamedTuple):
     """One record."""
 
     next_theme: int
-    measures: Any
+    measures: Mapping[str, Mapping[str, int]]
     events: list[Event]
 
 
+_Number = Annotated[int, Field(ge=0, le=2**53)]
+_Count = Annotated[str, Field(pattern=r"^[0-9]{1,4}$")]
+
+
+class _Written(BaseModel):
+    """What a record has to be: a backup may be anybody's."""
+
+    model_config = ConfigDict(strict=True)
+
+    next: _Number
+    measures: dict[Literal["to_theme", "to_neighbor"], dict[_Count, _Number]] = Field(min_length=2)
+    events: list[
+        tuple[
+            Annotated[float, Field(allow_inf_nan=False)],
+            Literal["attached", "left", "split", "merged"],
+            _Number,
+            list[str],
+            _Number,
+        ]
+    ]
+
+
 def decode(payload: bytes) -> Kept:
-    """A record as it was encoded."""
-    read = orjson.loads(payload)
-    events = [Event(at, kind, theme, tuple(names), into) for at, kind, theme, names, into in read["events"]]
-    return Kept(read["next"], read["measures"], events)
+    """A record as it was encoded.
+
+    Raises:
+        DamagedRecordError: It never was.
+    """
+    try:
+        read = _Written.model_validate_json(payload)
+    except ValidationError as error:
+        raise DamagedRecordError(
+            "a record of themes is none", hint="`stitch verify --repair` makes them anew"
+        ) from error
+    events = [Event(at, kind, theme, tuple(names), into) for at, kind, theme, names, into in read.events]
+    return Kept(read.next, cast(Mapping[str, Mapping[str, int]], read.measures), events)
 
 
 def without(events: Iterable[Event], gone: frozenset[str]) -> list[Event]:

@@ -57,6 +57,6 @@ class Percentiles:
         """Go on with counts as they were kept."""
         self._counts = [0] * _BINS
         for place, count in counts.items():
-            self._counts[int(place)] = count
+            self._counts[min(_BINS - 1, int(place))] = count
         self._total = sum(self._counts)
         self._found.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from stitch.core import Change, Embedder, Moment, Statement
 from stitch.journal import DamagedRecordError, Journal, NewRecord, Record
 from stitch.text.sentences import sentence_spans
-from stitch.themes.grouping import ATTACHED, KIND, Event, decode, encode, without
+from stitch.themes.grouping import ATTACHED, KIND, Event, Kept, decode, encode, without
 from stitch.themes.holding import Derived, Holding
 from stitch.themes.statements import READ_CHARS, statement_id
 from stitch.themes.upkeep import Upkeep
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
 _log = logging.getLogger(__name__)
+_KEY = re.compile("[0-9]{12}")
 _BATCH = 1_024
 """So many statements are embedded at a time."""
 _ATTACHED = f'"{ATTACHED}"'.encode()
@@ -178,11 +180,14 @@ class ThemeProjection:
 
     def events(self) -> list[Event]:
         """All that happened to themes so far, in order."""
-        return [event for record in self._kept() for event in decode(record.payload).events] + self.upkeep.events
+        return [event for _, read in self._kept() for event in read.events] + self.upkeep.events
 
-    def _kept(self) -> list[Record]:
+    def _kept(self) -> list[tuple[Record, Kept]]:
         try:
-            return sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)
+            records = sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)
+            if not all(_KEY.fullmatch(record.key) for record in records):
+                raise DamagedRecordError("a record of themes has another's name")
+            return [(record, decode(record.payload)) for record in records]
         except DamagedRecordError as error:  # which statements are in which theme can be found anew
             _log.warning("%s; themes are made anew", error.message)
             self._journal.erase_records(self.tenant, kind=KIND)
@@ -191,10 +196,9 @@ class ThemeProjection:
     def _events(self) -> list[Event]:
         """All events that are written down; the upkeep goes on with the measures that were written with them."""
         kept = self._kept()
-        self._records = int(kept[-1].key) + 1 if kept else 0
+        self._records = int(kept[-1][0].key) + 1 if kept else 0
         events: list[Event] = []
-        for record in kept:
-            read = decode(record.payload)
+        for _, read in kept:
             events += read.events
             self.upkeep.recall(read.measures, next_theme=read.next_theme)
         return events
@@ -212,13 +216,12 @@ class ThemeProjection:
         names, marks = frozenset(gone), [name.encode() for name in gone]
         kept = self._kept()
         changed: dict[str, bytes] = {}
-        for record in kept:
+        for record, read in kept:
             if any(mark in record.payload for mark in marks):
-                read = decode(record.payload)
                 changed[record.key] = encode(
                     without(read.events, names), next_theme=read.next_theme, measures=read.measures
                 )
-        if not any(_ATTACHED in changed.get(record.key, record.payload) for record in kept):
+        if not any(_ATTACHED in changed.get(record.key, record.payload) for record, _ in kept):
             self._journal.erase_records(self.tenant, kind=KIND)
         elif changed:
             # Interrupted between the two, the statements of these events are without a theme until all is read again.
