@@ -29,6 +29,7 @@ PROMISES = {
     ),
     "Nothing of one tenant is in another's": (
         "test_tenants_that_do_everything_at_once_never_see_each_other",
+        "test_what_a_tenant_is_told_does_not_depend_on_others",
         "test_each_tenant_has_a_ledger_of_its_own",
         "test_a_backup_of_one_tenant_has_no_byte_of_another",
     ),
