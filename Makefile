@@ -6,16 +6,20 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs examples tests
 
-.PHONY: demo test test-adapters test-neural test-long mutants check format mirror clean
+.PHONY: demo test coverage test-adapters test-neural test-long mutants check format mirror clean
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
 
 # Compiled modules are kept, though the environment may say not to: the tests begin processes that load them again.
-test test-long: export PYTHONDONTWRITEBYTECODE =
-test test-long: export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/compiled
+test coverage test-long: export PYTHONDONTWRITEBYTECODE =
+test coverage test-long: export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/compiled
 
 test: $(STAMP)
+	$(BIN)/pytest -n 2
+
+# The same tests, with the share of branches that they take; counting them doubles the time.
+coverage: $(STAMP)
 	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
 
 # The neural embedders for real, with a small model that a package carries: through ONNX Runtime in an environment without

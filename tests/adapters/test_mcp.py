@@ -329,7 +329,14 @@ def hearing_ctrl_c() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize(("signal_", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (None, 0)])
+@pytest.mark.parametrize(
+    ("signal_", "status"),
+    [
+        pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow),
+        (signal.SIGTERM, 143),
+        pytest.param(None, 0, marks=pytest.mark.slow),
+    ],
+)
 def test_the_command_ends_at_once_and_lets_go_of_the_memory(tmp_path: Path, signal_: Any, status: int) -> None:
     parameters = stdio(tmp_path / "m")
     process = subprocess.Popen([parameters.command, *parameters.args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

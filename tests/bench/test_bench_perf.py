@@ -24,6 +24,7 @@ CONTRACT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_command_prints_every_figure_as_one_object() -> None:
     run = CliRunner().invoke(command, ["--steps", "20", "--json"], catch_exceptions=False)
     assert run.exit_code == 0

@@ -83,6 +83,7 @@ def memory(tmp_path: Path) -> Path:
     return tmp_path / "m"
 
 
+@pytest.mark.slow
 def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves(tmp_path: Path) -> None:
     counts = tmp_path / "counts.json"
     command = [sys.executable, str(Path(__file__).with_name("kills.py")), "--runs", str(RUNS), "--workloads", "1"]

@@ -202,6 +202,7 @@ def stitch(*arguments: Any) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_export_to_a_full_disk_fails_in_one_line_and_leaves_no_half_of_it(disk: Path, tmp_path: Path) -> None:
     lines = "".join(f'{{"role": "user", "content": "Word{n} {"x" * 3000}", "id": "{n}"}}\n' for n in range(40))
     (tmp_path / "t.jsonl").write_text(lines)

@@ -249,6 +249,7 @@ def test_an_interrupted_move_is_finished_when_the_memory_is_opened(memory: Path,
     assert not (memory / "store" / "old.txt").exists()
 
 
+@pytest.mark.slow
 def test_who_opens_while_another_moves_is_told(memory: Path) -> None:
     made = next_folder(memory, embedder_name="any")
     claim = claim_next(memory)

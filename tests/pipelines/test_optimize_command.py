@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -172,7 +173,7 @@ def test_an_interruption_leaves_no_file(run, labeled):
     def script(system, user):
         calls.append(1)
         if len(calls) == 20:
-            signal.raise_signal(signal.SIGINT)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         return label_poorly(system, user)
 
     with LoopbackProvider(script) as provider:
@@ -216,6 +217,7 @@ def test_a_step_of_one_trajectory_is_corrected_without_naming_it(run, tmp_path):
     assert "plan" in labels
 
 
+@pytest.mark.slow
 def test_a_log_folder_lets_the_same_command_go_on_and_pay_nothing_twice(run, labeled, tmp_path):
     options = ("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", "--limit", "3", "--log", "log",
                "--out", "p.json", "--json")  # fmt: skip
