@@ -92,7 +92,7 @@ class Searched:
         self._selector = LocalFilterSelector(constants=constants)
         self._constants = constants
         self._store = cast("SnippetStore", _KeptRankings(ingestor.store))
-        self._tenants = {each.id: tenant for tenant, each in _tenants(data)}
+        self._tenants = {each.id: tenant for tenant, each in tenants_of(data)}
         self._found: dict[tuple[int, bool], list[tuple[Mapping[str, float], tuple[str, ...]]]] = {}
 
     def found(self, constants: Constants, *, labels: bool = True) -> list[tuple[str, ...]]:
@@ -147,7 +147,8 @@ class Searched:
         return steps
 
 
-def _tenants(data: DataSet) -> Iterator[tuple[str, Any]]:
+def tenants_of(data: DataSet) -> Iterator[tuple[str, Any]]:
+    """The trajectories of a set, each with the tenant that it is in a memory."""
     for number, trajectory in enumerate(data.trajectories):
         yield f"t{number}", trajectory
 
@@ -155,6 +156,13 @@ def _tenants(data: DataSet) -> Iterator[tuple[str, Any]]:
 @contextmanager
 def taken_in(data: DataSet, *, kept: Path | None = None) -> Iterator[Searched]:
     """A set in memories of its own, which go when this ends; in a folder where they are kept they are found again."""
+    with held(data, kept=kept) as ingestor:
+        yield Searched(data, ingestor)
+
+
+@contextmanager
+def held(data: DataSet, *, kept: Path | None = None) -> Iterator[Ingestor]:
+    """What holds a set, each trajectory as a tenant of its own; see `taken_in`."""
     with ExitStack() as stack:
         folder = (
             kept / f"{data.name}-{data.digest[:12]}-{len(data.trajectories)}"
@@ -173,7 +181,7 @@ def taken_in(data: DataSet, *, kept: Path | None = None) -> Iterator[Searched]:
         stack.callback(ingestor.close)
         whole = folder / "whole"
         if not whole.exists():
-            for tenant, trajectory in _tenants(data):
+            for tenant, trajectory in tenants_of(data):
                 ingestor.add_many(trajectory.steps, tenant=tenant, trajectory=trajectory.id)
             whole.touch()
-        yield Searched(data, ingestor)
+        yield ingestor
