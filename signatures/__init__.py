@@ -9,8 +9,17 @@ from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEven
 from stitch.signatures.filters import SelectFilter, SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
 from stitch.signatures.judges import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
 from stitch.signatures.realizations import RealizeOperation
-from stitch.signatures.replies import Reference, StepChange, StepReading, Synonym, TreeTask
+from stitch.signatures.replies import (
+    Reference,
+    StatementReading,
+    StepChange,
+    StepReading,
+    Synonym,
+    ThemeName,
+    TreeTask,
+)
 from stitch.signatures.scopes import InduceScope, SummarizeScope
+from stitch.signatures.statements import ExtractStatements, NameThemes
 from stitch.signatures.steps import RewriteReferences, SummarizeStep
 from stitch.signatures.trees import (
     AnswerFromTree,
@@ -26,7 +35,8 @@ __all__ = [
     "AnswerDebate", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope",
     "JudgeAnswer", "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MendPathQuery", "ProposeTreeEdits",
     "RouteTreeRequest", "ScoreTreeNodes", "TreeTask", "VerifyTreeNodes", "MergeEntityTypes", "MergeEventTypes",
-    "ConsolidateLabels", "CorrectDraft", "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
+    "ConsolidateLabels", "CorrectDraft", "ExtractStatements", "NameThemes", "StatementReading", "ThemeName",
+    "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
     "SeedEventTypes", "SelectEventTypes", "SelectFilter", "SelectFilterEntityTypes", "SelectFilterEvents",
     "SelectScopes", "StepChange", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",
 ]  # fmt: skip

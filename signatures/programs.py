@@ -14,6 +14,7 @@ from stitch.signatures.entities import MergeEntityTypes, SeedEntityTypes
 from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEventTypes, SelectEventTypes
 from stitch.signatures.filters import SelectFilter
 from stitch.signatures.scopes import InduceScope, SummarizeScope
+from stitch.signatures.statements import ExtractStatements, NameThemes
 from stitch.signatures.steps import RewriteReferences, SummarizeStep
 from stitch.signatures.trees import (
     AnswerFromTree,
@@ -126,6 +127,23 @@ class AnswerProgram(Program):
     async def aforward(self, *, debate: bool = False, **inputs: Any) -> dspy.Prediction:
         """As `forward`."""
         return await (self.answer_debate if debate else self.answer_question).acall(**inputs)
+
+
+class StatementProgram(Program):
+    """The prompts over the hierarchy of a memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.extract_statements = dspy.Predict(ExtractStatements)
+        self.name_themes = dspy.Predict(NameThemes)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """What steps assert, from the input fields of `ExtractStatements`."""
+        return self.extract_statements(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """As `forward`."""
+        return await self.extract_statements.acall(**inputs)
 
 
 class TreeProgram(Program):

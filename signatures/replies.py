@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
 
 def _as_text(value: Any) -> Any:
@@ -139,3 +139,41 @@ class StepChange(StepReading):
     scope: Annotated[str, BeforeValidator(_as_text)] = ""
     events: Annotated[list[str], BeforeValidator(_as_names)] = Field(default_factory=list)
     entities: Annotated[list[str], BeforeValidator(_as_names)] = Field(default_factory=list)
+
+
+_NUMBER = re.compile(r"\b\d{1,6}\b")
+
+
+def _as_numbers(value: Any) -> Any:
+    """Numbers where a model gives none, one, or text such as "3 and 4"; what is no number is left out."""
+    if isinstance(value, bool) or value is None:
+        return []
+    if isinstance(value, (int, float)):
+        return [int(value)]
+    if isinstance(value, str):
+        return [int(own) for own in _NUMBER.findall(value)]
+    if isinstance(value, list):
+        return [own for each in value for own in _as_numbers(each)]
+    return []
+
+
+class StatementReading(BaseModel):
+    """What steps assert."""
+
+    text: Annotated[str, BeforeValidator(_as_text)] = Field(
+        validation_alias=AliasChoices("text", "statement", "fact", "content"), serialization_alias="text"
+    )
+    steps: Annotated[list[int], BeforeValidator(_as_numbers)] = Field(
+        validation_alias=AliasChoices("steps", "step", "n", "sources", "evidence"), serialization_alias="steps"
+    )
+    date: Annotated[str, BeforeValidator(_as_text)] = ""
+    corrects: Annotated[list[int], BeforeValidator(_as_numbers)] = Field(
+        default_factory=list, validation_alias=AliasChoices("corrects", "supersedes"), serialization_alias="corrects"
+    )
+
+
+class ThemeName(BaseModel):
+    """What a theme is called."""
+
+    n: int = Field(description="the number of the theme")
+    name: Annotated[str, BeforeValidator(_as_text)]

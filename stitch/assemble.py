@@ -295,7 +295,7 @@ def _open(
             resources.callback(embedder.close)
         if model is not None:
             resources.callback(model.close)
-        themes = TenantThemes(journal=journal, embedder=embedder)
+        themes = TenantThemes(journal=journal, embedder=embedder, model=parts.statement_model_of(settings, model))
         ingestor = Ingestor(
             journal=journal,
             store=store,

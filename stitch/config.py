@@ -73,6 +73,9 @@ class Settings(BaseSettings):
     """Let a model choose in one call a kind of label, as in the paper, instead of in one call."""
     retriever: str = "intent"
     """How to search: `intent` by labels and similarity; `dense`, `lexical` or `hybrid` by similarity alone."""
+    statements: Literal["local", "model"] = "local"
+    """Who says what steps assert, of which themes are made: this machine alone, or a language model, which reads what
+    it has not read yet with each `flush`, some 24 steps a call, and names themes."""
     gate: Literal["off", "clues", "answers", "likelihood"] = "off"
     """What decides whether the lens of themes shows more of what it chose first: nothing, so that it does not; what the
     question names (`clues`); how a model's short answers agree (`answers`, three calls a look), or how likely it finds
@@ -156,6 +159,8 @@ class Settings(BaseSettings):
     """The same of `stitch optimize answerer`: the compiled prompts with which the model answers in benchmarks."""
     path_program: str | GivenModule | None = None
     """The same of `stitch optimize path`: the compiled prompts with which requests about trees are understood."""
+    statement_program: str | GivenModule | None = None
+    """The same of `stitch optimize statements`: the compiled prompts with which the model says what steps assert."""
     model_budget_tokens: Annotated[int, Field(ge=0)] | None = None
     """Tokens that a model may spend while the memory is open, prompts and replies together."""
     model_budget_usd: Annotated[float, Field(ge=0)] | None = None

@@ -27,6 +27,7 @@ class GivenSettings(TypedDict, total=False):
     filter: Literal["auto", "local", "model"] | None
     filter_by_kind: bool | None
     retriever: str | None
+    statements: Literal["local", "model"] | None
     gate: Literal["off", "clues", "answers", "likelihood"] | None
     k: int | None
     budget_tokens: int | None
@@ -62,6 +63,7 @@ class GivenSettings(TypedDict, total=False):
     filter_program: str | PromptModule | None
     answer_program: str | PromptModule | None
     path_program: str | PromptModule | None
+    statement_program: str | PromptModule | None
     model_budget_tokens: int | None
     model_budget_usd: float | None
     price_prompt: float | None

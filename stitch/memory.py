@@ -521,9 +521,11 @@ class Memory:
     def flush(self) -> None:
         """Wait for the labels of all that is accepted, and make everything survive a loss of power.
 
-        While a server cannot be reached, what waits for it survives in the journal.
+        Where a model says what steps assert (`statements`), it reads what it has not read yet. While a server cannot be
+        reached, what waits for it survives in the journal.
         """
         self._ingestor.flush()
+        self._parts.themes.extract(self.tenant)
 
     def interrupt(self) -> None:
         """Give up the calls of a model that labels wait for, at once and for good, before this is closed by an error.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stitch.retrieve.themes.gate import Gate
     from stitch.signatures.programs import TreeProgram
     from stitch.store.connection import Server
+    from stitch.themes.asking import StatementModel
 
 
 def settings_for(memory: str | Path | None, *, config: str | Path | None, **settings: Any) -> tuple[Settings, str]:
@@ -89,9 +90,9 @@ def _digest(secret: SecretStr) -> str:
 def chosen_labelers(settings: Settings) -> frozenset[str]:
     """The settings by which texts are shown to a language model; none if they are not."""
     labels = settings.labels == "model"
-    gate = settings.gate in _GATES_OF_A_MODEL
-    asked = labels or gate or _filter_by_model(settings)
-    return frozenset({"model", *(("labels",) if labels else ()), *(("gate",) if gate else ())} if asked else ())
+    others = {"gate": settings.gate in _GATES_OF_A_MODEL, "statements": settings.statements == "model"}
+    named = frozenset(name for name, asks in {"labels": labels, **others}.items() if asks)
+    return named | {"model"} if named or _filter_by_model(settings) else named
 
 
 def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler:
@@ -139,6 +140,7 @@ def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
         or _filter_by_model(settings)
         or settings.path_program is not None
         or settings.gate in _GATES_OF_A_MODEL
+        or settings.statements == "model"
     )
     return language_model_of(settings, ledger) if needed else None
 
@@ -265,6 +267,20 @@ def gate_of(settings: Settings, model: LanguageModel | None) -> Gate | None:
     if settings.gate == "off" or model is None:
         return None
     return SampledGate(model) if settings.gate == "answers" else LikelihoodGate(model)
+
+
+def statement_model_of(settings: Settings, model: LanguageModel | None) -> StatementModel | None:
+    """What says what steps assert; None if they speak for themselves."""
+    if settings.statements != "model" or model is None:
+        return None
+    from stitch.label.model.compiled import load_program
+    from stitch.signatures.programs import StatementProgram
+    from stitch.themes.asking import StatementModel
+
+    program = StatementProgram()
+    if settings.statement_program is not None:
+        load_program(settings.statement_program, program, target="statements")
+    return StatementModel(model, program=program)
 
 
 def tree_program_of(settings: Settings) -> TreeProgram | None:

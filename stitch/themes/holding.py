@@ -15,6 +15,7 @@ from stitch.journal import Entry, Journal
 from stitch.themes.episodes import Line, Mark, mark_of
 from stitch.themes.naming import words_counted
 from stitch.themes.statements import statements_of
+from stitch.themes.told import Told
 
 
 class Derived(NamedTuple):
@@ -33,10 +34,12 @@ class Holding:
     Args:
         journal: Where the steps are.
         tenant: Whose they are.
+        told: What a model said of them.
     """
 
-    def __init__(self, journal: Journal, *, tenant: str) -> None:
+    def __init__(self, journal: Journal, *, tenant: str, told: Told | None = None) -> None:
         self._journal, self._tenant = journal, tenant
+        self._told = told or Told(journal, tenant=tenant)
         self.lines: dict[str, Line] = {}
         """The steps of each trajectory."""
         self.statements: dict[str, Statement] = {}
@@ -46,14 +49,25 @@ class Holding:
         self.usual: Counter[str] = Counter()
         """In how many statements each stem is."""
         self._of_step: dict[tuple[str, str], list[str]] = {}
+        self._superseded: dict[str, list[str]] = {}
+        """By which statements others are superseded."""
 
     def of_step(self, trajectory: str, step: str) -> list[str]:
         """The ids of the statements that a step went into, in order."""
         return list(self._of_step.get((trajectory, step), ()))
 
     def with_episode(self, statement: Statement) -> Statement:
-        """A statement with the id of the episode in which it was said."""
-        return statement._replace(episode=self.lines[statement.trajectory].episode_at(statement.position))
+        """A statement with the id of the episode in which it was said, and of the one that corrects it."""
+        episode = self.lines[statement.trajectory].episode_at(statement.position)
+        if not self._superseded:
+            return statement._replace(episode=episode)
+        there = tuple(each for each in statement.supersedes if each in self.statements)
+        by = self._superseded.get(statement.id)
+        return statement._replace(episode=episode, supersedes=there, superseded_by=by[-1] if by else None)
+
+    def asserts(self, entry: Entry) -> bool:
+        """Whether a step says anything."""
+        return bool(self._said_by(entry.trajectory, entry.id))
 
     def episodes(self, trajectory: str) -> Iterator[Episode]:
         """The episodes of a trajectory, in order; none of one that is not there."""
@@ -127,7 +141,8 @@ class Holding:
         return derived
 
     def _derive(self, entry: Entry, *, before: Entry | None) -> Derived:
-        said = {each.id: each for each in statements_of(entry, before=before)}
+        told = self._told.said_by(entry)
+        said = {each.id: each for each in (statements_of(entry, before=before) if told is None else told)}
         held = {name: self.statements[name] for name in self._said_by(entry.trajectory, entry.id)}
         changed = [name for name, each in held.items() if name not in said or said[name].text != each.text]
         new = [each for name, each in said.items() if name not in held or name in changed]
@@ -149,6 +164,8 @@ class Holding:
         self.of_trajectory.setdefault(statement.trajectory, {})[statement.id] = None
         for step in statement.steps:
             self._of_step.setdefault((statement.trajectory, step), []).append(statement.id)
+        for other in statement.supersedes:
+            self._superseded.setdefault(other, []).append(statement.id)
 
     def _unlink(self, statement: Statement) -> None:
         for step in statement.steps:
@@ -156,6 +173,10 @@ class Holding:
             names.remove(statement.id)
             if not names:
                 del self._of_step[statement.trajectory, step]
+        for other in statement.supersedes:
+            self._superseded[other].remove(statement.id)
+            if not self._superseded[other]:
+                del self._superseded[other]
 
     def _remove(self, names: Sequence[str]) -> list[str]:
         for name in names:

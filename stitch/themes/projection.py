@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from stitch.core import Change, Embedder, Moment, Statement
-from stitch.journal import DamagedRecordError, Journal, NewRecord, Record
+from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord, Record
 from stitch.text.sentences import sentence_spans
 from stitch.themes.grouping import ATTACHED, KIND, Event, Kept, decode, encode, without
 from stitch.themes.holding import Derived, Holding
+from stitch.themes.named import Named, ThemeNames
 from stitch.themes.statements import READ_CHARS, statement_id
+from stitch.themes.told import Reading, Told, told_id
 from stitch.themes.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -53,10 +56,14 @@ class ThemeProjection:
         """Whether anything has been read."""
         self.version = 0
         """Another number whenever something has changed."""
+        self.told = Told(journal, tenant=tenant)
+        """What a model said of steps."""
+        self.names = ThemeNames(journal, tenant=tenant)
+        """What a model called themes."""
         self._clear()
 
     def _clear(self) -> None:
-        self.holding = Holding(self._journal, tenant=self.tenant)
+        self.holding = Holding(self._journal, tenant=self.tenant, told=self.told)
         self.upkeep = Upkeep(self.embedder.dimension, tends=self._tends)
 
     def position(self) -> int:
@@ -96,15 +103,45 @@ class ThemeProjection:
         """Remove all that was made from steps, from the events too; called before the journal forgets them."""
         if tenant != self.tenant:
             return
-        gone = frozenset(self._said_by(trajectory, steps))
+        gone = frozenset([*self._said_by(trajectory, steps), *self.told.ids_of(trajectory, steps)])
+        dropped = self.told.drop(trajectory, steps)
+        others = {(each.trajectory, step) for each in dropped for step in each.read if step not in steps}
+        unsaid = {each for one in dropped for each in self.told_ids(one)}
+        self.names.drop(gone | unsaid)
         again: list[Derived] = []
         if self.loaded:
             held, again = self.holding.leave_out(trajectory, steps)
             self.upkeep.forget(held)
             self.upkeep.events = without(self.upkeep.events, gone)
+            again += self.holding.take(self._found(sorted(others)))
         self._erase_events(gone)
         self._place(again, changed_at={})
         self._write()
+
+    def told_ids(self, reading: Reading) -> list[str]:
+        """The ids of the statements that a model made of a window."""
+        counts = Counter(each.steps[-1] for each in reading.said)
+        return [
+            told_id(self.tenant, reading.trajectory, step, number=number)
+            for step, count in counts.items()
+            for number in range(count)
+        ]
+
+    def tell(self, reading: Reading) -> None:
+        """Keep what a model said of steps: it stands in the place of what they say without one."""
+        self.load()
+        self.told.take(reading)
+        self._place(self.holding.take(self._found((reading.trajectory, step) for step in reading.read)), changed_at={})
+        self._write()
+
+    def call(self, names: Iterable[tuple[int, Named]]) -> None:
+        """Keep what a model called themes."""
+        self.names.take(names)
+        self.version += 1
+
+    def _found(self, places: Iterable[tuple[str, str]]) -> list[Entry]:
+        entries = (self._journal.entry(self.tenant, trajectory, step) for trajectory, step in places)
+        return [entry for entry in entries if entry is not None]
 
     def checkpoint(self) -> None:
         """Write down what happened to themes, and how far the journal was followed."""

@@ -12,6 +12,7 @@ from stitch.core.process import ProcessLock
 from stitch.errors import InputError
 from stitch.themes.graph import name_of, number_of
 from stitch.themes.holding import Holding
+from stitch.themes.named import ThemeNames
 from stitch.themes.naming import medoid_of, name_of_terms, terms_of
 from stitch.themes.projection import ThemeProjection
 from stitch.themes.upkeep import Upkeep
@@ -178,7 +179,8 @@ class Themes:
                 self._then = projection.version, moment, _View(*projection.at(moment))
             return self._then[2]
         if self._now is None or self._version != projection.version:
-            self._now, self._version = _View(projection.holding, projection.upkeep), projection.version
+            self._now = _View(projection.holding, projection.upkeep, names=projection.names)
+            self._version = projection.version
         return self._now
 
 
@@ -188,10 +190,11 @@ class _View:
     Args:
         holding: The statements and episodes.
         upkeep: Their vectors and themes.
+        names: What a model called these; of a moment nothing, for it may not have been said then.
     """
 
-    def __init__(self, holding: Holding, upkeep: Upkeep) -> None:
-        self.holding, self.upkeep = holding, upkeep
+    def __init__(self, holding: Holding, upkeep: Upkeep, *, names: ThemeNames | None = None) -> None:
+        self.holding, self.upkeep, self._names = holding, upkeep, names
         self._themes: dict[int, Theme] = {}
         self._episodes: dict[str, Episode] | None = None
 
@@ -240,7 +243,8 @@ class _View:
         texts = [statements[name].text for name in names]
         terms = terms_of(texts, usual=self.holding.usual, count=len(statements))
         medoid = medoid_of(names, self.upkeep.vectors.take(names))
-        name = name_of_terms(terms, medoid=statements[medoid].text)
+        called = self._names.of(number, names) if self._names is not None else ""
+        name = called or name_of_terms(terms, medoid=statements[medoid].text)
         return Theme(name_of(number), name, terms, medoid, tuple(names))
 
     def theme_vectors(self) -> tuple[list[str], Vectors]:

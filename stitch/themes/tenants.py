@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from stitch.core import Change, Embedder
 from stitch.core.process import ProcessLock
 from stitch.journal import Journal
+from stitch.themes.asking import StatementModel
+from stitch.themes.extraction import Extracted, Extraction
 from stitch.themes.projection import ThemeProjection
 from stitch.themes.reading import Themes
 
@@ -24,12 +26,16 @@ class TenantThemes:
         journal: Is followed.
         embedder: Makes the vectors of statements.
         tends: Whether themes are split and merged.
+        model: Says what steps assert, when it is told to (`extract`); without one they speak for themselves.
     """
 
     name = "themes"
 
-    def __init__(self, *, journal: Journal, embedder: Embedder, tends: bool = True) -> None:
-        self._journal, self._embedder, self._tends = journal, embedder, tends
+    def __init__(
+        self, *, journal: Journal, embedder: Embedder, tends: bool = True, model: StatementModel | None = None
+    ) -> None:
+        self._journal, self._embedder, self._tends, self._model = journal, embedder, tends, model
+        self._asking = ProcessLock("what a model says of steps")
         self._lock = ProcessLock("the hierarchies of a memory")
         self._held: dict[str, tuple[ThemeProjection, Themes, ProcessLock]] = {}
 
@@ -39,6 +45,14 @@ class TenantThemes:
         with lock:
             projection.bring_up()
         return themes
+
+    def extract(self, tenant: str) -> Extracted | None:
+        """Let the model read the steps that it has not read yet; None without a model."""
+        if self._model is None:
+            return None
+        projection, _, lock = self._of(tenant)
+        with self._asking:
+            return Extraction(projection, journal=self._journal, model=self._model, lock=lock).run()
 
     def _of(self, tenant: str) -> tuple[ThemeProjection, Themes, ProcessLock]:
         with self._lock:

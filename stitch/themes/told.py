@@ -1,0 +1,191 @@
+"""What a model said that steps assert: records of the journal, one a window of steps that it was shown.
+
+A record holds words, so whatever the model was shown when it was made goes along with it: if one of these steps is
+erased, the whole record is, and the other steps of the window say what they say without a model until they are read
+again. A step that was corrected since is not the one that was read, and says what it says now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import orjson
+
+from stitch.core import Statement, Trust
+from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord, Record
+from stitch.text.dates import day_meant
+from stitch.themes.statements import statement_id, trust_of
+
+_log = logging.getLogger(__name__)
+
+KIND = "statements"
+"""The kind of the records."""
+
+Place = tuple[str, str]
+"""A trajectory and a step of it."""
+
+
+class Said(NamedTuple):
+    """What a model said."""
+
+    text: str
+    steps: tuple[str, ...]
+    """The ids of the steps it stands on, in order; the last one says it."""
+    date: str | None
+    """The day it speaks of, as ISO 8601 writes it."""
+    corrects: tuple[str, ...]
+    """The ids of the statements that are not right any more."""
+
+
+class Reading(NamedTuple):
+    """What a model said of a window of steps."""
+
+    trajectory: str
+    read: dict[str, str]
+    """The digest of each step that was read, by its id."""
+    shown: tuple[Place, ...]
+    """Other steps of which it was shown something."""
+    trust: str
+    """That of all it was shown."""
+    said: tuple[Said, ...]
+    model: str
+    """Who said it; empty of steps of which nothing could be read, which speak for themselves."""
+
+
+class Told:
+    """What a model said of the steps of a tenant.
+
+    Args:
+        journal: Where it is kept.
+        tenant: Whose steps.
+    """
+
+    def __init__(self, journal: Journal, *, tenant: str) -> None:
+        self._journal, self._tenant = journal, tenant
+        self._by_key: dict[str, Reading] | None = None
+        self._of: dict[Place, str] = {}
+        """The key of the last record in which each step was read."""
+
+    def covers(self, entry: Entry) -> bool:
+        """Whether a step was read as it is now."""
+        return self._reading(entry) is not None
+
+    def said_by(self, entry: Entry) -> list[Statement] | None:
+        """The statements of which a step is the last; None if no model has read it as it is."""
+        reading = self._reading(entry)
+        if reading is None or not reading.model:
+            return None
+        trust = min(trust_of(entry), Trust(reading.trust))
+        said = [each for each in reading.said if each.steps[-1] == entry.id]
+        return [self._statement(entry, each, number=number, trust=trust) for number, each in enumerate(said)]
+
+    def take(self, reading: Reading) -> None:
+        """Keep what was said, in the place of what was said of the same window before."""
+        readings = self._all()
+        key = _key(reading)
+        self._journal.append_records(
+            self._tenant, [NewRecord(KIND, key, _encoded(reading))], instead_of=[key] if key in readings else ()
+        )
+        self._hold(key, reading)
+
+    def drop(self, trajectory: str, steps: Collection[str]) -> list[Reading]:
+        """Erase all that was said by somebody who was shown one of these steps; return it."""
+        gone = {(trajectory, step) for step in steps}
+        keys = [key for key, each in self._all().items() if not gone.isdisjoint(_places(each))]
+        if keys:
+            self._journal.erase_records(self._tenant, kind=KIND, key=keys)
+        dropped = [self._all().pop(key) for key in keys]
+        self._of = {place: key for place, key in self._of.items() if key in self._all()}
+        return dropped
+
+    def ids_of(self, trajectory: str, steps: Iterable[str]) -> list[str]:
+        """The ids of all statements of which these steps are the last, as they are told now."""
+        found = []
+        for step in steps:
+            reading = self._all().get(self._of.get((trajectory, step), ""))
+            count = sum(each.steps[-1] == step for each in reading.said) if reading else 0
+            found += [told_id(self._tenant, trajectory, step, number=number) for number in range(count)]
+        return found
+
+    def _reading(self, entry: Entry) -> Reading | None:
+        reading = self._all().get(self._of.get((entry.trajectory, entry.id), ""))
+        return reading if reading is not None and reading.read[entry.id] == digest_of(entry) else None
+
+    def _statement(self, entry: Entry, said: Said, *, number: int, trust: Trust) -> Statement:
+        return Statement(
+            id=told_id(self._tenant, entry.trajectory, entry.id, number=number),
+            trajectory=entry.trajectory,
+            text=said.text,
+            speaker=entry.step.role,
+            said_at=entry.step.timestamp,
+            happened_at=said.date or day_meant(said.text, said=entry.step.timestamp),
+            steps=said.steps,
+            episode="",
+            trust=trust,
+            supersedes=said.corrects,
+            recorded=entry.recorded,
+            position=entry.position,
+        )
+
+    def _all(self) -> dict[str, Reading]:
+        if self._by_key is None:
+            self._by_key = {}
+            for record in sound_records(self._journal, self._tenant, kind=KIND):
+                self._hold(record.key, _decoded(record.payload))
+        return self._by_key
+
+    def _hold(self, key: str, reading: Reading) -> None:
+        self._all()[key] = reading
+        for step in reading.read:
+            self._of[reading.trajectory, step] = key
+
+
+def sound_records(journal: Journal, tenant: str, *, kind: str) -> list[Record]:
+    """The records of a kind; if one is damaged, none, and they are erased: a model can be asked again."""
+    try:
+        return list(journal.records(tenant, kind=kind))
+    except DamagedRecordError as error:
+        _log.warning("%s; what a model said is asked of again", error.message)
+        journal.erase_records(tenant, kind=kind)
+        return []
+
+
+def told_id(tenant: str, trajectory: str, step: str, *, number: int) -> str:
+    """The id of a statement that a model made of a step, by its number among these."""
+    return statement_id(tenant, trajectory, f"{step}\0told", number=number)
+
+
+def digest_of(entry: Entry) -> str:
+    """What tells a step that was corrected from the one that was read."""
+    return hashlib.blake2b(entry.step.content.encode(), digest_size=8).hexdigest()
+
+
+def _places(reading: Reading) -> set[Place]:
+    return {*((reading.trajectory, step) for step in reading.read), *reading.shown}
+
+
+def _key(reading: Reading) -> str:
+    first, count = next(iter(reading.read)), len(reading.read)
+    named = f"{len(reading.trajectory)}:{reading.trajectory}{len(first)}:{first}{count}"
+    return hashlib.blake2b(named.encode(), digest_size=12).hexdigest()
+
+
+def _encoded(reading: Reading) -> bytes:
+    return orjson.dumps({**reading._asdict(), "said": [each._asdict() for each in reading.said]})
+
+
+def _decoded(payload: bytes) -> Reading:
+    fields = orjson.loads(payload)
+    said = tuple(
+        Said(each["text"], tuple(each["steps"]), each["date"], tuple(each["corrects"])) for each in fields["said"]
+    )
+    return Reading(**{**fields, "said": said, "shown": tuple((one, step) for one, step in fields["shown"])})
+
+
+def read_without_a_model(entries: Sequence[Entry]) -> Reading:
+    """What is kept of steps of which no reply could be used: they speak for themselves, and are not asked of again."""
+    read = {entry.id: digest_of(entry) for entry in entries}
+    return Reading(entries[0].trajectory, read, (), Trust.LOW.value, (), "")
