@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from dspy import lm15
 
+    from stitch.lm import LanguageModel
+
 TRAJECTORIES = 32
 STEPS = 100
 LONG_STEPS = 10_000
@@ -69,6 +71,14 @@ def reply_to(prompt: str) -> dict[str, Any]:
         return {"readings": [{"n": step["n"], **_reading(step["text"]), "references": []} for step in steps]}
     if "`changes`" in prompt.rpartition("Respond with")[2]:
         return {"changes": list(_changes(prompt))}
+    if "`statements`" in prompt.rpartition("Respond with")[2]:
+        quoted = prompt.rpartition("[[ ## steps ## ]]\n")[2].partition("\n\nRespond with")[0]
+        steps = [json.loads(line) for line in quoted.splitlines()]
+        return {"statements": [{"text": step["text"][:160], "steps": [step["n"]]} for step in steps]}
+    if "`names`" in prompt.rpartition("Respond with")[2]:
+        quoted = prompt.rpartition("[[ ## themes ## ]]\n")[2].partition("\n\nRespond with")[0]
+        themes = [json.loads(line) for line in quoted.splitlines()]
+        return {"names": [{"n": theme["n"], "name": theme["statements"][0][:30]} for theme in themes]}
     reading = _reading(prompt.rpartition("[[ ## step ## ]]\n")[2])
     return {
         "scope": reading["scope"],
@@ -145,6 +155,34 @@ def _same_scope(steps: Sequence[Step]) -> float:
     ]
     same: int = sum(one == other for one, other in zip(*scopes, strict=True))
     return same / len(steps)
+
+
+def measure_statements(steps: Sequence[Step], *, model: LanguageModel) -> dict[str, float]:
+    """Calls, tokens and our own time a step for statements and names of themes, beyond what labels cost."""
+    from stitch.embed import StaticEmbedder
+    from stitch.journal import SqliteJournal
+    from stitch.signatures.programs import StatementProgram
+    from stitch.themes import TenantThemes
+    from stitch.themes.asking import StatementModel
+
+    with TemporaryDirectory(prefix="stitch-model-") as folder:
+        journal = SqliteJournal(Path(folder) / "journal.sqlite")
+        journal.append_many(steps, tenant="bench", trajectory="trip", recorded=0.0)
+        asked = StatementModel(model, program=StatementProgram())
+        themes = TenantThemes(journal=journal, embedder=StaticEmbedder(), model=asked)
+        themes.of("bench")
+        began = time.thread_time()
+        done = themes.extract("bench")
+        cpu_s, spent, count = time.thread_time() - began, model.ledger.total(), len(steps)
+        journal.close()
+    assert done is not None
+    return {
+        "calls_per_step": round(spent.calls / count, 4),
+        "tokens_per_step": round(spent.tokens / count, 1),
+        "statements_per_step": round(done.statements / count, 3),
+        "themes_named": done.themes,
+        "cpu_ms_per_step": round(1_000 * cpu_s / count, 3),
+    }
 
 
 def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: int) -> float:
@@ -271,6 +309,7 @@ def command(latency_s: float, concurrency: int, as_json: bool) -> None:
         "stepwise": measure_labeler(
             StepwiseLabeler(stepwise, embedder=StaticEmbedder(), fallback=LocalLabeler()), steps, ledger=stepwise.ledger
         ),
+        "statements": measure_statements(steps, model=LanguageModel("rules", completion=RuleCompletion())),
         "throughput_ratio": round(measure_throughput(steps, latency_s=latency_s, concurrency=concurrency), 3),
         **_measure_questions(steps, latency_s=latency_s, concurrency=concurrency),
         "rss_growth_mb": round(measure_growth(steps), 1),

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from stitch.core import Statement, apply_rewrites
+from stitch.core import Statement, Trust, apply_rewrites
 from stitch.errors import CutReplyError
 from stitch.label.model.quoting import quote, quote_step, quote_window, shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
@@ -44,7 +44,7 @@ _ISO = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 
 class Window(NamedTuple):
-    """Steps that follow each other in a trajectory, all of the same trust."""
+    """Steps that follow each other in a trajectory: what is of low trust, or nothing that is."""
 
     entries: tuple[Entry, ...]
     asserting: int
@@ -66,7 +66,8 @@ def windows(
     for entry in entries:
         apart = covered(entry) or is_instruction(entry)
         size = len(quote_step(_resolved(entry))) // CHARS_PER_TOKEN
-        if group and (apart or trust_of(entry) != trust_of(group[0]) or tokens + size > WINDOW_TOKENS):
+        strange = group and (trust_of(entry) is Trust.LOW) is not (trust_of(group[0]) is Trust.LOW)
+        if group and (apart or strange or tokens + size > WINDOW_TOKENS):
             yield from _window(group, asserts)
             group, asserting, tokens = [], 0, 0
         if apart:
@@ -129,7 +130,7 @@ class StatementModel:
             trajectory=entries[0].trajectory,
             read={entry.id: digest_of(entry) for entry in entries},
             shown=tuple((each.trajectory, step) for each in earlier for step in each.steps),
-            trust=trust_of(entries[0]).value,
+            trust=min(map(trust_of, entries)).value,
             said=tuple(_bounded(said)),
             model=self.name,
         )

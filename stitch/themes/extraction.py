@@ -104,7 +104,7 @@ class Extraction:
         if not own or len(rows) == len(own):
             return []
         near = rows.similarities(rows.take(own).mean(axis=0))
-        trust, steps = trust_of(first), {each.id for each in window.entries}
+        trust, steps = min(map(trust_of, window.entries)), {each.id for each in window.entries}
         found: list[Statement] = []
         for place in np.argsort(-near, kind="stable")[: 4 * EARLIER + len(own)].tolist():
             statement = holding.with_episode(holding.statements[rows.names[place]])

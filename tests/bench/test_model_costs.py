@@ -49,6 +49,7 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
         "windowed",
         "drafted",
         "stepwise",
+        "statements",
         "throughput_ratio",
         "rss_growth_mb",
         "filter",
@@ -60,3 +61,13 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
         assert report[stage]["tokens_per_question"] > 100
         assert 0 < report[stage]["throughput_ratio"] <= 1.1
     assert 0 < report["throughput_ratio"] <= 1
+
+
+def test_statements_cost_a_call_for_a_window_beside_labels() -> None:
+    from stitch.bench.model import RuleCompletion, came_steps, measure_statements
+    from stitch.lm import LanguageModel
+
+    measured = measure_statements(came_steps()[:120], model=LanguageModel("rules", completion=RuleCompletion()))
+    assert 0 < measured["calls_per_step"] <= 0.1
+    assert measured["statements_per_step"] > 0.3
+    assert measured["themes_named"] > 0
