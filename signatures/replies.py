@@ -14,7 +14,7 @@ def _as_text(value: Any) -> Any:
         value = value[0] if value else None
     if isinstance(value, dict):
         value = next(
-            (value[key] for key in ("name", "scope", "label", "value") if isinstance(value.get(key), str)), None
+            (value[key] for key in ("name", "scope", "label", "type", "value") if isinstance(value.get(key), str)), None
         )
     return "" if value is None else str(value) if isinstance(value, (int, float)) else value
 
@@ -126,7 +126,7 @@ class StepReading(BaseModel):
         """A reading whose fields a model has called something else."""
         if not isinstance(said, dict):
             return said
-        found = dict(said)
+        found = {re.sub(r"[\s-]+", "_", str(key).strip().lower()): value for key, value in said.items()}
         for name, others in _OTHER_NAMES.items():
             if name not in found and (other := next((own for own in others if own in found), None)):
                 found[name] = found.pop(other)

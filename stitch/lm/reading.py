@@ -1,13 +1,15 @@
 """What a reply says, field by field, in whatever form a model says it: under other names, one level too deep, as text.
 
 What is read is what was said. A field that is missing is missing; a number or a verdict is never guessed out of prose.
+
+More than 400 lines because each form is told from the others, and they are tried in one order.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, get_args, get_origin
 
@@ -29,6 +31,11 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _NUMBER_IN_WORDS = {"zero": 0, "none": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 _FOR_READERS = frozenset(("answer", "reply", "text"))
 """Fields that may be talk. A name or a summary may not: it would be "I am sorry, I cannot do that"."""
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CALLED_WITH = ("arguments", "parameters", "input", "args")
+_BESIDE_ARGUMENTS = frozenset(("name", "type", "id", "function", "tool", *_CALLED_WITH))
+_MARK = re.compile(r"\[\[ ?## ?(\w{1,40}) ?## ?\]\]")
+"""What tells fields apart in prompts; some models answer so."""
 _MISSING = object()
 
 
@@ -125,15 +132,49 @@ def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
 
 def _said(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields of a reply under their names, as far as it has them."""
+    completion = _as_said(completion)
+    if marked := _marked(completion, fields):
+        return marked
     found = json_in(completion)
     required = [name for name, field in fields.items() if field.is_required()]
     if len(required) == 1 and _item_type(fields[required[0]].annotation) is not None:
         return _said_of_items(completion, found, fields, only=required[0])
     if found is None:
         return _text_fields(completion, fields)
+    return _named(_merged(found, objects_in(completion)), fields)
+
+
+def _merged(found: Any, apart: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """One object of a list of them, or of several that have different fields."""
     if isinstance(found, list):
-        found = {name: value for one in found if isinstance(one, Mapping) for name, value in one.items()}
-    return _named(found, fields)
+        return {name: value for one in found if isinstance(one, Mapping) for name, value in one.items()}
+    if len(apart) > 1 and sum(map(len, apart)) == len({key for one in apart for key in one}):
+        return {name: value for one in apart for name, value in one.items()}
+    told: Mapping[str, Any] = found
+    return told
+
+
+def _as_said(completion: str) -> str:
+    """A reply without what stands around it: a text of JSON that holds it, or the call of a tool."""
+    if completion.lstrip().startswith('"'):
+        with suppress(ValueError):
+            if isinstance(inner := json.loads(completion), str):
+                completion = inner
+    found = json_in(completion)
+    if isinstance(found, Mapping) and set(found) <= _BESIDE_ARGUMENTS:
+        given = next((found[name] for name in _CALLED_WITH if name in found), None)
+        if isinstance(given, str):
+            return given
+        if isinstance(given, (Mapping, list)):
+            return json.dumps(given, ensure_ascii=False)
+    return completion
+
+
+def _marked(completion: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a reply that sets a mark before each, as prompts do; empty if it does not."""
+    parts = _MARK.split(said_in(completion))
+    found = dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
+    return {name: value for name, value in found.items() if name in fields}
 
 
 def _said_of_items(completion: str, found: Any, fields: Mapping[str, Any], *, only: str) -> Mapping[str, Any]:
@@ -143,8 +184,18 @@ def _said_of_items(completion: str, found: Any, fields: Mapping[str, Any], *, on
     apart = objects_in(completion)
     if len(apart) > 1 and not any(_holds_list(one) for one in apart):
         return {only: apart}
+    if joined := _joined(apart, only):
+        return {only: joined}
     told = found if isinstance(found, Mapping) and only in found else {}
     return {**{name: told[name] for name in fields if name in told}, **_list_in(found, only)}
+
+
+def _joined(apart: Sequence[Mapping[str, Any]], only: str) -> list[Any]:
+    """The lists of several objects as one, if they are of different numbers; empty if they are not."""
+    lists = [one[only] for one in apart if isinstance(one.get(only), list)]
+    numbers = [n for own in lists for one in own if isinstance(one, Mapping) for n in _numbers_of(one.get("n"))]
+    apart_numbers = len(lists) > 1 and numbers and len(numbers) == len(set(numbers))
+    return [one for own in lists for one in own] if apart_numbers else []
 
 
 def _holds_list(value: Any) -> bool:
@@ -163,8 +214,8 @@ def _list_in(said: Any, only: str) -> Mapping[str, Any]:
             return {only: said}
         if not isinstance(said, Mapping):
             break
-        if only in said:
-            return {only: said[only]}
+        if (key := next((key for key in said if _same_name(key, only)), None)) is not None:
+            return {only: said[key]}
         if len(said) > 1 and (items := _by_number(said)):
             return {only: items}
         if len(said) > 1:
@@ -210,7 +261,7 @@ def _unwrapped(said: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Mapp
 
 
 def _same_name(key: str, name: str) -> bool:
-    folded = re.sub(r"[\s_-]+", "_", str(key).strip().casefold())
+    folded = re.sub(r"[\s_-]+", "_", _HUMP.sub("_", str(key).strip()).casefold())
     return name in (folded, f"{folded}s")
 
 
@@ -328,7 +379,8 @@ def _as_names(value: Any) -> list[str]:
         value = [_BULLET.sub("", part).strip() for part in _SEPARATORS.split(value)]
         value = [part for part in value if not is_nothing(part)]
     if isinstance(value, Mapping):
-        value = list(value) if all(isinstance(one, bool) for one in value.values()) else [value]
+        told = all(isinstance(one, (bool, str)) for one in value.values()) and _NAMING.isdisjoint(value)
+        value = list(value) if told else [value]  # each name with a reason, or with a yes
     if not isinstance(value, Iterable):
         raise TypeError("no list")
     return [name for name in map(_name_in, value) if name]
@@ -349,13 +401,16 @@ def is_nothing(value: str) -> bool:
     )
 
 
+_NAMING = frozenset(("name", "label", "type", "value"))
+
+
 def _name_in(value: Any) -> str:
     """The name that a text, or an object with a name, says; empty if none."""
     if isinstance(value, Mapping):
         texts = [own for own in value.values() if isinstance(own, str)]
-        value = next((value[key] for key in ("name", "label", "value") if isinstance(value.get(key), str)), None) or (
-            texts[0] if texts else ""
-        )
+        value = next(
+            (value[key] for key in ("name", "label", "type", "value") if isinstance(value.get(key), str)), None
+        ) or (texts[0] if texts else "")
     return value.strip() if isinstance(value, str) else "" if value is None else str(value)
 
 

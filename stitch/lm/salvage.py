@@ -17,7 +17,7 @@ _ENDS_OF_THOUGHT = ("</think>", "</thinking>", "</reasoning>")
 """Some servers take away the mark that begins thoughts and leave this one."""
 _OPENS = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder(strict=False)
-_BEGINS = re.compile(r"""\{\s*(?:"[^"]*"|'[^']*'|[“„‘][^”“’]*[”“’])\s*:|\[\s*\{""")
+_BEGINS = re.compile(r"""\{\s*(?:"[^"]*"|'[^']*'|[“„‘”][^”“’]*[”“’])\s*:|\[\s*\{""")
 _LOOKED_AT_CHARS = 400
 _MOST_TRIES = 200
 """Of places where JSON could begin: what is not found by then is not there."""
