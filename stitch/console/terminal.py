@@ -52,3 +52,8 @@ def terminal_unsteered() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def for_drawing(stream: TextIO) -> TextIO:
+    """The stream itself, for what moves the cursor and says nothing that is stored, such as progress."""
+    return stream._stream if isinstance(stream, _Shown) else stream

@@ -1,4 +1,7 @@
-"""LangGraph's own tests of its stores, run on a memory from their source (STITCH_TEST_LANGGRAPH, a checkout of it)."""
+"""LangGraph's own tests of its stores, run on a memory from their source.
+
+STITCH_TEST_LANGGRAPH is where that is: a checkout of LangGraph, or the source package of `langgraph-checkpoint-sqlite`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import pytest
 pytest.importorskip("langgraph.store.base")
 
 CHECKOUT = os.environ.get("STITCH_TEST_LANGGRAPH", "")
-SOURCE = "libs/checkpoint-sqlite/tests/test_store.py"
+SOURCES = ("tests/test_store.py", "libs/checkpoint-sqlite/tests/test_store.py")
 OF_SQL = {
     "test_vector_store_initialization": "asks for the embedder of the store",
     "test_nonnull_migrations": "tables of SQL",
@@ -71,9 +74,10 @@ def create_vector_store(fake_embeddings, text_fields=None, distance_type="cosine
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not CHECKOUT, reason="STITCH_TEST_LANGGRAPH names no checkout of langgraph")
+@pytest.mark.skipif(not CHECKOUT, reason="STITCH_TEST_LANGGRAPH names no source of langgraph")
 def test_the_tests_of_langgraphs_own_stores_pass_where_they_are_not_about_sql(tmp_path: Path) -> None:
-    text = (Path(CHECKOUT) / SOURCE).read_text(encoding="utf-8")
+    source = next(place for name in SOURCES if (place := Path(CHECKOUT) / name).is_file())
+    text = source.read_text(encoding="utf-8")
     (tmp_path / "conftest.py").write_text(STUB)
     (tmp_path / "test_store.py").write_text(text + SWAP)
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}

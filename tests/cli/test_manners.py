@@ -102,7 +102,7 @@ def test_on_a_terminal_long_work_tells_the_time_left(run, monkeypatch):
     drawn = io.StringIO()
 
     def terminal(**options: Any) -> Console:
-        return Console(file=drawn, force_terminal=True, width=80, **{k: v for k, v in options.items() if k != "stderr"})
+        return Console(file=drawn, force_terminal=True, width=80, **{k: v for k, v in options.items() if k != "file"})
 
     monkeypatch.setattr("rich.console.Console", terminal)
     step = '{"role": "user", "content": "Hello", "trajectory": "t"}\n'
@@ -114,3 +114,22 @@ def test_on_a_terminal_long_work_tells_the_time_left(run, monkeypatch):
     drawn.truncate(0)
     assert run("ingest", "c.json", "--memory", "m")[0] == 0
     assert "left" not in drawn.getvalue()
+
+
+def test_progress_is_drawn_on_the_terminal_itself_and_nothing_when_quiet(monkeypatch):
+    from io import StringIO
+
+    from stitch.console.terminal import for_drawing, terminal_unsteered
+
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    drawn = Terminal()
+    monkeypatch.setattr(sys, "stderr", drawn)
+    with terminal_unsteered():
+        assert for_drawing(sys.stderr) is drawn
+        sys.stderr.write("\x1b[2K")
+    assert drawn.getvalue() == "\ufffd[2K"
+    elsewhere = StringIO()
+    assert for_drawing(elsewhere) is elsewhere
