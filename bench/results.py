@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -105,8 +106,9 @@ _HELP = "`stitch` minus another method, question by question, on the measure tha
 
 _GOALS = """\
 Local labels, no model. The weights of the scope tracker are fitted on parts of star, sgd, irc, tiage, dialseg711 and
-sgd_interleaved, so those rows flatter. `stitch/label/local/README.md` says where they fail. Names of the sets are those
-of their files."""
+sgd_interleaved, so those rows flatter; rules for runs were made with agent_runs and experience in view, those for other
+languages with multilingual. `stitch/label/local/README.md` says where they fail. Names of the sets are those of their
+files."""
 
 _EVERY = """\
 The measure of the first table, for every method. `stitch-no-…` leaves out one kind of label or the resolved
@@ -138,7 +140,7 @@ def _about(runs: Sequence[Run]) -> str:
         if run.models
     ]
     said = f"Language models took part in {'; '.join(told)}. " if told else _WITHOUT_MODEL
-    return _ABOUT.format(models=said)
+    return fill(_ABOUT.format(models=said), width=120)
 
 
 def _answers(runs: Sequence[Run]) -> Iterator[list[str]]:
