@@ -206,7 +206,7 @@ def test_conditions_can_be_judged_by_the_model(tmp_path, trip, model):
     model.says["ScoreTreeNodes"] = [{"scores": [0.9, 0.1, 0.7]}]
     asker = TreeAsker(trip._ingestor.embedder, model=model.model)
     assert asker.select('//POI[node ~= "dull"]', trip.tree, scorer="model", threshold=0.5).ids == ("a1", "a3")
-    assert model.heard[0][1]["texts"].splitlines()[0] == '{"n": 1, "text": "Museum 1"}'
+    assert model.heard[0][1]["texts"].splitlines()[0] == '{"n":1,"text":"Museum 1"}'
 
 
 def test_without_a_model_the_nearest_query_is_shown(trip):

@@ -131,7 +131,7 @@ def test_the_whole_loop_runs_against_a_server(tmp_path: Path, settings: Any) -> 
     assert row["model_cost_usd"] > 0
     assert said["ingest"]["model_calls"] == first["label"]
     assert {pair["metric"] for pair in said["paired"]} >= {"f1", "answer_in_context"}
-    results = CliRunner().invoke(group, ["results", str(out)], catch_exceptions=False).stdout
+    results = " ".join(CliRunner().invoke(group, ["results", str(out)], catch_exceptions=False).stdout.split())
     assert "No language model took part" not in results
     assert "labels by openai/m windowed" in results
     assert "verdicts by openai/m temperature=0 top_p=0.9" in results

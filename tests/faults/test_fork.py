@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -202,8 +203,8 @@ def test_a_worker_opens_the_memory_itself_if_it_was_forked_before_its_parent_did
         said = "?"
         try:
             said = uses(memory, folder)
-        except Exception as error:  # noqa: BLE001 - nothing of the tests goes on in the fork
-            said = repr(error)
+        except Exception:  # noqa: BLE001 - nothing of the tests goes on in the fork
+            said = traceback.format_exc()
         finally:
             (tmp_path / "said").write_text(said)
             os._exit(0)

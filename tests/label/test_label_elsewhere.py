@@ -140,7 +140,7 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "gone": (lambda request: {"id": "stitch-9999-24-0123456789abcdef", "reply": {}}, "not as they were"),
     "too few": (lambda request: spoiled(request, lambda readings: readings.pop()), "labeled other steps"),
     "wrong numbers": (lambda request: spoiled(request, lambda readings: readings[0].update(n=99)), "other steps"),
-    "wrong shape": (lambda request: {"id": request["id"], "reply": {"readings": "none"}}, "lacks a field"),
+    "wrong shape": (lambda request: {"id": request["id"], "reply": {"readings": "none"}}, "labeled other steps"),
     "prose": (lambda request: {"id": request["id"], "reply": "all good!"}, "no whole JSON object"),
     "empty": (lambda request: {"id": request["id"], "reply": " "}, "is empty"),
     "cut": (lambda request: cut_off(replied(request, finish_reason="length")), "labeled other steps"),

@@ -301,8 +301,7 @@ def test_the_store_is_built_anew_by_the_owner(owner: subprocess.Popen[str], tmp_
     assert tell(owner, "Now day 2.") == "added"
 
 
-@pytest.mark.parametrize("command", ["reindex --embedder hashing", "label export --model ann", "serve --port 0",
-                                     "label import none.jsonl --model ann"])  # fmt: skip
+@pytest.mark.parametrize("command", ["reindex --embedder hashing", "serve --port 0"])
 def test_what_goes_by_no_other_process_says_so_in_one_line(
     command: str,
     owner: subprocess.Popen[str],

@@ -17,6 +17,7 @@ import pytest
 from stitch import Step, open_memory
 from stitch.core.files import private, refuse_links
 from stitch.errors import InputError, JournalError
+from stitch.journal.sqlite.schema import checksum
 from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
@@ -146,7 +147,8 @@ ROWS = {
     "a trajectory without a name": "UPDATE trajectories SET name = ''",
     "a revision that is none": "INSERT INTO history VALUES (1, 1, 2.0, 'x', CAST('[]' AS BLOB), NULL, 0)",
     "a redaction that is none": "INSERT INTO redactions VALUES (1, 'password', 'many', 'content')",
-    "a label space that is none": 'UPDATE checkpoints SET inventory = CAST(\'{"steps": "many"}\' AS BLOB)',
+    "a label space that is none": """UPDATE checkpoints SET inventory = CAST('{"steps": "many"}' AS BLOB),
+        checksum = checksum(session, CAST('{"steps": "many"}' AS BLOB))""",
 }
 
 
@@ -156,6 +158,7 @@ def test_a_backup_with_rows_that_are_none_is_refused_by_their_place_and_leaves_n
 ) -> None:
     backup_memory(folder, to=tmp_path / "b")
     with closing(sqlite3.connect(tmp_path / "b" / "journal.sqlite")) as db, db:
+        db.create_function("checksum", 2, checksum)
         assert db.execute(ROWS[what]).rowcount == 1
     manifest = tmp_path / "b" / "manifest.json"
     about = json.loads(manifest.read_text())
