@@ -3,7 +3,7 @@
 | what is asked | what answers |
 |---|---|
 | labels decide: a scope, or classes of a scope are asked for | intent |
-| a task is given, or what somebody wanted is asked: whole goals | intent |
+| what somebody wanted is asked: whole goals | intent |
 | all else | hits as intent ranks them; the context of what covers the question, from the themes |
 
 Of one fact the best steps are shown with all that they say; of several things, sentences of many steps.
@@ -72,8 +72,6 @@ def _intent_alone(found: RetrievalResult, request: SearchRequest) -> str:
     """Why intent answers alone; empty if it does not."""
     if found.decided_by is DecidedBy.LABEL_DENSITY:
         return "labels decide"
-    if found.rule == RUNS:
-        asked = read_run_question(request.query)
-        if asked.task or asked.requests:
-            return "whole goals are asked for"
+    if found.rule == RUNS and read_run_question(request.query).requests:
+        return "whole goals are asked for"
     return ""

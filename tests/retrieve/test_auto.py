@@ -84,12 +84,14 @@ RUN: list[dict[str, Any]] = [
 ]
 
 
-def test_for_a_task_whole_goals_are_looked_for_by_intent_alone(tmp_path: Path) -> None:
+def test_of_what_somebody_wanted_whole_goals_answer_and_a_task_is_covered(tmp_path: Path) -> None:
     with open_memory(tmp_path / "m", tenant="t") as memory:
         memory.add_many([{**step, "id": f"a{place}"} for place, step in enumerate(RUN)], trajectory="x")
-        auto = memory.search("I want to return a broken lamp and get a refund for order B-77.", retriever="auto")
+        auto = memory.search("What did this customer ask for before?", retriever="auto")
         assert auto.trace[0].reason == "whole goals are asked for"
         assert auto.trace[0].figures == {"intent": 1.0, "themes": 0.0}
+        task = memory.search("I want to return a broken lamp and get a refund for order B-77.", retriever="auto")
+        assert task.trace[0].figures == {"intent": 1.0, "themes": 1.0}
 
 
 def test_as_of_a_moment_nothing_later_is_in_the_context(tmp_path: Path) -> None:
