@@ -7,6 +7,7 @@ what refuses to be used there, and what keeps engines from tidying up their pare
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import sys
 import threading
@@ -17,7 +18,8 @@ from pathlib import Path
 
 from stitch.errors import ForkedProcessError, StitchError
 
-_HOOKS: list[weakref.WeakMethod[Callable[[], None]]] = []
+_HOOKS = dict[int, weakref.WeakMethod[Callable[[], None]]]()
+_NUMBERS = itertools.count()
 
 
 class OwnProcess:
@@ -86,8 +88,9 @@ def in_each_fork(hook: Callable[[], None]) -> None:
 
     Where processes are not forked, nothing is ever called.
     """
-    _HOOKS[:] = [each for each in _HOOKS if each() is not None]
-    _HOOKS.append(weakref.WeakMethod(hook))
+    # Single steps of a dictionary: several threads may come here at once, and none may lose another's hook.
+    number = next(_NUMBERS)
+    _HOOKS[number] = weakref.WeakMethod(hook, lambda gone: _HOOKS.pop(number, None))
 
 
 def never_free(native: object) -> None:
@@ -117,10 +120,16 @@ def close_files_in(folder: Path) -> None:
 
 
 def _in_child() -> None:
-    for each in _HOOKS:
+    failures = list[Exception]()
+    for each in list(_HOOKS.values()):
         hook = each()
-        if hook is not None:
-            hook()
+        try:
+            if hook is not None:
+                hook()
+        except Exception as error:  # noqa: BLE001 - raised below: what one cannot do must not keep the others from theirs
+            failures.append(error)
+    if failures:
+        raise failures[0]
 
 
 if hasattr(os, "register_at_fork"):
