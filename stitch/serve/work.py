@@ -89,7 +89,8 @@ class Work:
             pool.shutdown(cancel_futures=True)
 
     async def _run(self, pool: ThreadPoolExecutor, request: Request, call: Callable[[], T]) -> T:
-        future = asyncio.wrap_future(pool.submit(call))
+        submitted = pool.submit(call)
+        future = asyncio.wrap_future(submitted)
         done, _ = await asyncio.wait({future}, timeout=_UNWATCHED_S)
         if done:
             return future.result()
@@ -101,7 +102,7 @@ class Work:
             leaving.cancel()
         if future.done():
             return future.result()
-        future.cancel()
+        submitted.cancel()  # at once: by way of `future` a thread might begin it before
         raise Gone
 
 
