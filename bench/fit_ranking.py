@@ -21,8 +21,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -36,6 +37,9 @@ from stitch.bench.metrics.scores import mean
 from stitch.bench.searched import Searched, taken_in
 from stitch.errors import InputError
 from stitch.retrieve.constants import CHOSEN_ON, CONSTANTS, Constants
+from stitch.retrieve.themes import ThemeConstants
+
+Table = TypeVar("Table", Constants, ThemeConstants)
 
 Recalls = Mapping[str, Mapping[float, float]]
 """By set, the recall that each value of a constant gives."""
@@ -64,11 +68,12 @@ def values_of(name: str, table: Constants = CONSTANTS, *, finely: bool = False) 
 
 def recalls(sets: Sequence[Searched], name: str) -> Recalls:
     """What each value of a constant gives on each set, all other constants as they are."""
-    tables = {value: _with(CONSTANTS, name, value) for value in values_of(name)}
+    tables = {value: with_value(CONSTANTS, name, value) for value in values_of(name)}
     return {each.name: {value: each.recall(table) for value, table in tables.items()} for each in sets}
 
 
-def _with(table: Constants, name: str, value: Any) -> Constants:
+def with_value(table: Table, name: str, value: Any) -> Table:
+    """A table with another value of one constant."""
     return replace(table, **{name: value})
 
 
@@ -85,18 +90,32 @@ def choose(found: Recalls, *, in_use: float) -> list[Choice]:
     return choices
 
 
-def climb(names: Sequence[str], goodness: Callable[[Constants], float], *, rounds: int) -> Constants:
-    """Steps along one constant after the other, each to the value that is best, until none is better.
+def climb(
+    start: Table,
+    names: Sequence[str],
+    goodness: Callable[[Table], float],
+    *,
+    rounds: int,
+    values: Callable[[str, Table], Sequence[float]],
+    least_gain: float,
+) -> Table:
+    """Steps along one constant of a table after the other, each to the value that is best, until none is better.
 
-    Of equals the value stays. What is hardly better than chance allows is not: see `_LEAST_GAIN`.
+    Args:
+        start: The table to begin with.
+        names: Of its constants.
+        goodness: Of a table; more is better.
+        rounds: How often the constants are gone through.
+        values: What a constant is tried with, the value in the table first; of equals it stays.
+        least_gain: What is better by less says nothing, and changes nothing.
     """
-    table, best = CONSTANTS, goodness(CONSTANTS)
+    table, best = start, goodness(start)
     for _ in range(rounds):
         before = table
         for name in names:
-            for value in values_of(name, table, finely=True)[1:]:
-                tried = _with(table, name, value)
-                if (good := goodness(tried)) > best + _LEAST_GAIN:
+            for value in values(name, table)[1:]:
+                tried = with_value(table, name, value)
+                if (good := goodness(tried)) > best + least_gain:
                     table, best = tried, good
         if table == before:
             break
@@ -140,7 +159,14 @@ class Fit:
     def choose(self, names: Sequence[str], *, rounds: int, left_out: int | None = None) -> Constants:
         """The constants that all sets choose, or all but one."""
         judging = [number for number in range(len(self.sets)) if number != left_out]
-        return climb(names, lambda table: sum(self.goodness(table, n) for n in judging) / len(judging), rounds=rounds)
+        return climb(
+            CONSTANTS,
+            names,
+            lambda table: sum(self.goodness(table, n) for n in judging) / len(judging),
+            rounds=rounds,
+            values=partial(values_of, finely=True),
+            least_gain=LEAST_GAIN,
+        )
 
     def report(self, shipped: Constants, left_out: Sequence[Constants]) -> Iterator[Fitted]:
         """What each set has, with one table for all and with the one that its others chose."""
@@ -157,7 +183,7 @@ class Fit:
             )  # fmt: skip
 
 
-_LEAST_GAIN = 0.0003
+LEAST_GAIN = 0.0003
 """A mean over sets that is higher by less says nothing: it is one question of a small set."""
 
 

@@ -12,17 +12,17 @@ chose (left out), and with those that all chose (shipped).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.fit_ranking import Choice, choose
+from stitch.bench.fit_ranking import Choice, choose, climb, with_value
 from stitch.bench.metrics.budget_recall import within_budget
 from stitch.bench.metrics.recall import recall_at
 from stitch.bench.metrics.scores import mean
@@ -44,7 +44,8 @@ FITTED = tuple(
 )
 """The constants of the choice; those of Stage II are of use with a gate alone, and `pool` decides what is ranked."""
 
-_LEAST_GAIN = 0.0005
+LEAST_GAIN = 0.0005
+"""A mean over sets that is higher by less says nothing."""
 
 
 def values_of(name: str, table: ThemeConstants = THEME_CONSTANTS) -> list[float]:
@@ -148,30 +149,8 @@ def _ranked(question: Question, steps: IntentRetriever, tenant: str) -> Asked:
 
 def recalls(sets: Sequence[ThemedSet], name: str) -> Mapping[str, Mapping[float, float]]:
     """What each value of a constant gives on each set, all other constants as they are."""
-    tables = {value: _with(THEME_CONSTANTS, name, value) for value in values_of(name)}
+    tables = {value: with_value(THEME_CONSTANTS, name, value) for value in values_of(name)}
     return {each.name: {value: each.recall(table) for value, table in tables.items()} for each in sets}
-
-
-def climb(names: Sequence[str], goodness: Callable[[ThemeConstants], float], *, rounds: int) -> ThemeConstants:
-    """Steps along one constant after the other, each to the value that is best, until none is better.
-
-    What is better by less than one question of a small set would be says nothing, and stays as it is.
-    """
-    table, best = THEME_CONSTANTS, goodness(THEME_CONSTANTS)
-    for _ in range(rounds):
-        before = table
-        for name in names:
-            for value in values_of(name, table)[1:]:
-                tried = _with(table, name, value)
-                if (good := goodness(tried)) > best + _LEAST_GAIN:
-                    table, best = tried, good
-        if table == before:
-            break
-    return table
-
-
-def _with(table: ThemeConstants, name: str, value: Any) -> ThemeConstants:
-    return replace(table, **{name: value})
 
 
 class Fitted(NamedTuple):
@@ -189,7 +168,14 @@ def fitted(sets: Sequence[ThemedSet], names: Sequence[str], *, rounds: int) -> I
     """The constants that all sets choose, under an empty name, then those that all but each one choose, under its."""
 
     def chosen(judging: Sequence[ThemedSet]) -> ThemeConstants:
-        return climb(names, lambda table: sum(each.recall(table) for each in judging) / len(judging), rounds=rounds)
+        return climb(
+            THEME_CONSTANTS,
+            names,
+            lambda table: sum(each.recall(table) for each in judging) / len(judging),
+            rounds=rounds,
+            values=values_of,
+            least_gain=LEAST_GAIN,
+        )
 
     yield "", chosen(sets)
     for own in sets:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.fit_ranking import Choice, choose, climb, main, recalls, values_of
+from stitch.bench.fit_ranking import LEAST_GAIN, Choice, choose, climb, main, recalls, values_of
 from stitch.bench.searched import taken_in
 from stitch.core import Step, Trajectory
 from stitch.errors import InputError
@@ -98,8 +99,10 @@ def test_steps_are_taken_along_several_constants_while_they_gain_more_than_chanc
     def goodness(table: Constants) -> float:
         return -abs(table.speaker - 0.12) - abs(table.time - 0.1 * 4 / 3) - 0.0001 * table.order
 
-    assert climb(["speaker", "time", "order"], goodness, rounds=3) == replace(CONSTANTS, speaker=0.12, time=0.133)
-    assert climb(["speaker", "time"], goodness, rounds=0) == CONSTANTS
+    step = partial(climb, CONSTANTS, values=partial(values_of, finely=True), least_gain=LEAST_GAIN)
+    best = replace(CONSTANTS, speaker=0.12, time=0.133)
+    assert step(["speaker", "time", "order"], goodness, rounds=3) == best
+    assert step(["speaker", "time"], goodness, rounds=0) == CONSTANTS
 
 
 def test_what_a_question_found_is_found_again_by_any_table() -> None:

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.fit_themes import FITTED, climb, fitted, main, recalls, themed, values_of
+from stitch.bench.fit_ranking import climb
+from stitch.bench.fit_themes import FITTED, LEAST_GAIN, fitted, main, recalls, themed, values_of
 from stitch.core import Step, Trajectory
 from stitch.errors import InputError
 from stitch.retrieve.themes import THEME_CONSTANTS, ThemeConstants
@@ -55,7 +56,8 @@ def test_steps_are_taken_to_what_is_best_and_what_is_hardly_better_stays() -> No
     def goodness(table: ThemeConstants) -> float:
         return -abs(table.repeat - 0.24) + 0.0001 * table.rest
 
-    assert climb(["repeat", "rest"], goodness, rounds=2) == replace(THEME_CONSTANTS, repeat=0.24)
+    found = climb(THEME_CONSTANTS, ["repeat", "rest"], goodness, rounds=2, values=values_of, least_gain=LEAST_GAIN)
+    assert found == replace(THEME_CONSTANTS, repeat=0.24)
 
 
 def test_each_set_is_left_out_once() -> None:

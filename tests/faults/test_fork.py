@@ -292,3 +292,19 @@ def test_what_is_to_be_done_in_forks_is_done_as_long_as_its_object_lives() -> No
     gc.collect()
     assert in_fork(lambda: {1: None}[thing.done]) == "NoneType"
     assert thing.done == 0
+
+
+def test_what_one_cannot_do_in_a_fork_keeps_no_other_from_its_work() -> None:
+    class Thing:
+        done = 0
+
+        def fail(self) -> None:
+            raise ValueError("not here")
+
+        def note(self) -> None:
+            self.done += 1
+
+    failing, thing = Thing(), Thing()
+    in_each_fork(failing.fail)
+    in_each_fork(thing.note)
+    assert in_fork(lambda: {1: None}[thing.done]) == "NoneType"
