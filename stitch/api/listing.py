@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, TypeVar
@@ -11,9 +12,11 @@ from stitch.api.listing_models import (
     FinishRequest,
     FinishResponse,
     InventoryRequest,
+    InventoryResponse,
     LabelsRequest,
     LabelsResponse,
     OwnTotalsResponse,
+    PartRequest,
     RecallsRequest,
     RecallsResponse,
     ReceiptsRequest,
@@ -22,6 +25,7 @@ from stitch.api.listing_models import (
     RetryResponse,
     ScopeRow,
     ScopeSpans,
+    StatusRequest,
     StatusResponse,
     StepRequest,
     StepResponse,
@@ -38,7 +42,7 @@ from stitch.api.listing_models import (
 from stitch.api.models import MOST_PAGE_CHARS, PAGE_ITEMS, About, Done, Nothing
 from stitch.api.naming import known_trajectory
 from stitch.api.spending import read_spending, totals_of
-from stitch.core import LabelInventory, LabelKind, LabelVocabulary, Receipt
+from stitch.core import LabelKind, LabelVocabulary, Receipt
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
 
 Item = TypeVar("Item")
+Labels = TypeVar("Labels", LabelsResponse, InventoryResponse)
 
 
 def trajectories(memory: Memory, request: TrajectoriesRequest) -> TrajectoriesResponse:
@@ -78,6 +83,16 @@ def page_of(
     return page, name(page[-1]) if start + limit < len(items) else None
 
 
+def part_of(
+    items: Sequence[Item], request: PartRequest, *, name: Callable[[Item], str]
+) -> tuple[Sequence[Item], dict[str, str | None]]:
+    """A list whole, or the part of it that is asked for, with the field of an answer that says so; see `page_of`."""
+    if request.limit is None and request.after is None:
+        return items, {}
+    page, following = page_of(items, request.after, limit=request.limit or PAGE_ITEMS, name=name)
+    return page, {"next": following}
+
+
 def timeline(memory: Memory, request: TimelineRequest) -> Timeline:
     """Tell the scopes of a trajectory, and its steps with their labels and references."""
     known_trajectory(memory, request.trajectory)
@@ -89,7 +104,10 @@ def timeline(memory: Memory, request: TimelineRequest) -> Timeline:
     return Timeline(
         trajectory=request.trajectory,
         length=inventory.steps,
-        scopes=tuple(ScopeSpans(name=each.name, steps=each.steps, spans=each.spans) for each in inventory.scopes),
+        scopes=tuple(
+            ScopeSpans(name=each.name, steps=each.steps, spans=each.spans)
+            for each in (inventory.scopes if request.scopes else ())
+        ),
         steps=tuple(_timeline_step(entry, vocabulary) for entry in steps),
         next=str(stop - 1) if more else None,
     )
@@ -146,38 +164,45 @@ def labels(memory: Memory, request: LabelsRequest) -> LabelsResponse:
         name: EntityTypeRow(steps=summary.steps, values=summary.values)
         for name, summary in sorted(inventory.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
     }
-    if request.limit is None and request.after is None:
-        return LabelsResponse(scopes=scopes, event_types=events, entity_types=entities, merges=inventory.merges)
-    whole = LabelsResponse(scopes=scopes, event_types=events, entity_types=entities, merges=inventory.merges)
-    return _page_of_labels(whole, after=request.after, limit=request.limit or PAGE_ITEMS)
-
-
-def _page_of_labels(whole: LabelsResponse, *, after: str | None, limit: int) -> LabelsResponse:
-    """So many of the labels, after those of an earlier page."""
-    scopes, events, entities = whole.scopes, whole.event_types, whole.entity_types
-    places = [f"scope\t{each.trajectory}\t{each.name}" for each in scopes]  # no name has a tab
-    places += [f"event\t{name}" for name in events] + [f"entity\t{name}" for name in entities]
-    places += [f"merge\t{each.kind.value}\t{each.alias}" for each in whole.merges]
-    page, following = page_of(places, after, limit=limit, name=str)
-    shown = set(page)
-    return LabelsResponse(
-        scopes=tuple(each for each in scopes if f"scope\t{each.trajectory}\t{each.name}" in shown),
-        event_types={name: count for name, count in events.items() if f"event\t{name}" in shown},
-        entity_types={name: row for name, row in entities.items() if f"entity\t{name}" in shown},
-        merges=tuple(each for each in whole.merges if f"merge\t{each.kind.value}\t{each.alias}" in shown),
-        next=following,
+    return _part_of_labels(
+        LabelsResponse(scopes=scopes, event_types=events, entity_types=entities, merges=inventory.merges), request
     )
 
 
-def status(memory: Memory, request: Nothing) -> StatusResponse:
-    """Say how many steps have come how far, and what language models have cost."""
-    spent = read_spending(memory.folder, tenant=memory.tenant)
-    return StatusResponse(**memory.status().model_dump(), model=spent.model())
-
-
-def inventory(memory: Memory, request: InventoryRequest) -> LabelInventory:
+def inventory(memory: Memory, request: InventoryRequest) -> InventoryResponse:
     """Give the label space of a trajectory, or of all, as questions are matched against it."""
-    return memory.inventory(request.trajectory)
+    found = memory.inventory(request.trajectory)
+    whole = InventoryResponse.model_construct(**{name: getattr(found, name) for name in type(found).model_fields})
+    return _part_of_labels(whole, request)
+
+
+def _part_of_labels(whole: Labels, request: LabelsRequest | InventoryRequest) -> Labels:
+    """All labels, or as many as a page holds, after those of an earlier page."""
+    places = [f"scope\t{each.trajectory}\t{each.name}" for each in whole.scopes]  # no name has a tab
+    places += [f"event\t{name}" for name in whole.event_types] + [f"entity\t{name}" for name in whole.entity_types]
+    places += [f"merge\t{each.kind.value}\t{each.alias}" for each in whole.merges]
+    page, following = part_of(places, request, name=str)
+    if not following:
+        return whole
+    shown = set(page)
+    return whole.model_copy(
+        update={
+            "scopes": tuple(each for each in whole.scopes if f"scope\t{each.trajectory}\t{each.name}" in shown),
+            "event_types": {name: count for name, count in whole.event_types.items() if f"event\t{name}" in shown},
+            "entity_types": {name: row for name, row in whole.entity_types.items() if f"entity\t{name}" in shown},
+            "merges": tuple(each for each in whole.merges if f"merge\t{each.kind.value}\t{each.alias}" in shown),
+            **following,
+        }
+    )
+
+
+def status(memory: Memory, request: StatusRequest) -> StatusResponse:
+    """Say how many steps have come how far, and what language models have cost."""
+    spent = read_spending(memory.folder, tenant=memory.tenant).model()
+    page, following = part_of(sorted(spent.trajectories), request, name=str)
+    if len(page) < len(spent.trajectories):
+        spent = spent.model_copy(update={"trajectories": {name: spent.trajectories[name] for name in page}})
+    return StatusResponse(**memory.status().model_dump(), model=spent, **following)
 
 
 def about(memory: Memory, request: Nothing) -> About:
@@ -261,4 +286,10 @@ def finish(memory: Memory, request: FinishRequest) -> FinishResponse:
 
 def recalls(memory: Memory, request: RecallsRequest) -> RecallsResponse:
     """Tell what was asked last and what came back, oldest first."""
-    return RecallsResponse(recalls=tuple(memory.recalls()[-(request.last or 0) :]))
+    asked, seen = memory.recalls()[-(request.last or 0) :], Counter[float]()
+    places: list[str] = []
+    for each in asked:  # by when it was asked, and as the how-manieth of that moment
+        seen[each.at] += 1
+        places.append(f"{each.at!r} {seen[each.at]}")
+    page, following = part_of(list(zip(places, asked, strict=True)), request, name=lambda placed: placed[0])
+    return RecallsResponse(recalls=tuple(recall for _, recall in page), **following)

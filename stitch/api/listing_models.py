@@ -8,10 +8,19 @@ from typing import Annotated
 from pydantic import Field
 
 from stitch.api.models import MOST_PAGE_ITEMS, PAGE_ITEMS, PageRequest, PageResponse, Request, Response
-from stitch.core import LabelMerge, Receipt, Step, StepLabels, StepState
+from stitch.core import LabelInventory, LabelMerge, Receipt, Step, StepLabels, StepState
 from stitch.core.steps import Name
 from stitch.memory import MemoryStatus
 from stitch.observe.recalls import Recall
+
+
+class PartRequest(Request):
+    """Asks for a list whole, or for a part of it if a limit or the end of a page is named."""
+
+    limit: Annotated[int, Field(ge=1, le=MOST_PAGE_ITEMS)] | None = None
+    """How many items at most; all if none is named."""
+    after: str | None = None
+    """The `next` of the page before; the beginning if there is none."""
 
 
 class TrajectoriesRequest(PageRequest):
@@ -41,6 +50,8 @@ class TimelineRequest(PageRequest):
     trajectory: Name
     steps: bool = True
     """Whether the steps are listed, and not only the scopes."""
+    scopes: bool = True
+    """Whether the scopes are listed: pages behind the first need not tell them again."""
 
 
 class ScopeSpans(Response):
@@ -89,20 +100,23 @@ class Timeline(PageResponse):
     steps: tuple[TimelineStep, ...]
 
 
-class InventoryRequest(Request):
-    """Asks for the label space of a trajectory, or of all."""
+class InventoryRequest(PartRequest):
+    """Asks for the label space of a trajectory, or of all; a limit counts labels and merges of all kinds together."""
 
     trajectory: Name | None = None
 
 
-class LabelsRequest(Request):
-    """Asks for the labels of a trajectory, or of all."""
+class InventoryResponse(LabelInventory):
+    """The label space of a trajectory, or of all, or a part of it."""
+
+    next: str | None = None
+    """Of a page: what to give as `after` for the labels that follow; null behind the last."""
+
+
+class LabelsRequest(PartRequest):
+    """Asks for the labels of a trajectory, or of all; a limit counts labels and merges of all kinds together."""
 
     trajectory: Name | None = None
-    limit: Annotated[int, Field(ge=1, le=MOST_PAGE_ITEMS)] | None = None
-    """How many labels and merges at most, of all kinds together; all if none is named."""
-    after: str | None = None
-    """The `next` of the page before; the beginning if there is none."""
 
 
 class ScopeRow(Response):
@@ -169,10 +183,16 @@ class SpendingResponse(Response):
     a_step: StepMean | None
 
 
+class StatusRequest(PartRequest):
+    """Asks how many steps have come how far, and what language models have cost; a limit counts trajectories."""
+
+
 class StatusResponse(MemoryStatus):
     """How many steps have come how far, and what language models have cost."""
 
     model: SpendingResponse
+    next: str | None = None
+    """Of a page: what to give as `after` for what the trajectories that follow have cost; null behind the last."""
 
 
 class OwnTotalsResponse(Response):
@@ -259,14 +279,14 @@ class FinishResponse(Response):
     steps: int
 
 
-class RecallsRequest(Request):
+class RecallsRequest(PartRequest):
     """Asks what was asked last."""
 
     last: Annotated[int, Field(ge=1)] | None = None
     """Only so many questions."""
 
 
-class RecallsResponse(Response):
+class RecallsResponse(PageResponse):
     """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
 
     recalls: tuple[Recall, ...]

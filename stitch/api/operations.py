@@ -27,7 +27,6 @@ from stitch.api import (
 )
 from stitch.api.operation import Action, Operation
 from stitch.api.tree_operations import TREE_OPERATIONS
-from stitch.core import LabelInventory
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ OPERATIONS: Mapping[str, Operation] = _table(
         method="GET",
         path="/v1/inventory",
         request=listing_models.InventoryRequest,
-        response=LabelInventory,
+        response=listing_models.InventoryResponse,
         run=listing.inventory,
     ),
     Operation(
@@ -189,7 +188,7 @@ OPERATIONS: Mapping[str, Operation] = _table(
         action="read",
         method="GET",
         path="/v1/status",
-        request=models.Nothing,
+        request=listing_models.StatusRequest,
         response=listing_models.StatusResponse,
         run=listing.status,
     ),

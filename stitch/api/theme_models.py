@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stitch.api.models import PageRequest, PageResponse, Request, Response
+from stitch.api.listing_models import PartRequest
+from stitch.api.models import PageRequest, PageResponse, Response
 from stitch.core.steps import Name
 
 
@@ -32,8 +33,8 @@ class ThemesResponse(PageResponse):
     themes: tuple[ThemeRow, ...]
 
 
-class ThemeRequest(Request):
-    """Asks for one theme, by its id, or by one that it had before it was merged."""
+class ThemeRequest(PartRequest):
+    """Asks for one theme, by its id, or by one that it had before it was merged; a limit counts its statements."""
 
     theme: Name
 
@@ -65,7 +66,7 @@ class NeighborRow(Response):
     similarity: float
 
 
-class ThemeResponse(Response):
+class ThemeResponse(PageResponse):
     """A theme with its statements, the oldest first, and the themes around it, the nearest first."""
 
     id: str

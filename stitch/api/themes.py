@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stitch.api.listing import part_of
 from stitch.api.theme_models import (
     NeighborRow,
     StatementRow,
@@ -38,7 +39,8 @@ def theme(memory: Memory, request: ThemeRequest) -> ThemeResponse:
     found = hierarchy.theme(request.theme)
     if found is None:
         raise InputError(f"no theme {request.theme!r}", hint="`stitch themes` lists those there are")
-    said = (hierarchy.statement(name) for name in found.statements)
+    names, following = part_of(found.statements, request, name=str)
+    said = (hierarchy.statement(name) for name in names)
     near = ((each, hierarchy.theme(each.id)) for each in hierarchy.theme_neighbors(found.id))
     return ThemeResponse(
         id=found.id,
@@ -51,6 +53,7 @@ def theme(memory: Memory, request: ThemeRequest) -> ThemeResponse:
             for each, other in near
             if other is not None
         ),
+        **following,
     )
 
 

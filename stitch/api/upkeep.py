@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from stitch.api.forgetting import proof_of
+from stitch.api.listing import part_of
 from stitch.api.models import Nothing
 from stitch.api.naming import known_trajectory, trajectory_of
 from stitch.api.upkeep_models import (
@@ -76,6 +77,8 @@ def _kept(undone: Collection[str], step: str, *, trajectory: str, memory: Memory
 def history(memory: Memory, request: HistoryRequest) -> HistoryResponse:
     """Tell what a step was before each of its corrections, oldest first."""
     trajectory = known_trajectory(memory, request.trajectory) or trajectory_of(request.step, memory)
+    numbered = list(enumerate(memory.lifecycle.history(request.step, trajectory=trajectory), 1))
+    page, following = part_of(numbered, request, name=lambda each: str(each[0]))
     return HistoryResponse(
         step=request.step,
         trajectory=trajectory,
@@ -86,8 +89,9 @@ def history(memory: Memory, request: HistoryRequest) -> HistoryResponse:
                 step=each.step.model_dump(mode="json", exclude_defaults=True),
                 labels=each.labels and each.labels.model_dump(mode="json", exclude_defaults=True),
             )
-            for each in memory.lifecycle.history(request.step, trajectory=trajectory)
+            for _, each in page
         ),
+        **following,
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from stitch.api.models import ProofModel, Request, Response
+from stitch.api.listing_models import PartRequest
+from stitch.api.models import PageResponse, ProofModel, Request, Response
 from stitch.core import LabelKind, ReferenceRewrite, Rejection, StepLabels
 from stitch.core.retention import RetentionRule
 from stitch.core.steps import Name
@@ -39,7 +40,7 @@ class CorrectResponse(Response):
     """How many earlier versions are kept."""
 
 
-class HistoryRequest(Request):
+class HistoryRequest(PartRequest):
     """Asks what a step was before each of its corrections."""
 
     step: str
@@ -57,7 +58,7 @@ class RevisionRow(Response):
     labels: Mapping[str, JsonValue] | None
 
 
-class HistoryResponse(Response):
+class HistoryResponse(PageResponse):
     """What a step was, oldest first."""
 
     step: str

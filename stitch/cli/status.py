@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stitch.api.models import Nothing
+from stitch.api.listing_models import StatusRequest
 from stitch.api.operations import ask
 from stitch.api.spending import read_spending
 from stitch.console.options import json_option, memory_options, opened_memory
@@ -28,7 +28,7 @@ def command(as_json: bool, **arguments: Any) -> None:
     """
     try:
         with opened_memory(**arguments) as memory:
-            status = ask(memory, "status", Nothing())
+            status = ask(memory, "status", StatusRequest())
             spent = read_spending(memory.folder, tenant=memory.tenant)
     except StoreUnavailableError as error:
         _print_journal(as_json=as_json, away=error.message, **arguments)

@@ -274,8 +274,12 @@ class RemoteMemory(Memory):
     @override
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         name = None if trajectory is None else trajectory_name(trajectory)
-        found: LabelInventory = self._ask("inventory", listing_models.InventoryRequest, trajectory=name)
-        return found
+        request = listing_models.InventoryRequest(trajectory=name, limit=models.MOST_PAGE_ITEMS)
+        try:
+            return rebuilding.inventory_of(list(self.pages("inventory", request)))
+        except InputError:  # what a page ended with may be called otherwise by now
+            whole = self._ask("inventory", listing_models.InventoryRequest, trajectory=name)
+            return rebuilding.inventory_of([whole])
 
     @property
     @override
@@ -327,7 +331,7 @@ class RemoteMemory(Memory):
 
     @override
     def status(self) -> MemoryStatus:
-        told = self.ask("status", models.Nothing())
+        told = self.ask("status", listing_models.StatusRequest(limit=1))
         return MemoryStatus(**{name: getattr(told, name) for name in MemoryStatus.model_fields})
 
     @override

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stitch.api.listing_models import CallTotals, StepRow
+from stitch.api.listing_models import CallTotals, InventoryResponse, StepRow
 from stitch.api.models import ProofModel, QueryResponse, Ranked, Scored, WhyResponse
 from stitch.api.upkeep_models import BackupResponse, CorrectionRow, ExpireResponse, RevisionRow, VerifyResponse
 from stitch.core import (
     Decision,
     IntentFilter,
     Label,
+    LabelInventory,
     LabelKind,
     MemorySnippet,
     Piece,
@@ -100,6 +101,17 @@ def why_not_of(answer: Ranked) -> WhyNot:
 def labels_of(kinds: Mapping[str, Sequence[str]]) -> frozenset[Label]:
     """Labels that are told by kind."""
     return frozenset(Label(LabelKind(kind), value) for kind, values in kinds.items() for value in values)
+
+
+def inventory_of(pages: Sequence[InventoryResponse]) -> LabelInventory:
+    """The label space of which these are all pages."""
+    return LabelInventory(
+        scopes=tuple(scope for page in pages for scope in page.scopes),
+        event_types={name: count for page in pages for name, count in page.event_types.items()},
+        entity_types={name: summary for page in pages for name, summary in page.entity_types.items()},
+        merges=tuple(merge for page in pages for merge in page.merges),
+        steps=pages[0].steps,
+    )
 
 
 def entry_of(row: StepRow, *, tenant: str) -> Entry:

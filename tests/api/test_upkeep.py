@@ -116,4 +116,44 @@ def test_nothing_fails_waits_or_costs_here(memory: Memory) -> None:
     assert asked(memory, "finish", trajectory="trip").steps == 0
     assert asked(memory, "flush").done
     assert asked(memory, "totals").total.calls == 0
-    assert asked(memory, "inventory") == memory.inventory()
+    assert asked(memory, "inventory").model_dump(exclude_unset=True) == memory.inventory().model_dump()
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields", "lists"),
+    [
+        ("inventory", {}, ("scopes", "event_types", "entity_types", "merges")),
+        ("labels", {}, ("scopes", "event_types", "entity_types", "merges")),
+        ("history", {"step": "1", "trajectory": "trip"}, ("revisions",)),
+        ("recalls", {}, ("recalls",)),
+        ("theme", {}, ("statements",)),
+    ],
+)
+def test_what_can_be_long_comes_whole_or_in_pages(
+    memory: Memory, operation: str, fields: dict[str, Any], lists: tuple[str, ...]
+) -> None:
+    for text in ("The Maple Inn is full.", "The Oak Inn costs 90 dollars.", "The Oak Inn costs 95 dollars."):
+        asked(memory, "correct", step="1", trajectory="trip", text=text)
+        asked(memory, "search", query=text)
+    if operation == "theme":
+        fields = {"theme": max(memory.themes(), key=lambda each: len(each.statements)).id}
+    whole = asked(memory, operation, **fields).model_dump(exclude_unset=True)
+    assert "next" not in whole
+    told: dict[str, Any] = {name: type(whole[name])() for name in lists}
+    page = asked(memory, operation, **fields, limit=1)
+    while True:
+        items = {name: page.model_dump()[name] for name in lists}
+        assert sum(map(len, items.values())) == 1
+        told = {
+            name: {**told[name], **each} if isinstance(each, dict) else told[name] + each
+            for name, each in items.items()
+        }
+        if page.next is None:
+            break
+        page = asked(memory, operation, **fields, limit=1, after=page.next)
+    assert told == {name: whole[name] for name in lists}
+
+
+def test_a_timeline_that_goes_on_need_not_tell_the_scopes_again(memory: Memory) -> None:
+    told = asked(memory, "timeline", trajectory="trip", limit=1, after="0", scopes=False)
+    assert (told.scopes, [each.step for each in told.steps]) == ((), ["1"])

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from stitch import Memory, open_memory
+from stitch.api.listing_models import InventoryRequest
 from stitch.remote.memory import RemoteMemory
-from stitch.testing.contracts.memory import MemoryContract
+from stitch.remote.rebuilding import inventory_of
+from stitch.testing.contracts.memory import TRIP, MemoryContract
 from stitch.testing.contracts.trees import TreesContract
 
 
@@ -62,3 +64,13 @@ def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
         own = {name for name, value in vars(here).items() if callable(value) and not name.startswith("_")}
         asynchronous = {name for name in own if name.startswith("a") and name[1:] in own}
         assert own - asynchronous - derived <= set(vars(there)), here
+
+
+def test_a_label_space_of_many_pages_is_the_one_that_its_owner_has(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m") as own, open_memory(tmp_path / "m") as remote:
+        own.add_many(TRIP, trajectory="trip")
+        own.add(TRIP[0], trajectory="home")
+        assert isinstance(remote, RemoteMemory)
+        pages = list(remote.pages("inventory", InventoryRequest(limit=1)))
+        assert len(pages) > len(own.inventory().scopes) > 1
+        assert inventory_of(pages) == remote.inventory() == own.inventory()
