@@ -15,6 +15,7 @@ import click
 import orjson
 
 from stitch.console.ending import Terminated
+from stitch.console.idle import labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.console.terminal import for_drawing
@@ -79,7 +80,7 @@ def command(
     \b
     Example:
       stitch ingest trip.jsonl --memory trip.memory
-      stitch ingest trip.jsonl --memory trip.memory --labels model --model openai/gpt-5-mini
+      stitch ingest trip.jsonl --memory trip.memory --model openai/gpt-5-mini
       some-agent | stitch ingest - --memory agent.memory
       stitch ingest --follow agent.jsonl --memory agent.memory
 
@@ -88,6 +89,7 @@ def command(
     """
     if follow and dry_run:
         raise InputError("--dry-run cannot follow a file", hint="leave out one of the two")
+    settings = labeled_by_model(settings)
     paths = list(files) if follow else expand_paths(files)
     if others := left_out(files):
         shown = ", ".join(Path(name).name for name in others[:_NAMES_SHOWN])

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from stitch.console.idle import labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.errors import ModelError
@@ -24,9 +25,9 @@ def command(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
 
     \b
     Example:
-      stitch relabel --memory trip.memory --labels model --model openai/gpt-5-mini --model-budget-tokens 200000
+      stitch relabel --memory trip.memory --model openai/gpt-5-mini --model-budget-tokens 200000
     """
-    with opened_memory(**settings) as memory:
+    with opened_memory(**labeled_by_model(settings)) as memory:
         done = memory.lifecycle.relabel()
         spent = memory.ledger.total()
     if as_json:

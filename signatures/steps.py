@@ -34,6 +34,6 @@ class SummarizeStep(dspy.Signature):
     scope: str = dspy.InputField(desc="the goal that the step serves")
     event_types: list[str] = dspy.InputField(desc="what is done in the step")
     known_entity_types: list[str] = dspy.InputField()
-    step: str = dspy.InputField(desc="with its references replaced")
+    step: str = dspy.InputField(desc="what its references stand for is in brackets")
     entity_types: list[str] = dspy.OutputField()
     summary: str = dspy.OutputField()

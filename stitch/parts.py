@@ -135,14 +135,18 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
     """The language model; None if nothing that the settings name asks one."""
-    needed = (
+    return language_model_of(settings, ledger) if asks_model(settings) else None
+
+
+def asks_model(settings: Settings) -> bool:
+    """Whether something that the settings name asks a language model."""
+    return (
         settings.labels == "model"
         or _filter_by_model(settings)
         or settings.path_program is not None
         or settings.gate in _GATES_OF_A_MODEL
         or settings.statements == "model"
     )
-    return language_model_of(settings, ledger) if needed else None
 
 
 def _filter_by_model(settings: Settings) -> bool:

@@ -15,6 +15,7 @@ from stitch.bench.metrics.answer_set import score_answer_set
 from stitch.bench.metrics.judging import ContainmentJudge, Judge
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.suites.running import JUDGES, PAPER_JUDGE
+from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option
 from stitch.errors import InputError, SettingsError
 from stitch.lm.sampling import EFFORTS, Sampling
@@ -92,6 +93,11 @@ def command(
     Example:
       stitch bench judges --data judged_answers.json --judge containment
     """
+    if judge != "model":
+        refuse_idle(
+            "judge_model", "judge_temperature", "judge_top_p", "judge_effort", "seed",
+            reason=f"--judge {judge} asks no model", hint="leave it out, or --judge",
+        )  # fmt: skip
     recorded = read_judged(data)
     named: Judge = ContainmentJudge()
     threads = 1

@@ -23,6 +23,7 @@ from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
 from stitch.bench.metrics.judging import ContainmentJudge, Judge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
+from stitch.console.idle import refuse_idle
 from stitch.errors import SettingsError
 from stitch.lm.sampling import EFFORTS, Sampling
 
@@ -126,6 +127,7 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
     """
     names = method_names(options.methods)
     _check_batch(options)
+    _refuse_idle(options)
     asked = _asked(options) if options.answers else None
     missing = {name: reason for name in names if (reason := missing_for(name, data))}
     chosen = tuple(name for name in names if name not in missing)
@@ -222,6 +224,22 @@ def _check_batch(options: Options) -> None:
     wanted = "--batch" if options.batch else "--replies" if options.replies else None
     if wanted and not (options.answers and options.out):
         raise SettingsError(f"{wanted} goes on with a run with answers", hint="add --answers and --out FOLDER")
+
+
+_OF_JUDGING = ("judge_model", "judge_temperature", "judge_top_p", "judge_effort", "judge_price")
+
+
+def _refuse_idle(options: Options) -> None:
+    """Refuse options about models that would do nothing."""
+    if not options.answers:
+        refuse_idle(
+            "judge", *_OF_JUDGING, "answer_temperature", "answer_top_p", "answer_effort", "seed",
+            reason="nothing is answered", hint="add --answers",
+        )  # fmt: skip
+    if options.judge != "model":
+        refuse_idle(*_OF_JUDGING, reason=f"--judge {options.judge} asks no model", hint="leave it out, or --judge")
+    if options.batch is None:
+        refuse_idle("batch_format", reason="nothing is written", hint="add --batch FILE")
 
 
 def _take_in(folder: Path, files: Iterable[Path]) -> None:

@@ -13,6 +13,7 @@ import click
 
 from stitch.bench.training.sources import TARGETS, open_task
 from stitch.console.ending import Terminated, status_of
+from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option, model_options
 from stitch.console.printing import print_json
 from stitch.errors import BudgetSpentError, InputError
@@ -88,6 +89,8 @@ def command(
       stitch ingest trip.jsonl --memory trip.memory --labels model --model openai/gpt-5-mini --program window.json
     """
     choice = _check(target, optimizer)
+    if optimizer == "bootstrap":
+        refuse_idle("reflection_model", reason="bootstrap proposes no instructions", hint="name another --optimizer")
     file = out or Path(f"{target}.program.json")
     if file.exists() and not dry_run:
         raise InputError(f"the file {str(file)!r} is there already", hint="name another with --out")

@@ -22,6 +22,7 @@ from stitch.bench.trees.fit import LEFT_OUT
 from stitch.bench.trees.flat import flat_figures
 from stitch.bench.trees.outcomes import PARTS, Outcome, mean_of
 from stitch.bench.trees.sets import TreeSet, load_tree_set
+from stitch.console.idle import refuse_idle
 from stitch.errors import SettingsError
 from stitch.retrieve.path import Cut, Forest, select
 from stitch.retrieve.path.scorers import SCORERS, Judgement, Passage, Scorer, SimilarityScorer, scorer_named
@@ -144,6 +145,18 @@ def _program(file: str | None) -> TreeProgram | None:
     return program
 
 
+def _refuse_idle(scorer_name: str, *, in_words: bool) -> None:
+    """Refuse options about models that would do nothing."""
+    if not in_words:
+        refuse_idle("program", reason="no request is read in words", hint="add --in-words")
+    if not in_words and scorer_name != "model":
+        refuse_idle("language_model", "base_url", reason="no language model is asked", hint="add --in-words")
+    if scorer_name not in ("minilm", "sentence-transformers", "nli"):
+        refuse_idle(
+            "model_name", reason=f"the scorer {scorer_name!r} takes none", hint="leave it out, or name --scorer"
+        )
+
+
 @click.command()
 @click.option("--data", required=True, type=click.Path(path_type=Path), help="Folder of a domain.")
 @click.option(
@@ -184,6 +197,7 @@ def command(
       stitch bench trees --data trees/itinerary
       stitch bench trees --data trees/itinerary --in-words --language-model openai/gpt-5-mini
     """
+    _refuse_idle(scorer_name, in_words=in_words)
     domain = load_tree_set(data)
     if not domain.requests:
         raise SettingsError(f"no requests in {str(data)!r}", hint="--data names the folder of one domain")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from stitch.api.naming import find_step, known_trajectory, trajectory_of
+from stitch.console.idle import refuse_idle_model
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -51,7 +52,11 @@ def model_options(command: Command) -> Command:
 def labeling_options(command: Command) -> Command:
     """Add those of `model_options`, and how a model labels."""
     options = (
-        click.option("--labels", type=click.Choice(["local", "model"]), help="Who labels the steps.  [default: local]"),
+        click.option(
+            "--labels",
+            type=click.Choice(["local", "model"]),
+            help="Who labels the steps.  [default: model if --model is given, else local]",
+        ),
         model_options,
         click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
         click.option("--draft", is_flag=True, default=None, help="Let it correct local labels: shorter replies."),
@@ -70,9 +75,10 @@ def json_option(command: Command) -> Command:
 
 @contextmanager
 def opened_memory(*, must_exist: bool = True, **settings: Any) -> Iterator[Memory]:
-    """Open the memory that the options name and close it in the end."""
+    """Open the memory that the options name and close it in the end; refuse options that would do nothing."""
     from stitch.assemble import open_memory
 
+    refuse_idle_model(settings)
     with open_memory(must_exist=must_exist, **settings) as memory:
         if must_exist and settings.get("tenant") and not memory.trajectories():
             click.echo(f"stitch: nothing in this memory is of the tenant {memory.tenant!r}", err=True)

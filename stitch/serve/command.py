@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from stitch.console.idle import refuse_idle_model
 from stitch.console.options import json_option, memory_options, model_options
 from stitch.errors import require_extra
 from stitch.serve.logs import WithoutText
@@ -22,7 +23,8 @@ from stitch.serve.logs import WithoutText
               help="0 for any that is free.")  # fmt: skip
 @click.option("--keys", "key_file", metavar="FILE", help="Keys of `stitch keys`; without, only this machine is served.")
 @click.option("--labels", type=click.Choice(["local", "model"]), help="Who labels the steps.  [default: local]")
-@click.option("--filter", type=click.Choice(["local", "model"]), help="Who chooses labels.  [default: local]")
+@click.option("--filter", type=click.Choice(["auto", "local", "model"]),
+              help="Who chooses the labels of questions.  [default: auto, the model if one is named]")  # fmt: skip
 @model_options
 @click.option("--retention-every-h", type=click.FloatRange(min=0, min_open=True), metavar="N",
               help="Apply the retention rules of the settings every N hours.")  # fmt: skip
@@ -59,6 +61,7 @@ def command(
     from stitch.serve.metrics import Metrics
     from stitch.serve.running import listen, serve, url_of
 
+    refuse_idle_model({"config": config, **settings})
     loaded = load_settings(config, memory=memory, tenant=tenant, **settings).settings
     own = {"retention_every_h": retention_every_h, "backup_every_h": backup_every_h, "backup_to": backup_to,
            "keep": keep}  # fmt: skip

@@ -427,6 +427,22 @@ def test_the_vocabulary_is_seeded_after_fifty_steps_and_five_closest_are_offered
     assert len(extended) == 1
 
 
+def test_what_was_said_before_is_shown_in_its_own_words_with_the_readings_beside_them() -> None:
+    def script(system: str, user: str) -> Any:
+        reply = label_by_rules(system, user)
+        for reading, line in zip(reply["readings"], fields_of(user)["steps"].splitlines(), strict=True):
+            if "the first one" in line:
+                reading["references"] = [{"phrase": "the first one", "means": "Zephyr Mill"}]
+        return reply
+
+    model, completion = model_of(script)
+    said = ("Zephyr Mill, or Porto Gardens?", "Take the first one.", "And for dinner?")
+    steps = [Step(id=str(n), role="user", content=text) for n, text in enumerate(said)]
+    WindowedLabeler(model, fallback=LocalLabeler(), window_steps=1).begin("t").label(steps)
+    shown = [json.loads(line)["text"] for line in fields_of(completion.prompts[-1][1])["earlier_steps"].splitlines()]
+    assert shown == ["Zephyr Mill, or Porto Gardens?", "Take the first one [Zephyr Mill]."]
+
+
 def test_references_are_resolved_by_steps_of_the_same_scope_or_act() -> None:
     def script(system: str, user: str) -> Any:
         fields = fields_of(user)
@@ -451,7 +467,7 @@ def test_references_are_resolved_by_steps_of_the_same_scope_or_act() -> None:
         "For day 1: is Zephyr Mill open?", "Well, day 2, part 0.", "Well, day 2, part 1.",
     ]  # fmt: skip
     summarized = [fields_of(user)["step"] for _, user in completion.prompts if "known_entity_types" in fields_of(user)]
-    assert "Take Zephyr Mill" in summarized[-1]
+    assert "Take it [Zephyr Mill] for day 1?" in summarized[-1]
 
 
 def test_a_bug_is_not_hidden_behind_local_labels() -> None:

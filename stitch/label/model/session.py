@@ -20,7 +20,7 @@ from stitch.core import (
     ReferenceRewrite,
     Step,
     StepLabels,
-    apply_rewrites,
+    annotate_rewrites,
     clean_label,
 )
 from stitch.errors import BudgetSpentError, ModelError, ModelUnavailableError
@@ -81,7 +81,7 @@ class Past:
     step: str | None
     role: str
     text: str
-    """Its references replaced, cut."""
+    """With what its references stand for in brackets, cut."""
     scope: str
     events: list[str]
     session: str | None
@@ -329,7 +329,7 @@ class ModelSession:
             self._names.keep([*([intent.scope] if intent.scope else ()), *intent.event_types, *intent.entity_types])
 
     def _remembered(self, step: Step, labels: StepLabels, *, scope: str) -> Past:
-        resolved = step.model_copy(update={"content": apply_rewrites(step.content, labels.references)})
+        resolved = step.model_copy(update={"content": annotate_rewrites(step.content, labels.references)})
         text = shown_text(resolved, limit=_REMEMBERED_CHARS)
         events = list(labels.intent.event_types)
         return Past(step.id, step.role, text, scope, events, step.session, shown_time(step), labels.made_by)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from stitch.core import Embedder, Labeler, LabelKind, ReferenceRewrite, Step, StepLabels, apply_rewrites
+from stitch.core import Embedder, Labeler, LabelKind, ReferenceRewrite, Step, StepLabels, annotate_rewrites
 from stitch.errors import ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.model.matching import choose_names, clean_name_of, match_name
@@ -146,7 +146,7 @@ class _StepwiseSession(ModelSession):
                 scope=scope,
                 event_types=events,
                 known_entity_types=self._known(LabelKind.ENTITY_TYPE),
-                step=quote_step(step, text=apply_rewrites(step.content, references)) if references else shown,
+                step=quote_step(step, text=annotate_rewrites(step.content, references)) if references else shown,
             )
             entities, summary = told.entity_types, told.summary
         if len(spoiled) >= _SPOILED_CALLS:
