@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from typing_extensions import Unpack
@@ -57,11 +57,20 @@ class TreeAsker:
             self._asked[name] = ScorerSemantics(scorer_)
         return self._asked[name]
 
-    def select(self, query: str, tree: Tree, **options: Unpack[SelectOptions]) -> NodeSelection:
-        """Ask a tree."""
+    def select(
+        self, query: str, tree: Tree, *, kinds: Collection[str] = (), **options: Unpack[SelectOptions]
+    ) -> NodeSelection:
+        """Ask a tree.
+
+        Args:
+            query: The query.
+            tree: What is asked.
+            kinds: Types that there may be in such trees, beside those of its nodes.
+            options: As for `VersionedTree.select`.
+        """
         from stitch.retrieve.path import Forest
 
-        return self._select(query, Forest(tree), **options)
+        return self._select(query, Forest(tree, kinds=kinds), **options)
 
     def select_versions(
         self, query: str, lines: Mapping[str, tuple[TreeVersions, Sequence[Commit]]], **options: Unpack[SelectOptions]

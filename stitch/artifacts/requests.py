@@ -36,6 +36,10 @@ SHOWN_TURNS = 5
 """How many lines of what was said before a prompt shows."""
 _TURN_CHARS = 600
 _VALUE_CHARS, _VALUES_SHOWN, _BELOW_CHARS = 200, 5, 600
+_SIBLINGS_SHOWN = 10
+"""On either side of a node that is changed: a parent may have thousands of children."""
+_FIELDS_SHOWN = 200
+"""Of how many fields of types a prompt shows values; a tree may have as many types as nodes."""
 _WRITES = ("add", "update", "delete", "move")
 
 
@@ -197,7 +201,11 @@ class TreeConversation:
             self._spent.troubles.append(trouble.splitlines()[0])
             if attempt + 1 < MOST_TRIES:
                 mended = self._call(
-                    "mend query", self._program.mend, request=_quoted(reply.request), query=query, trouble=_cut(trouble)
+                    "mend query",
+                    self._program.mend,
+                    request=_quoted(reply.request),
+                    query=quoted({"query": query}),
+                    trouble=quoted({"trouble": _cut(trouble)}),
                 )
                 query = str(mended.mended).strip().strip("`") or query
         return query, found
@@ -208,13 +216,14 @@ class TreeConversation:
         trouble = ""
         for _ in range(MOST_TRIES):
             proposed = self._call(
-                "propose edits", self._program.propose, request=_quoted(reply.request), trouble=trouble,
+                "propose edits", self._program.propose, request=_quoted(reply.request),
+                trouble=quoted({"trouble": _cut(trouble)}) if trouble else "",
                 nodes="\n".join(self._shown(node, surroundings=True) for node in nodes),
             )  # fmt: skip
             try:
                 operations = operations_of(json.loads(each) for each in proposed.operations)
                 after = apply(self._tree.tree, operations, schema=self._tree.schema)
-            except (ValueError, EditRefusedError, InputError) as error:
+            except (ValueError, RecursionError, EditRefusedError, InputError) as error:
                 trouble = str(error)
                 self._spent.troubles.append(trouble)
                 continue
@@ -262,8 +271,10 @@ class TreeConversation:
         if own is not None and own.children:
             told["contains"] = _below(own)
         if own is not None and surroundings and (parent := self._tree.tree.parent(node.id)) is not None:
-            told["siblings"] = [child.id for child in parent.children]
-            told["parent"] = parent.id
+            place = next(number for number, child in enumerate(parent.children) if child.id == node.id)
+            first = max(0, place - _SIBLINGS_SHOWN)
+            told["siblings"] = [child.id for child in parent.children[first : place + _SIBLINGS_SHOWN + 1]]
+            told |= {"parent": parent.id, "position": place + 1, "children_of_parent": len(parent.children)}
         return quoted(told)
 
     def _shown_turns(self) -> str:
@@ -298,11 +309,10 @@ def tree_inputs(tree: Tree, schema: Schema) -> dict[str, str]:
             own = counts.setdefault(f"{node.type}.{name}", {})
             own[value] = own.get(value, 0) + 1
     lines = []
-    for name, values in counts.items():
+    for name, values in list(counts.items())[:_FIELDS_SHOWN]:
         most = sorted(values, key=lambda value: -values[value])[:_VALUES_SHOWN]
         lines.append(quoted({name: [value[:60] for value in most]}))
-    types = json.dumps(schema.dump()["types"], ensure_ascii=False)
-    return {"tree_schema": types, "examples": "\n".join(lines)}
+    return {"tree_schema": quoted(schema.dump()["types"]), "examples": "\n".join(lines)}
 
 
 def _outcome(reply: TreeReply) -> str:

@@ -49,6 +49,7 @@ class RemembersSteps(Protocol):
 
 
 EPISODE, THEME, STATEMENT = "Episode", "Theme", "Statement"
+KINDS = ("Memory", "Trajectory", "Scope", "Step", EPISODE, THEME, STATEMENT)
 
 
 def select_steps(
@@ -64,7 +65,7 @@ def select_steps(
 
     named = frozenset(types_in(parse_query(query)))
     asker.semantics(options.get("scorer"))  # what cannot be asked costs no tree of all steps
-    return asker.select(query, steps_tree(memory, trajectory=trajectory, derived=named), **options)
+    return asker.select(query, steps_tree(memory, trajectory=trajectory, derived=named), kinds=KINDS, **options)
 
 
 def steps_tree(

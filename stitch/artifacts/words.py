@@ -13,7 +13,8 @@ from stitch.trees.schema import Schema
 _MEASURES = {"number", "money", "time", "date", "duration"}
 _BELOW = r"(?:under|below|less than|cheaper than|fewer than|before|at most|up to|no more than)"
 _ABOVE = r"(?:over|above|more than|at least|after|from|no less than)"
-_VALUE = r"(?P<value>[€$£¥]?\s?\d[\d.,:-]*(?:\s?(?:am|pm))?)"
+_CURRENCY = r"(?:\s(?:dollars?|euros?|pounds?|francs?|yen|usd|eur|gbp|cad|chf)\b)?"
+_VALUE = rf"(?P<value>(?:(?:usd|eur|gbp|cad|chf)\s|[€$£¥]\s?)?\d[\d.,:-]*(?:\s?(?:am|pm))?){_CURRENCY}"
 _ORDERS = (
     (re.compile(rf"\b{_BELOW}\s+{_VALUE}", re.IGNORECASE), "<"),
     (re.compile(rf"\b{_ABOVE}\s+{_VALUE}", re.IGNORECASE), ">"),
@@ -21,8 +22,17 @@ _ORDERS = (
 _WITH_EQUAL = re.compile(r"(?:at|up|no)\b", re.IGNORECASE)
 _ASKING = frozenset(
     ("show", "list", "find", "give", "tell", "get", "want", "need", "please", "any", "all", "every", "which", "what",
-     "where", "when", "who", "how", "many", "much")
+     "where", "when", "who", "how", "many", "much", "add", "remove", "delete", "cancel", "drop", "change", "update",
+     "replace", "move", "swap", "put", "set")
 )  # fmt: skip
+"""What is wanted of the nodes: no node says it."""
+_DENIAL = re.compile(
+    r"\b(?:without|not|no|never|nothing|don't|doesn't|isn't|aren't|except)\b|\bfree (?:of|from)\b", re.IGNORECASE
+)
+"""What comes behind it is not to be found, up to where another thing is said."""
+_THING_ENDS = re.compile(r"[,;.?!]|\b(?:but|and|with|on|in)\b", re.IGNORECASE)
+_MOST_CHARS, _MOST_WORDS, _MOST_WORD_CHARS = 1_000, 12, 40
+"""Of a request: what is longer is a document, and the query has to be one that a person edits."""
 
 
 def nearest_query(request: str, *, tree: Tree, schema: Schema) -> str:
@@ -33,6 +43,7 @@ def nearest_query(request: str, *, tree: Tree, schema: Schema) -> str:
         tree: Its values tell which fields are measured.
         schema: Its types and fields are what words may name.
     """
+    request = request[:_MOST_CHARS]
     by_stem = _by_stem(schema.types)
     used = {word for word in words(request) if stem(word) in by_stem}
     named = dict.fromkeys(by_stem[stem(word)] for word in words(request) if word in used)
@@ -40,15 +51,32 @@ def nearest_query(request: str, *, tree: Tree, schema: Schema) -> str:
     target = path[-1][0] if path else "*"
     conditions, rest = _comparisons(request, target, schema)
     known = {*by_stem, *_by_stem(schema.types[target].fields if target in schema.types else ())}
-    left = [
-        word
-        for word in content_words(rest)
-        if word not in used | places and word not in _ASKING and stem(word) not in known
-    ]
-    if left:
-        conditions.append(f'[node ~= "{" ".join(left)}"]')
+
+    def telling(said: str) -> str:
+        left = [
+            word[:_MOST_WORD_CHARS]
+            for word in content_words(said)
+            if word not in used | places and word not in _ASKING and stem(word) not in known
+        ]
+        return " ".join(left[:_MOST_WORDS])
+
+    wanted, denied = _apart(rest)
+    if asked := telling(wanted):
+        conditions.append(f'[node ~= "{asked}"]')
+    if unasked := telling(denied):
+        conditions.append(f'[not(node ~= "{unasked}")]')
     steps = "".join(f"//{name}{bracket}" for name, bracket in path) or "//*"
     return steps + "".join(conditions)
+
+
+def _apart(request: str) -> tuple[str, str]:
+    """What a request says, without what it denies; and what it denies: "days without work" are "days", and "work"."""
+    denial = _DENIAL.search(request)
+    if denial is None:
+        return request, ""
+    end = _THING_ENDS.search(request, denial.end())
+    until = end.start() if end else len(request)
+    return f"{request[: denial.start()]} {request[until:]}", request[denial.end() : until]
 
 
 def _by_stem(names: Iterable[str]) -> dict[str, str]:

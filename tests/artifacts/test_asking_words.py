@@ -76,3 +76,13 @@ def test_times_of_steps_are_times(tmp_path):
         memory.add(Step(role="user", content="Good bye.", timestamp=1_780_000_000.0), trajectory="t")
         assert memory.select('//Step[@time in "2026-03"]').ids == ("t/0",)
         assert memory.select('//Step[@time > "2026-04"]').ids == ("t/1",)
+
+
+def test_a_memory_without_steps_has_none_and_a_slip_of_the_pen_is_still_told(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        query = '//Scope[name ~= "login"]/Step[@event_type = "report error"][-1]'
+        assert memory.select(query).ids == ()
+        assert "nothing is found" in memory.select(query).explain()
+        with pytest.raises(InputError, match="no node has the type 'Stpe'") as refused:
+            memory.select("//Stpe")
+        assert refused.value.hint == "did you mean Step, Scope"

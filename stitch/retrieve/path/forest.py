@@ -6,7 +6,7 @@ when a path enters them, so that a thousand versions cost what is read of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from stitch.retrieve.path.syntax import ANY
@@ -27,6 +27,7 @@ class Forest:
         below: The tree that stands below a node of it, beside its children; None where none does.
         before: The tree as it was before the version that a node stands for, so that what a version took away can be
             found by asking for that version.
+        kinds: Types that there may be even if no node has them: to ask for them is no slip of the pen.
     """
 
     def __init__(
@@ -35,8 +36,9 @@ class Forest:
         *,
         below: Callable[[Node], Tree | None] | None = None,
         before: Callable[[Node], Tree | None] | None = None,
+        kinds: Collection[str] = (),
     ) -> None:
-        self.base, self._before = tree, before
+        self.base, self._before, self._kinds = tree, before, frozenset(kinds)
         self._below = below
         self._trees: dict[int, Tree | None] = {0: tree}
 
@@ -145,8 +147,8 @@ class Forest:
         return root is not None and forest.node(place).id in self.tree_of(root)
 
     def types(self) -> set[str]:
-        """The types of all nodes, of those in trees below others included."""
-        return {type_ for tree in self._all() for type_ in tree.of_type}
+        """The types of all nodes, of those in trees below others included, and those that there may be."""
+        return {*self._kinds, *(type_ for tree in self._all() for type_ in tree.of_type)}
 
     def fields(self) -> set[str]:
         """The fields of all nodes, of those in trees below others included."""

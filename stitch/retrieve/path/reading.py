@@ -344,10 +344,13 @@ class SyntaxReader(Transformer[Token, Any]):
         if how.type == "ALIKE":
             return self._alike(left, how, right)
         said = _operand(left)
+        others = tuple(map(_operand, right if isinstance(right, _List) else [right]))
+        if isinstance(said, Said) and all(isinstance(other, Said) for other in others):
+            raise self._refuse("both sides are said by the query itself: name a field, as in `@cost > 3`", at=how)
         if how.type == "IN":
-            return In(said, tuple(map(_operand, right if isinstance(right, _List) else [right])))
-        order, other = _ORDERS.get(how, str(how)), _operand(right)
-        if isinstance(said, Said) and not isinstance(other, Said):
+            return In(said, others)
+        order, [other] = _ORDERS.get(how, str(how)), others
+        if isinstance(said, Said):
             said, other, order = other, said, _FLIPPED.get(order, order)
         return Compare(said, cast("Order", order), other)
 

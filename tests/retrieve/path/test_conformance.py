@@ -246,6 +246,8 @@ WRONG = {
     "//Day/@x": (1, "not the field 'x'"),
     "(//Day)[1]/A/@x": (1, "not the field 'x'"),
     "//A[count(/B)]": (14, "a comparison"),
+    "//A[@x * 2 > 30]": (12, "said by the query itself"),
+    '//A["x" in ("x", "y")]': (9, "said by the query itself"),
     "//A[sum(/B) > 3]": (5, "takes a path to a field"),
     "//A[count(/B/@x) > 3]": (5, "counts nodes"),
     "//A[avg(/B/@c)]": (5, "compare it"),
