@@ -16,7 +16,8 @@ _ON = r"[^\n|;&]{0,120}?\s"
 
 _OPTIONS = (
     ("mysql|mariadb", r"(?:mysql|mariadb)[\w-]{0,12}", r"-p"),
-    ("sshpass|zip -|7z x|7z a|7z e|7za |rar x|rar a", r"sshpass|unzip|zip|7za?|rar|unrar", r"-(?:p|P|hp) ?"),
+    ("sshpass|7z x|7z a|7z e|7za |rar x|rar a", r"sshpass|7za?|rar|unrar", r"-(?:p|P|hp) ?"),
+    ("zip -", r"unzip|zip", r"(?-i:-P) ?"),
     ("pscp|plink|knife|sshfs|winrm|winexe|nxc |crackmapexec",
      r"pscp|plink|knife|sshfs|evil-winrm|winexe|nxc|crackmapexec", r"-(?:p|P|pw|H) "),
     ("login -|cqlsh|sqlcmd|bcp |mosquitto_|keychain|clickhouse",
@@ -99,6 +100,13 @@ COMMANDS: tuple[Rule, ...] = (
         signs="securestring",
         accepts=is_argument,
         pattern=rf"SecureString (?:-String )?(?=[\"']){_ARGUMENT}",
+    ),
+    rule_within(
+        "password",
+        signs="securestring",
+        accepts=is_argument,
+        pattern=r"SecureString (?:-String )?(?P<secret>[^\s'\"|;&<>$()-][^\s'\"|;&<>()]{2,99})"
+        r" -(?:AsPlainText|Force)\b",
     ),
     rule_within(
         "password",

@@ -85,8 +85,18 @@ def _accepts_token(name: Name, value: Value) -> bool:
         return is_dense(value.text) or (value.way == "said" and _is_long_token(value.text))
     if value.way == "space" and not name.is_option():
         return is_dense(value.text) or (looks_random(value.text) and (value.quoted or _is_long_token(value.text)))
+    return looks_random(value.text) or _is_written_out(name, value) or _is_secret(name, value)
+
+
+def _is_written_out(name: Name, value: Value) -> bool:
+    """Whether it stands where a token is written out, and may be one."""
     literal = (value.quoted or value.way == "space") and value.way != "comma"
-    return looks_random(value.text) or (literal and _may_be_token(value.text)) or _is_secret(name, value)
+    return (literal or _is_assigned_key(name, value)) and _may_be_token(value.text)
+
+
+def _is_assigned_key(name: Name, value: Value) -> bool:
+    """Whether it stands bare behind a key that is a secret by its name, and has the signs of one: `X-Api-Key: x`."""
+    return name.word == "key" and value.way == "assigned" and len(value.text) >= 12 and has_three_kinds(value.text)
 
 
 def _is_long_token(text: str) -> bool:

@@ -20,6 +20,7 @@ from stitch.ingest.secrets.values import (
     is_placeholder,
     is_plain_secret,
     is_quoted_password,
+    is_quoted_phrase,
     is_seed_phrase,
     is_word_password,
     looks_random,
@@ -82,6 +83,8 @@ def _accepts_quoted(name: Name, value: Value) -> bool:
     if value.way == "space":  # WITH PASSWORD 'x', but not: the password 'field'
         told = name.word in ("identified by", "assword:") or name.is_option() or name.follows_login()
         return told or is_password(value.text)
+    if value.way == "below":
+        return looks_random(value.text)
     if value.way in (
         "comma",
         "called",
@@ -91,6 +94,8 @@ def _accepts_quoted(name: Name, value: Value) -> bool:
     ):  # define('PASSWORD', 'x'), but not: translate("password", "Passwort")
         filled = name.is_filled_in() and is_joined_words(value.text)
         return is_password(value.text) or filled
+    if name.word in PHRASES and is_quoted_phrase(value.text):
+        return True
     return is_quoted_password(value.text) and value.text.lower().replace(" ", "_") not in NAMES_OF_IT
 
 
@@ -147,6 +152,11 @@ def _accepts_unsure(name: Name, value: Value) -> bool:
     return len(value.text) >= 5 and is_password(value.text)
 
 
+def _accepts_below(name: Name, value: Value) -> bool:
+    """Whether the next line, or the one after it, is a password and nothing else: `Initial password:`."""
+    return looks_random(value.text) and _ENDS_LINE.match(name.text, value.end) is not None
+
+
 def _accepts_far(name: Name, value: Value) -> bool:
     return is_plain_secret(value.text)
 
@@ -171,6 +181,7 @@ _ACCEPTS: dict[str, Callable[[Name, Value], bool]] = {
     "element": _accepts_element,
     "said": _accepts_said,
     "far": _accepts_far,
+    "below": _accepts_below,
     **dict.fromkeys(("cell", "asked", "said_east", "to", "short"), _accepts_unsure),
 }
 """By the way in which a value is given."""

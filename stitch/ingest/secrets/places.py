@@ -339,6 +339,20 @@ SENTENCES: tuple[Rule, ...] = (
         r"(?:to|auf|a) [\"']?(?P<secret>[^\s\"',;]{3,59}[^\s\"',;.])",
     ),
     rule_within(
+        "password",
+        signs="password to|passcode to|passphrase to|passwort auf|kennwort auf|contraseña a|mot de passe à|senha para",
+        accepts=_is_told,
+        pattern=r"\b(?:set|reset|chang(?:e|ed|ing)|updat(?:e|ed|ing)|rotated?|setz(?:e|t)|gesetzt|(?:ge)?änder[ent]{1,2}"
+        r"|cambi[aéeo]\w{0,3}|chang[éeé]\w{0,2}|mud(?:ei|ar|ou)|alter(?:ei|ar|ou))\b[^\n.:;=]{0,60}?"
+        r"(?:pass(?:word|code|phrase)|pin|[pP]asswort|[kK]ennwort|contraseña|mot de passe|senha) (?:to|auf|a|à|para) "
+        r"[\"'`]?(?P<secret>[^\s\"'`,;]{3,59}[^\s\"'`,;.)])",
+    ),
+    rule_within(
+        "password",
+        signs="password is generated for|generated password for",
+        pattern=r"(?:password is generated|generated password) for [^\s:]{1,80}: (?P<secret>[^\s\"']{8,80})(?=\s|$)",
+    ),
+    rule_within(
         "secret",
         signs="security question",
         pattern=r"security question[^\n]{0,120}(?:\n\s{0,9})?\banswer:? ?[\"']?(?P<secret>[^\s\"'.,]{3,60})",

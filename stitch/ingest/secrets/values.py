@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CODE = re.compile(
-    r"\A(?:[A-Za-z]\w{1,15}\{.*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+|[A-Za-z_][\w.]*[(\[](?!\W{0,8}\)\w).*)",
+    r"\A(?:(?:Get|Read|New|Set|Import|Export|Invoke|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]{2,40}|[A-Za-z]\w{1,15}\{.*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+|[A-Za-z_][\w.]*[(\[](?!\W{0,8}\)\w).*)",
     re.DOTALL,
 )
 _PATH = re.compile(r"\A(?:~?/|\.{1,2}/|[A-Za-z]:[\\/])")
@@ -175,6 +175,15 @@ def is_quoted_password(text: str) -> bool:
         return False
     first = text.split(" ")[0].lower().strip(".,:!")
     return not (first in _SAID_OF_PASSWORDS or (" " in text and first in FUNCTION_WORDS))
+
+
+def is_quoted_phrase(text: str) -> bool:
+    """Whether what is written out for a pass phrase is one, though it opens with a word that is said of passwords."""
+    words = text.lower().split()
+    telling = [word for word in words if word in _SAID_OF_PASSWORDS]
+    return (
+        3 <= len(words) <= 12 and all(map(str.isalpha, words)) and len(telling) < 2 and FUNCTION_WORDS.isdisjoint(words)
+    )
 
 
 def is_word_password(text: str) -> bool:
