@@ -54,7 +54,7 @@ def values_of(name: str, table: ThemeConstants = THEME_CONSTANTS) -> list[float]
     if isinstance(used, int):
         return list(dict.fromkeys([used, max(1, used // 2), used * 2]))
     most = 1.0 if name.endswith("share") else float("inf")
-    if name == "half_lexical":  # is divided by
+    if name == "half_lexical" or name.endswith("_steps"):  # is divided by
         return [used, used / 2, used * 2]
     halved, doubled = float(f"{used / 2:.3g}"), float(f"{used * 2:.3g}")
     # Of a share that is more than a half, what is left over is halved.

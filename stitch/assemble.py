@@ -225,6 +225,7 @@ def _open(
         JOURNAL_FILE,
         LEDGER_FILE,
         RECALLS_FILE,
+        THEMES_FOLDER,
         check_not_served,
         check_restored,
         check_there,
@@ -295,7 +296,14 @@ def _open(
             resources.callback(embedder.close)
         if model is not None:
             resources.callback(model.close)
-        themes = TenantThemes(journal=journal, embedder=embedder, model=parts.statement_model_of(settings, model))
+        themes = TenantThemes(
+            journal=journal,
+            embedder=embedder,
+            model=parts.statement_model_of(settings, model),
+            folder=folder / THEMES_FOLDER,
+        )
+        if not process.is_read_only:
+            resources.callback(themes.save)
         ingestor = Ingestor(
             journal=journal,
             store=store,

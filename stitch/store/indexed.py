@@ -19,6 +19,7 @@ from stitch.core.process import ProcessLock, in_each_fork
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreUnavailableError
+from stitch.store.array_file import remove_for_good
 from stitch.store.bounds import bound_files
 from stitch.store.checks import Damage, check_records
 from stitch.store.checksums import changed_files, write_checksums
@@ -28,7 +29,7 @@ from stitch.store.index import Held, IndexEntry, LabelIndex
 from stitch.store.made_with import Facts, compare_facts, write_facts
 from stitch.store.owner import Ownership
 from stitch.store.payload import from_payload, intent_labels, to_payload
-from stitch.store.saved_index import load_index, remove_for_good, save_index
+from stitch.store.saved_index import load_index, save_index
 from stitch.store.scorer import TierScorer
 from stitch.store.similarity import Similarity
 from stitch.store.snippet_file import Record, SnippetFile, VectorMark, encode_record

@@ -7,8 +7,9 @@ themes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,6 +53,20 @@ class Cells:
     def remove(self, theme: int) -> None:
         """Remove a theme; a cell without themes ends."""
         self._leave(theme)
+
+    def dump(self) -> tuple[dict[str, Any], Vectors]:
+        """All of it but where the themes are, and the anchors."""
+        cells = [[cell, self._cells[cell].names] for cell in self._anchors.names]
+        return {"begun": self._begun, "cells": cells}, self._anchors.matrix
+
+    def load(self, named: Mapping[str, Any], anchors: Vectors, *, centroid: Callable[[int], Vectors]) -> None:
+        """Be as one that was dumped."""
+        self._begun = named["begun"]
+        self._anchors.fill([cell for cell, _ in named["cells"]], anchors)
+        for cell, themes in named["cells"]:
+            self._cells[cell] = Rows(self._dimension)
+            self._cells[cell].fill(themes, np.stack([centroid(theme) for theme in themes]))
+            self._cell_of.update(dict.fromkeys(themes, cell))
 
     def near(self, vector: Vectors, *, limit: int) -> list[tuple[float, int]]:
         """Themes near a vector with their similarities, the nearest first; of equals the older first."""

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stitch.core import Change, Embedder, Moment, Statement
@@ -20,6 +21,7 @@ from stitch.text.sentences import sentence_spans
 from stitch.themes.grouping import ATTACHED, KIND, Event, Kept, decode, encode, without
 from stitch.themes.holding import Derived, Holding
 from stitch.themes.named import Named, ThemeNames
+from stitch.themes.saved import SavedState, mark_of_record
 from stitch.themes.statements import READ_CHARS, statement_id
 from stitch.themes.told import Reading, Told, told_id
 from stitch.themes.upkeep import Upkeep
@@ -32,6 +34,10 @@ _KEY = re.compile("[0-9]{12}")
 _BATCH = 1_024
 """So many statements are embedded at a time."""
 _ATTACHED = f'"{ATTACHED}"'.encode()
+_SAVED_FROM = 2_000
+"""Of fewer statements nothing is saved: to derive them takes about a second."""
+_GROWN = 1.25
+"""What is derived is saved when there are so many times as many statements as there were when it was saved last."""
 
 
 class ThemeProjection:
@@ -44,14 +50,23 @@ class ThemeProjection:
         tenant: Whose steps.
         embedder: Makes the vectors of statements.
         tends: Whether themes are split and merged.
+        folder: Where what is derived is saved, so that another process need not derive it; None saves nothing.
     """
 
-    def __init__(self, *, journal: Journal, tenant: str, embedder: Embedder, tends: bool = True) -> None:
+    def __init__(
+        self, *, journal: Journal, tenant: str, embedder: Embedder, tends: bool = True, folder: Path | None = None
+    ) -> None:
         self.name = f"themes {hashlib.blake2b(tenant.encode(), digest_size=8).hexdigest()}"
         self.tenant, self.embedder = tenant, embedder
         self._journal, self._tends = journal, tends
         self._applied = self.position()
         self._records = 0
+        self._last: Record | None = None
+        self._saved = SavedState(None if folder is None else folder / f"{self.name.split()[-1]}.bin")
+        self._saved_at = (0, 0)
+        """How many statements there were when they were saved, and what had been applied."""
+        self._erasing = False
+        """Whether words of what was erased may still be in what is derived from other steps."""
         self.loaded = False
         """Whether anything has been read."""
         self.version = 0
@@ -73,36 +88,101 @@ class ThemeProjection:
     def bring_up(self) -> None:
         """Hold what the journal has now."""
         self.load()
-        if self._journal.last_change() == self._applied:
-            return
-        changes = self._journal.changes(after=self._applied)
-        while batch := list(islice(changes, _BATCH)):
-            self.apply(batch)
-            self.checkpoint()
+        if self._journal.last_change() != self._applied:
+            changes = self._journal.changes(after=self._applied)
+            while batch := list(islice(changes, _BATCH)):
+                self.apply(batch)
+                self.checkpoint()
+        self._erasing = False
+        if len(self.holding.statements) > _GROWN * max(_SAVED_FROM, self._saved_at[0]):
+            self.save()
 
     def load(self) -> None:
         """Read everything, if nothing has been read yet."""
         if not self.loaded:
-            self.rebuild()
+            if not self._resume():
+                self.rebuild()
             self.checkpoint()
+
+    def save(self) -> None:
+        """Save what is derived, unless it is little, or saved already, or words of erased steps may be in it."""
+        count = len(self.holding.statements)
+        if self._erasing or count < _SAVED_FROM or self._saved_at == (count, self._applied):
+            return
+        self._write()
+        named, arrays = self.upkeep.dump()
+        vectors = self.upkeep.vectors.names
+        self._saved.write(
+            {
+                "embedder": self.embedder.name,
+                "tends": self._tends,
+                "applied": self._applied,
+                "records": self._records,
+                "last": mark_of_record(self._last),
+                "told": self.told.newest(),
+                "holding": self.holding.dump(),
+                "order": vectors,
+                "upkeep": named,
+            },
+            arrays,
+        )
+        self._saved_at = (count, self._applied)
+
+    def _resume(self) -> bool:
+        """Go on from what was saved, if that belongs to this journal; return whether it did."""
+        state = self._saved.read()
+        if state is None:
+            return False
+        saved, reached = state.named, self._journal.last_change()
+        after = saved["last"][0] - 1 if saved["last"] else 0
+        kept = self._kept(after=after)
+        as_it_was = [kept[0][0]] if kept and saved["last"] else []
+        if (
+            (saved["embedder"], saved["tends"]) != (self.embedder.name, self._tends)
+            or saved["applied"] > reached
+            or saved["last"] != (mark_of_record(as_it_was[0]) if as_it_was else [])
+        ):
+            return False
+        self._clear()
+        self.loaded = True
+        self.holding.load(saved["holding"])
+        there = {name: name for name in self.holding.statements}
+        self.upkeep.load(saved["upkeep"], state.arrays, statements=[there[name] for name in saved["order"]])
+        self._saved_at, self._records = (len(there), saved["applied"]), saved["records"]
+        self._last = as_it_was[0] if as_it_was else None
+        later = kept[len(as_it_was) :]
+        derived, changed_at = self._taken(self._journal.changes(after=saved["applied"]))
+        for reading in self.told.since(saved["told"]):
+            derived += self.holding.take(self._found((reading.trajectory, step) for step in reading.read))
+        self._place(derived, events=self._recalled(later), changed_at=changed_at)
+        self._applied = reached
+        return True
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Take in what the steps of changes say now, and place it among themes."""
         self.load()
-        seqs = sorted({seq for each in changes if each.tenant == self.tenant for seq in each.steps})
-        if seqs:
-            entries = [entry for entry in self._journal.entries_of(seqs) if entry.tenant == self.tenant]
-            corrected = self._journal.revisions([entry.seq for entry in entries])
-            self._place(
-                self.holding.take(entries),
-                changed_at={seq: past[-1].replaced for seq, past in corrected.items() if past},
-            )
+        derived, changed_at = self._taken(changes)
+        self._place(derived, changed_at=changed_at)
         self._applied = max(self._applied, changes[-1].number)
+
+    def _taken(self, changes: Iterable[Change]) -> tuple[list[Derived], dict[int, float]]:
+        """What the steps of changes say now, and when those of them were corrected that were."""
+        seqs = sorted({seq for each in changes if each.tenant == self.tenant for seq in each.steps})
+        if not seqs:
+            return [], {}
+        entries = [entry for entry in self._journal.entries_of(seqs) if entry.tenant == self.tenant]
+        corrected = self._journal.revisions([entry.seq for entry in entries])
+        return self.holding.take(entries), {seq: past[-1].replaced for seq, past in corrected.items() if past}
 
     def erase(self, tenant: str, *, trajectory: str, steps: Sequence[str]) -> None:
         """Remove all that was made from steps, from the events too; called before the journal forgets them."""
         if tenant != self.tenant:
             return
+        if self._saved.is_there():
+            self.load()  # what is saved goes, and is saved anew without these steps
+            self._saved.remove()
+            self._saved_at = (0, 0)
+        self._erasing = True
         gone = frozenset([*self._said_by(trajectory, steps), *self.told.ids_of(trajectory, steps)])
         dropped = self.told.drop(trajectory, steps)
         others = {(each.trajectory, step) for each in dropped for step in each.read if step not in steps}
@@ -115,7 +195,7 @@ class ThemeProjection:
             self.upkeep.events = without(self.upkeep.events, gone)
             again += self.holding.take(self._found(sorted(others)))
         self._erase_events(gone)
-        self._place(again, changed_at={})
+        self._place(again)
         self._write()
 
     def told_ids(self, reading: Reading) -> list[str]:
@@ -131,7 +211,7 @@ class ThemeProjection:
         """Keep what a model said of steps: it stands in the place of what they say without one."""
         self.load()
         self.told.take(reading)
-        self._place(self.holding.take(self._found((reading.trajectory, step) for step in reading.read)), changed_at={})
+        self._place(self.holding.take(self._found((reading.trajectory, step) for step in reading.read)))
         self._write()
 
     def call(self, names: Iterable[tuple[int, Named]]) -> None:
@@ -154,7 +234,7 @@ class ThemeProjection:
         reached = self._journal.last_change()
         self._clear()
         self.loaded = True
-        self._read(self.holding.read_all(), self._events())
+        self._place(self.holding.read_all(), events=self._events())
         self._applied = reached
         self.version += 1
         return len(self.holding.statements)
@@ -167,7 +247,7 @@ class ThemeProjection:
         past = ThemeProjection(journal=self._journal, tenant=self.tenant, embedder=self.embedder, tends=self._tends)
         past.loaded = True
         events = [each for each in self.events() if each.at <= moment.recorded]
-        past._read(self._derived_at(past.holding, moment), events)
+        past._place(self._derived_at(past.holding, moment), events=events)
         return past.holding, past.upkeep
 
     def _derived_at(self, holding: Holding, moment: Moment) -> Iterator[Derived]:
@@ -181,25 +261,38 @@ class ThemeProjection:
                 and not entry.was_retired(moment.recorded)
             )
 
-    def _read(self, derived: Iterable[Derived], events: Sequence[Event]) -> None:
-        """Hold what is derived from steps, in the themes that events tell of; what they do not tell of is placed."""
-        said = sorted(((each.entry.seq, one) for each in derived for one in each.new), key=lambda each: each[0])
-        told = {name for event in events for name in event.statements}
-        for one, vector in self._embedded(one for _, one in said if one.id in told):
-            self.upkeep.hold(one.id, vector)
-        self.upkeep.settle(events)
-        self._attach([(one, one.recorded) for _, one in said if one.id not in self.upkeep.grouping.theme_of])
+    def _place(
+        self, derived: Iterable[Derived], *, events: Sequence[Event] = (), changed_at: Mapping[int, float] | None = None
+    ) -> None:
+        """Let what is gone leave its themes, and place what is new: as events tell that happened already, or anew.
 
-    def _place(self, derived: Sequence[Derived], *, changed_at: Mapping[int, float]) -> None:
-        """Let what is gone leave its themes, and find themes for what is new."""
-        new: list[tuple[Statement, float]] = []
+        Args:
+            derived: What steps say now, and said before.
+            events: What is written down of what happened since these statements were placed last.
+            changed_at: When steps were corrected, by their numbers.
+        """
+        told = {name for event in events for name in event.statements}
+        new = sorted(self._let_go(derived, told=told, changed_at=changed_at or {}), key=lambda each: each[0])
+        for one, vector in self._embedded(one for *_, one in new if one.id in told):
+            self.upkeep.hold(one.id, vector)
+        if events:
+            self.upkeep.settle(events)
+        self._attach([(one, at) for _, at, one in new if one.id not in self.upkeep.grouping.theme_of])
+        self.version += 1
+
+    def _let_go(
+        self, derived: Iterable[Derived], *, told: Collection[str], changed_at: Mapping[int, float]
+    ) -> Iterator[tuple[int, float, Statement]]:
+        """Let what is gone leave its themes; tell what is new, with the number of its step and when that said it."""
         for entry, said, gone in derived:
             at = changed_at.get(entry.seq, entry.recorded)
             for name in gone:
-                self.upkeep.detach(name, at=at if entry.retired_at is None else entry.retired_at)
-            new += [(one, at) for one in said]
-        self._attach(new)
-        self.version += 1
+                if name in told:  # that it left is written down
+                    self.upkeep.forget([name])
+                else:
+                    self.upkeep.detach(name, at=at if entry.retired_at is None else entry.retired_at)
+            for one in said:
+                yield entry.seq, at, one
 
     def _attach(self, new: Sequence[tuple[Statement, float]]) -> None:
         times = dict(zip((one.id for one, _ in new), (at for _, at in new), strict=True))
@@ -219,9 +312,10 @@ class ThemeProjection:
         """All that happened to themes so far, in order."""
         return [event for _, read in self._kept() for event in read.events] + self.upkeep.events
 
-    def _kept(self) -> list[tuple[Record, Kept]]:
+    def _kept(self, *, after: int = 0) -> list[tuple[Record, Kept]]:
         try:
-            records = sorted(self._journal.records(self.tenant, kind=KIND), key=lambda record: record.key)
+            found = self._journal.records(self.tenant, kind=KIND, after=after)
+            records = sorted(found, key=lambda record: record.key)
             if not all(_KEY.fullmatch(record.key) for record in records):
                 raise DamagedRecordError("a record of themes has another's name")
             return [(record, decode(record.payload)) for record in records]
@@ -232,19 +326,24 @@ class ThemeProjection:
 
     def _events(self) -> list[Event]:
         """All events that are written down; the upkeep goes on with the measures that were written with them."""
-        kept = self._kept()
-        self._records = int(kept[-1][0].key) + 1 if kept else 0
+        self._records, self._last = 0, None
+        return self._recalled(self._kept())
+
+    def _recalled(self, kept: Sequence[tuple[Record, Kept]]) -> list[Event]:
         events: list[Event] = []
-        for _, read in kept:
+        for record, read in kept:
             events += read.events
             self.upkeep.recall(read.measures, next_theme=read.next_theme)
+            self._records, self._last = int(record.key) + 1, record
         return events
 
     def _write(self) -> None:
         """Write down the events that are not written down yet."""
         if self.upkeep.events:
             payload = encode(self.upkeep.events, next_theme=self.upkeep.grouping.next, measures=self.upkeep.measures())
-            self._journal.append_record(self.tenant, kind=KIND, key=f"{self._records:012d}", payload=payload)
+            key = f"{self._records:012d}"
+            number = self._journal.append_record(self.tenant, kind=KIND, key=key, payload=payload)
+            self._last = Record(number, KIND, key, payload)
             self._records += 1
             self.upkeep.events = []
 

@@ -20,9 +20,6 @@ from stitch.themes.upkeep import Upkeep
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
-NEIGHBORS = 10
-"""So many neighbors of a statement are told."""
-
 
 class Themes:
     """The episodes, statements and themes of a tenant, as the journal had them when they were last brought up.
@@ -135,7 +132,7 @@ class Themes:
             return [each for each in found if each is not None]
 
     def neighbors(self, statement_id: str) -> list[Near]:
-        """The statements most like one, the best first, of its theme and those around it."""
+        """The statements most like one, the best first. Whoever is a neighbor of another has it as a neighbor too."""
         with self._lock:
             return self._view().neighbors(statement_id)
 
@@ -143,7 +140,8 @@ class Themes:
         """The themes most like one, the best first. Whoever is a neighbor of another has it as a neighbor too."""
         number = number_of(theme_id)
         with self._lock:
-            return [] if number is None else self._view().upkeep.graph.neighbors(number)
+            near = [] if number is None else self._view().upkeep.graph.neighbors(number)
+            return [Near(name_of(other), similarity) for similarity, other in near]
 
     def statement_vectors(self) -> tuple[Sequence[str], Vectors]:
         """The ids of all statements, and their unit vectors; a copy."""
@@ -255,13 +253,7 @@ class _View:
         return [name_of(number) for number in numbers], centroids
 
     def neighbors(self, name: str) -> list[Near]:
-        theme = self.upkeep.grouping.theme_of.get(name)
-        if theme is None:
-            return []
-        themes = [theme, *self.upkeep.graph.nearest(theme, limit=NEIGHBORS)]
-        among = [each for one in themes for each in self.upkeep.grouping.members[one] if each != name]
-        near = self.upkeep.vectors.nearest(self.upkeep.vectors[name], among=among)
-        return [Near(each, similarity) for similarity, each in near[:NEIGHBORS]]
+        return [Near(other, similarity) for similarity, other in self.upkeep.beside.neighbors(name)]
 
 
 def _age(statement: Statement) -> tuple[float, str, int, str]:

@@ -36,6 +36,13 @@ class Rows(Generic[Name]):
         row: Vectors = self._matrix[self._places[name]]
         return row
 
+    def fill(self, names: Sequence[Name], vectors: Vectors) -> None:
+        """Begin with these."""
+        self._matrix = np.zeros((max(8, len(names)), vectors.shape[1]), np.float32)
+        self._matrix[: len(names)] = vectors
+        self.names = list(names)
+        self._places = {name: place for place, name in enumerate(self.names)}
+
     def put(self, name: Name, vector: Vectors) -> None:
         """Add a vector, or change it."""
         place = self._places.get(name)
@@ -73,10 +80,3 @@ class Rows(Generic[Name]):
         """The similarity of each to a vector, in the order of `names`."""
         found: Vectors = self._matrix[: len(self.names)] @ vector
         return found
-
-    def nearest(self, vector: Vectors, *, among: Sequence[Name]) -> list[tuple[float, Name]]:
-        """Similarities to some of them, the greatest first; of equals in the order of `among`."""
-        if not among:
-            return []
-        found = (self.take(among) @ vector).tolist()
-        return sorted(zip(found, among, strict=True), key=lambda pair: -pair[0])

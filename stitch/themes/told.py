@@ -68,6 +68,7 @@ class Told:
         self._by_key: dict[str, Reading] | None = None
         self._of: dict[Place, str] = {}
         """The key of the last record in which each step was read."""
+        self._numbers: dict[str, int] = {}
 
     def covers(self, entry: Entry) -> bool:
         """Whether a step was read as it is now."""
@@ -82,14 +83,22 @@ class Told:
         said = [each for each in reading.said if each.steps[-1] == entry.id]
         return [self._statement(entry, each, number=number, trust=trust) for number, each in enumerate(said)]
 
+    def newest(self) -> int:
+        """The number of the last record; 0 if there is none."""
+        return max((self._numbers[key] for key in self._all()), default=0)
+
+    def since(self, number: int) -> list[Reading]:
+        """What was said after the record of a number."""
+        return [each for key, each in self._all().items() if self._numbers[key] > number]
+
     def take(self, reading: Reading) -> None:
         """Keep what was said, in the place of what was said of the same window before."""
         readings = self._all()
         key = _key(reading)
-        self._journal.append_records(
+        [number] = self._journal.append_records(
             self._tenant, [NewRecord(KIND, key, _encoded(reading))], instead_of=[key] if key in readings else ()
         )
-        self._hold(key, reading)
+        self._hold(key, reading, number=number)
 
     def drop(self, trajectory: str, steps: Collection[str]) -> list[Reading]:
         """Erase all that was said by somebody who was shown one of these steps; return it."""
@@ -134,11 +143,12 @@ class Told:
         if self._by_key is None:
             self._by_key = {}
             for record in sound_records(self._journal, self._tenant, kind=KIND):
-                self._hold(record.key, _decoded(record.payload))
+                self._hold(record.key, _decoded(record.payload), number=record.number)
         return self._by_key
 
-    def _hold(self, key: str, reading: Reading) -> None:
+    def _hold(self, key: str, reading: Reading, *, number: int) -> None:
         self._all()[key] = reading
+        self._numbers[key] = number
         for step in reading.read:
             self._of[reading.trajectory, step] = key
 

@@ -10,13 +10,13 @@ changed, so that a step costs the same among a thousand statements and a hundred
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stitch.themes.cells import Cells
-from stitch.themes.graph import LINKS, Graph
+from stitch.themes.graph import LINKS, STATEMENT_LINKS, Graph
 from stitch.themes.grouping import ATTACHED, LEFT, MERGED, SPLIT, Event, Grouping
 from stitch.themes.objective import Group, group_of, objective
 from stitch.themes.percentiles import Percentiles
@@ -24,6 +24,8 @@ from stitch.themes.rows import Rows
 from stitch.themes.splits import Parts, candidates
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from stitch.core.protocols import Vectors
 
 MOST = 12
@@ -48,6 +50,8 @@ MOVED = 0.97
 """A theme is linked anew when its centroid is less similar than this to where it was when it was linked last."""
 ASKED = 2
 """With so many of its neighbors a theme may be merged."""
+AROUND = 4
+"""Neighbors of a statement that comes are looked for in so many of the themes that are nearest to it."""
 
 
 class Upkeep:
@@ -64,7 +68,10 @@ class Upkeep:
         self.vectors: Rows[str] = Rows(dimension)
         """Of the statements."""
         self.cells = Cells(dimension)
-        self.graph = Graph()
+        self.graph: Graph[int] = Graph()
+        """Of the themes."""
+        self.beside: Graph[str] = Graph(STATEMENT_LINKS)
+        """Of the statements."""
         self.to_theme = Percentiles()
         """How near statements were to their nearest theme when they came."""
         self.to_neighbor = Percentiles()
@@ -95,21 +102,90 @@ class Upkeep:
 
     def settle(self, events: Iterable[Event]) -> None:
         """Let events happen that happened before, and find where the themes are; their vectors are held."""
+        changed = self._taken(events)
+        for theme in sorted(changed & self.grouping.members.keys()):
+            self._groups[theme] = group_of(self.vectors.take(self.grouping.members[theme]))
+            self.cells.put(theme, self._groups[theme].centroid)
+        for theme in sorted(changed & self._linked.keys() - self.grouping.members.keys()):
+            self._place(theme)
+        for theme in sorted(changed & self.grouping.members.keys()):
+            self._link(theme)
+        for theme in sorted(changed & self.grouping.members.keys()):
+            self._join(theme)
+
+    def _taken(self, events: Iterable[Event]) -> set[int]:
+        """Let events happen; the themes that they changed."""
+        changed = set[int]()
         for event in events:
+            changed.update((event.theme, event.into))
+            changed.update(self.grouping.theme_of.get(name, 0) for name in event.statements)
             self.grouping.take(event)
         for name in [name for name in self.grouping.theme_of if name not in self.vectors]:
+            changed.add(self.grouping.theme_of[name])
             self.grouping.take(Event(0.0, LEFT, 0, (name,)))
-        for theme, names in self.grouping.members.items():
-            self._groups[theme] = group_of(self.vectors.take(names))
-            self.cells.put(theme, self._groups[theme].centroid)
-        for theme in self.grouping.members:
-            self._link(theme)
+        return changed
+
+    def _join(self, theme: int) -> None:
+        """Link the statements of a theme that are not linked yet with those that are nearest around it."""
+        names = list(self.grouping.members[theme])
+        around = [theme, *self.graph.nearest(theme, limit=AROUND)]
+        among = [name for each in around for name in self.grouping.members[each]]
+        similar = self.vectors.take(names) @ self.vectors.take(among).T
+        for name, row in zip(names, similar, strict=True):
+            if name not in self.beside:
+                self._join_to(name, among, row)
+
+    def _join_to(self, name: str, among: Sequence[str], similar: Vectors) -> None:
+        """Link a statement with the nearest of some, of which it may be one."""
+        apart = max(0, len(among) - STATEMENT_LINKS - 1)
+        places = similar.argpartition(apart)[apart:] if apart else np.arange(len(among))
+        near = sorted(zip((-similar[places]).tolist(), places.tolist(), strict=True))
+        self.beside.put(name, [(-away, among[place]) for away, place in near])
+
+    def dump(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+        """All of it, as names and arrays, for `load`; no event waits. Statements are told by their places among all."""
+        places = {name: place for place, name in enumerate(self.vectors.names)}
+        members, (cells, anchors) = self.grouping.members, self.cells.dump()
+        graph, beside = self.graph.dump(), self.beside.dump()
+        named = {
+            "themes": {str(theme): [places[name] for name in names] for theme, names in members.items()},
+            "merged": list(self.grouping.merged_into.items()),
+            "next": self.grouping.next,
+            "measures": self.measures(),
+            "cells": cells,
+            "linked": list(self._linked),
+            "graph": graph[0],
+            "beside": [places[name] for name in beside[0]],
+        }
+        linked = np.array(list(self._linked.values()), np.float32).reshape(-1, self.vectors.matrix.shape[1])
+        arrays: list[NDArray[Any]] = [self.vectors.matrix, anchors, linked]
+        for counts, others, near in (graph[1:], beside[1:]):
+            arrays += [np.array(counts, np.int32), np.array(others, np.int32), np.array(near, np.float64)]
+        return named, arrays
+
+    def load(self, named: Mapping[str, Any], arrays: Iterator[NDArray[Any]], *, statements: Sequence[str]) -> None:
+        """Be as one that was dumped, with these statements."""
+        self.vectors.fill(statements, next(arrays))
+        anchors, linked = next(arrays), next(arrays)
+        for theme, places in named["themes"].items():
+            self.grouping.members[int(theme)] = dict.fromkeys(map(statements.__getitem__, places))
+            self.grouping.theme_of.update(dict.fromkeys(self.grouping.members[int(theme)], int(theme)))
+            self._groups[int(theme)] = group_of(self.vectors.matrix[places])
+        self.grouping.merged_into.update(map(tuple, named["merged"]))
+        self.recall(named["measures"], next_theme=named["next"])
+        self.cells.load(named["cells"], anchors, centroid=lambda theme: self._groups[theme].centroid)
+        self._linked = dict(zip(named["linked"], linked, strict=True))
+        self.graph.load(named["graph"], *(next(arrays).tolist() for _ in range(3)))
+        beside = [statements[place] for place in named["beside"]]
+        self.beside.load(beside, *(next(arrays).tolist() for _ in range(3)))
 
     def attach(self, name: str, vector: Vectors, *, at: float) -> None:
         """Find the theme of a statement that is new."""
         self.vectors.put(name, vector)
-        near = self.cells.near(vector, limit=1)
+        near = self.cells.near(vector, limit=AROUND)
         theme = self.grouping.next
+        among = [each for _, one in near for each in self.grouping.members[one]]
+        self._join_to(name, among, self.vectors.take(among) @ vector if among else vector[:0])
         if near:
             similarity, nearest = near[0]
             share = JOINS_SMALL if self._groups[nearest].size < SMALL else JOINS
@@ -142,6 +218,7 @@ class Upkeep:
         self.grouping.take(Event(0.0, LEFT, 0, (name,)))
         if name in self.vectors:
             self.vectors.remove(name)
+        self.beside.remove(name)
         if theme is not None:
             self._place(theme)
 

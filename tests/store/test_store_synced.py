@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stitch.store.array_file import remove_for_good
 from stitch.store.index import LabelIndex
 from stitch.store.made_with import write_facts
 from stitch.store.pending import PendingVectors
-from stitch.store.saved_index import remove_for_good, save_index
+from stitch.store.saved_index import save_index
 from stitch.store.snippet_file import SnippetFile, encode_record
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files have no names there")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch.themes.cells import Cells
-from stitch.themes.graph import MOST_LINKS, Graph
+from stitch.themes.graph import LINKS, STATEMENT_LINKS, Graph
 from stitch.themes.grouping import Event, Grouping, decode, encode, without
 from stitch.themes.objective import Group, group_of, median, objective, sparsity, typical
 from stitch.themes.percentiles import Percentiles
@@ -41,11 +41,20 @@ def check(upkeep: Upkeep, there: set[str]) -> None:
     assert set(upkeep.graph) == set(members)
     assert len(upkeep.cells) == len(members)
     assert set(upkeep.vectors.names) == there
+    assert set(upkeep.beside) == there
+    for name in there:
+        beside = upkeep.beside.neighbors(name)
+        assert len(beside) <= 2 * STATEMENT_LINKS
+        assert [each for each, _ in beside] == sorted((each for each, _ in beside), reverse=True)
+        for similarity, other in beside:
+            assert other != name
+            assert (similarity, name) in upkeep.beside.neighbors(other), "links have no direction"
+            assert similarity == pytest.approx(float(upkeep.vectors[name] @ upkeep.vectors[other]), abs=1e-5)
     for theme in members:
-        near = upkeep.graph.nearest(theme, limit=10 * MOST_LINKS)
+        near = upkeep.graph.nearest(theme, limit=20 * LINKS)
         assert theme not in near
-        assert len(near) <= MOST_LINKS
-        assert all(theme in upkeep.graph.nearest(other, limit=10 * MOST_LINKS) for other in near)
+        assert len(near) <= 2 * LINKS
+        assert all(theme in upkeep.graph.nearest(other, limit=20 * LINKS) for other in near)
 
 
 @settings(max_examples=25, deadline=None)
@@ -204,14 +213,14 @@ def test_cells_find_most_of_what_is_nearest() -> None:
 
 
 def test_a_theme_that_many_link_to_keeps_the_strongest_links() -> None:
-    graph = Graph()
+    graph: Graph[int] = Graph()
     graph.put(0, [])
-    for number in range(1, 2 * MOST_LINKS):
+    for number in range(1, 4 * LINKS):
         graph.put(number, [(number / 100, 0)])
     kept = graph.nearest(0, limit=100)
-    assert kept == list(range(2 * MOST_LINKS - 1, MOST_LINKS - 1, -1))
+    assert kept == list(range(4 * LINKS - 1, 2 * LINKS - 1, -1))
     assert graph.nearest(1, limit=3) == []
-    assert [each.id for each in graph.neighbors(MOST_LINKS)] == ["t0"]
+    assert graph.neighbors(2 * LINKS) == [(2 * LINKS / 100, 0)]
 
 
 def test_ten_times_as_many_themes_are_not_ten_times_as_much_to_look_at() -> None:
