@@ -108,27 +108,50 @@ def open_tenants(
 
     Store, labeler and embedder serve all of them; label spaces, ledgers and all that is asked are each tenant's own.
 
+    Where another process has it open, they are used through that one; when it is gone, they are opened here. Observers
+    are told in the process that has it open: who gives some opens it itself, or not at all.
+
     Raises:
-        StoreLockedError: Another process has it open; each tenant's memory can be used through that one.
+        StoreLockedError: Another process has it open, and there are observers, or it does not let it be used.
     """
+    from stitch.core import tenant_name
     from stitch.errors import StoreLockedError
+    from stitch.lifecycle.folder import folder_of, is_served, owner_note
+    from stitch.remote.tenants import RemoteTenants
     from stitch.tenants import Tenants
 
     loaded, location = parts.settings_for(memory, config=config, **settings)
-    try:
+
+    def open_all() -> Tenants:
         made = _open(loaded, location, must_exist=must_exist, observers=observers, only=None)
+        tenants = Tenants(made)
+        if loaded.share:
+            _share(made, loaded, {}, only=None)
+        return tenants
+
+    if is_served(location):
+        return open_all()  # which says that a server's memory is of one tenant
+    try:
+        return open_all()
     except StoreLockedError:
-        owner = owner_of(memory, config=config, **settings)
+        owner = owner_of(memory, config=config, **settings) if loaded.share else None
         if owner is None:
             raise
-        raise StoreLockedError(
-            f"process {owner} has the memory {location!r} open, and one process alone can hold it for all tenants",
-            hint="open_memory(..., tenant=NAME) and every command use it through that process; or end it first",
-        ) from None
-    tenants = Tenants(made)
-    if loaded.share:
-        _share(made, loaded, {}, only=None)
-    return tenants
+        if observers:
+            raise StoreLockedError(
+                f"process {owner} has the memory {location!r} open, and tells its own observers what happens",
+                hint="open_tenants without observers, and every command, use it through that process; or end it first",
+            ) from None
+    given = parts.given_settings(memory, config=config, **settings)
+    folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
+    return RemoteTenants(
+        folder,
+        tenant=tenant_name(loaded.tenant),
+        settings=parts.compared(loaded, given),
+        note=owner_note(location, folder),
+        open_all=open_all,
+        defaults={each: getattr(loaded, each) for each in SEARCH_SETTINGS if each in given},
+    )
 
 
 def owner_of(
@@ -203,6 +226,7 @@ def _share(made: MemoryParts, settings: Settings, memories: dict[str, Memory], *
             settings=parts.compared(settings, type(settings).model_fields),
             guarded=parts.chosen_labelers(settings),
             only=only,
+            names=made.ingestor.journal.tenants,
         )
     except StitchError as error:
         _log.warning("%s", error.message)

@@ -19,7 +19,7 @@ from stitch.errors import InputError, OwnerLostError, ScopeError, StoreError, St
 from stitch.lifecycle.folder import own_folder
 from stitch.remote import address
 from stitch.remote.http import HttpTransport
-from stitch.remote.protocol import Hello, Welcome
+from stitch.remote.protocol import TENANTS, Hello, TenantNames, Welcome
 from stitch.remote.transport import Lines, decoded, failure, parsed
 from stitch.remote.wire import MOST_BYTES, BadMessageError, Connection, Kind, Message
 
@@ -286,6 +286,27 @@ def greeted(folder: Path, hello: Hello) -> Joined | None:
     return Joined(connection, parsed(Welcome, message.body, where="the process that has the memory open"))
 
 
+def tenant_names(joined: Joined) -> list[str]:
+    """The tenants of a folder that have steps, as its owner tells them over a connection that is ended then.
+
+    Raises:
+        OwnerLostError: It has ended.
+    """
+    where = f"process {joined.welcome.pid}, which has the memory open,"
+    try:
+        joined.connection.send(Kind.REQUEST, TENANTS.encode(), b"\n{}")
+        message = joined.connection.receive()
+    except (OSError, BadMessageError):
+        message = None
+    finally:
+        joined.connection.close()
+    if message is None or message.kind not in (Kind.RESPONSE, Kind.FAILURE):
+        raise OwnerLostError(f"{where} has ended before it answered", hint="ask again")
+    if message.kind is Kind.FAILURE:
+        raise failure(message.body, where=where)
+    return list(parsed(TenantNames, message.body, where=where).names)
+
+
 def join_or_open(
     folder: Path,
     *,
@@ -294,6 +315,7 @@ def join_or_open(
     open_here: Callable[[], Memory],
     defaults: Mapping[str, Any] | None = None,
     retention: Sequence[RetentionRule] | None = None,
+    lent: bool = False,
 ) -> Memory:
     """The memory of a folder: through the process that has it open, or else opened here.
 
@@ -304,6 +326,7 @@ def join_or_open(
         open_here: Opens it, and raises a `StoreLockedError` if another process holds it.
         defaults: See `RemoteMemory`.
         retention: See `RemoteMemory`.
+        lent: See `RemoteMemory`.
 
     Raises:
         StoreLockedError: Another process holds it and does not answer.
@@ -311,14 +334,18 @@ def join_or_open(
     """
     from stitch.remote.memory import RemoteMemory
 
-    def found() -> Memory | Joined:
-        return _found(folder, hello, note=note, open_here=open_here)
+    def come_after() -> Memory | Joined:
+        return found(folder, hello, note=note, open_here=open_here)
 
-    first = found()
+    first = come_after()
     if not isinstance(first, Joined):
         return first
-    transport = FolderTransport(folder, hello=hello, first=first.connection, welcome=first.welcome, come_after=found)
-    return RemoteMemory(transport, tenant=hello.tenant, folder=folder, defaults=defaults, retention=retention)
+    transport = FolderTransport(
+        folder, hello=hello, first=first.connection, welcome=first.welcome, come_after=come_after
+    )
+    return RemoteMemory(
+        transport, tenant=hello.tenant, folder=folder, defaults=defaults, retention=retention, lent=lent
+    )
 
 
 def served_memory(
@@ -356,7 +383,7 @@ def served_memory(
     return RemoteMemory(transport, tenant=whose, folder=folder, defaults=defaults, retention=retention)
 
 
-def _found(folder: Path, hello: Hello, *, note: Path, open_here: Callable[[], Memory]) -> Memory | Joined:
+def found(folder: Path, hello: Hello, *, note: Path, open_here: Callable[[], Memory]) -> Memory | Joined:
     """The owner of a memory, which is waited for while it opens it; or the memory, opened here."""
     begun = time.monotonic()
     while True:

@@ -75,6 +75,7 @@ class RemoteMemory(Memory):
         defaults: What a search uses that does not say otherwise, by the names of its options; else what the settings
             say where the memory is.
         retention: What `expire` does if it is given no rules; what the settings there say if None.
+        lent: Whether closing it closes nothing, for others have it too; then `let_go` does.
     """
 
     def __init__(
@@ -85,9 +86,10 @@ class RemoteMemory(Memory):
         folder: Path,
         defaults: Mapping[str, Any] | None = None,
         retention: Sequence[RetentionRule] | None = None,
+        lent: bool = False,
     ) -> None:
         # Not that of `Memory`: there are no parts here, and everything that uses some is overridden.
-        self.tenant, self.folder = tenant, folder
+        self.tenant, self.folder, self._lent = tenant, folder, lent
         self._transport, self._options = transport, dict(defaults or {})
         welcome = transport.welcome
         self.labeler, self.uses_model, self.workers = welcome.labeler, welcome.uses_model, welcome.workers
@@ -361,6 +363,11 @@ class RemoteMemory(Memory):
     @override
     def close(self) -> None:
         """Let go of the memory; where it is it goes on. Closing twice is harmless."""
+        if not self._lent:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close the connections to where the memory is, also if it is lent."""
         self._transport.close()
 
     @override

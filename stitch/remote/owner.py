@@ -8,7 +8,7 @@ import platform
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from stitch.api.operations import OPERATIONS, Operation
 from stitch.core.process import OwnProcess, in_each_fork
 from stitch.errors import InputError, SettingsError, StitchError
 from stitch.remote import address
-from stitch.remote.protocol import PROTOCOL, Hello, Welcome
+from stitch.remote.protocol import PROTOCOL, TENANTS, Hello, TenantNames, Welcome
 from stitch.remote.wire import MOST_HELLO_BYTES, BadMessageError, Connection, Kind, Message
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Owner:
         settings: How the memory is set; whoever takes something else for granted is told so, and not served.
         guarded: Settings that a tenant must have named who is not `only`: it did not choose them.
         only: The tenant for whom the memory was opened; None if for all.
+        names: Gives the tenants that have steps.
         unix: Whether the socket is a Unix socket where there are any.
 
     Raises:
@@ -62,10 +63,12 @@ class Owner:
         settings: Mapping[str, JsonValue],
         guarded: frozenset[str] = frozenset(),
         only: str | None = None,
+        names: Callable[[], Sequence[str]] = tuple,
         unix: bool = True,
     ) -> None:
         self._memory_of, self._folder = memory_of, folder
         self._settings, self._guarded, self._only = settings, guarded, only
+        self._names = names
         self._process = OwnProcess("the socket of a memory")
         self._started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._changed = threading.Condition()
@@ -239,6 +242,9 @@ class Owner:
         """Do what is asked, and say what came of it: a response, items, or a failure."""
         lines = _Lines(connection)
         try:
+            if message.kind is Kind.REQUEST and message.body.partition(b"\n")[0] == TENANTS.encode():
+                connection.send(Kind.RESPONSE, _json(TenantNames(names=tuple(self._names()))))
+                return
             operation, request = _understood(message)
             if operation.takes_lines:
                 lines.are_due = True

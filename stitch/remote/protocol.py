@@ -10,6 +10,10 @@ PROTOCOL = 1
 """Raised when an older side would misunderstand a newer one."""
 
 
+TENANTS = "tenants"
+"""What may be asked of a folder's owner alone: whoever can open its socket can read everybody's files."""
+
+
 class Hello(BaseModel):
     """Who asks."""
 
@@ -46,3 +50,11 @@ class Welcome(BaseModel):
     def owner(self) -> dict[str, str]:
         """Who has it open, as a status says it."""
         return {"pid": str(self.pid), "host": self.host, "since": self.started} if self.pid else {}
+
+
+class TenantNames(BaseModel):
+    """The tenants that have steps in a folder, the oldest first."""
+
+    model_config = ConfigDict(frozen=True)
+
+    names: tuple[str, ...]

@@ -27,6 +27,7 @@ from stitch.errors import (
     StitchError,
     StoreLockedError,
 )
+from stitch.observe import TraceObserver
 from stitch.remote import address, joining
 from stitch.remote.memory import RemoteMemory
 
@@ -319,9 +320,48 @@ def test_what_goes_by_no_other_process_says_so_in_one_line(
     assert following.startswith("  next: ")
 
 
-def test_all_tenants_are_held_by_one_process_alone(owner: subprocess.Popen[str], tmp_path: Path) -> None:
-    with pytest.raises(StoreLockedError, match=f"process {owner.pid} has the memory .* for all tenants"):
-        open_tenants(tmp_path / "m")
+def test_the_tenants_of_a_memory_that_is_open_are_used_through_its_owner(
+    owner: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    with open_tenants(tmp_path / "m") as tenants:
+        ann, bob = tenants.memory("ann"), tenants.memory("bob")
+        assert isinstance(ann, RemoteMemory)
+        with ann:
+            ann.add(Step(role="user", content="Ann's hotel in Kyoto."), trajectory="t")
+        bob.add(Step(role="user", content="Bob's hotel in Nara."), trajectory="t")
+        assert [hit.snippet.text for hit in tenants.memory("ann").search("hotel")] == ["Ann's hotel in Kyoto."]
+        assert {"ann", "bob"} < set(tenants.names())
+        assert (tenants.away, tenants.ledger.total().calls, tenants.folder) == ("", 0, tmp_path / "m")
+        assert tenants.backup(tmp_path / "copy").tenants == len(tenants.names())
+        assert tenants.reindex() > 1
+    assert tell(owner, "Now day 2.") == "added"
+
+
+def test_tenants_go_on_when_the_process_that_had_them_open_is_gone(
+    owner: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    with open_tenants(tmp_path / "m") as tenants:
+        ann = tenants.memory("ann")
+        ann.add(Step(role="user", content="Ann's hotel in Kyoto."), trajectory="t")
+        before = tenants.names()
+        owner.kill()
+        owner.wait()
+        assert tenants.names() == before
+        assert len(ann.search("hotel").hits) == 1
+        tenants.memory("bob").add(Step(role="user", content="Bob's hotel in Nara."), trajectory="t")
+        assert tenants.names() == [*before, "bob"]
+        assert tenants.backup(tmp_path / "copy").tenants == len(tenants.names())
+        assert tenants.reindex() > 1
+        assert tenants.away == ""
+    with open_memory(tmp_path / "m", tenant="bob", share=False) as bob:
+        assert bob.trajectories() == ["t"]
+
+
+def test_observers_of_all_tenants_are_told_in_the_process_that_has_them_open(
+    owner: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    with pytest.raises(StoreLockedError, match=f"process {owner.pid} has the memory .* its own observers"):
+        open_tenants(tmp_path / "m", observers=[TraceObserver(tmp_path / "trace")])
     assert tell(owner, "Now day 2.") == "added"
 
 
