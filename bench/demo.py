@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from stitch.bench.demo_tree import show_tree
 from stitch.bench.samples import Sample, SampleQuestion, coding_sample, travel_sample, write_jsonl
 from stitch.console.printing import draw_lanes, one_line
+from stitch.console.progress import progress_drawn
+from stitch.core.progress import counted
 
 if TYPE_CHECKING:
     from stitch.core import RetrievalResult, ScoredSnippet
@@ -74,14 +74,9 @@ def _run(folder: Path) -> None:
 
 def _stream(memory: Memory, sample: Sample) -> None:
     steps = sample.trajectory.steps
-    # Progress goes to standard error, and nowhere when that is no terminal.
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(f"streaming {sample.trajectory.id}", total=len(steps))
-        for step in steps:
+    with progress_drawn():
+        for step in counted(steps, f"streaming {sample.trajectory.id}", of=lambda: len(steps)):
             memory.add(step, trajectory=sample.trajectory.id)
-            progress.advance(task)
     click.echo(click.style(f"{sample.trajectory.id}: {len(steps)} steps", bold=True))
 
 

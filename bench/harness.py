@@ -9,7 +9,6 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -29,7 +28,9 @@ from stitch.bench.metrics.plans import items_of
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, append, mend, prepared_file, read_prepared, read_records, record_file
 from stitch.bench.registry import make_methods
+from stitch.console.progress import progress_drawn
 from stitch.core import Trajectory, with_calls
+from stitch.core.progress import Progress
 from stitch.lm import Totals, asking_again, keeping_replies
 from stitch.lm.kept import KeptReplies
 
@@ -89,7 +90,8 @@ def run(job: Job) -> None:
     mend(prepared_file(job.folder))
     tasks, unscored = list(_tasks(job)), list(_unscored(job))
     total = len(unscored) + sum(len(own.questions) for part in tasks for own in (part.data,) for _ in part.methods)
-    with _progress(total, job) as advance:
+    with progress_drawn():
+        advance = _Answered(total, job)
         if job.answerer is not None:
             _answer(job, tasks, unscored, advance)
             return
@@ -326,21 +328,15 @@ def _blocks(found: Found, *, texts: Mapping[str, str], tokens: Mapping[str, int]
     return Blocks(tuple(texts[step] for step in found.steps), tuple(tokens[step] for step in found.steps))
 
 
-@contextmanager
-def _progress(total: int, job: Job) -> Iterator[Advance]:
-    """Show on standard error how many questions are answered, how long the rest will take, and what it costs."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+class _Answered:
+    """How many questions are answered and what that costs."""
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    priced = (TextColumn("${task.fields[cost]:.4f}"),) if job.answerer is not None else ()
-    with Progress(*columns, *priced, console=Console(stderr=True), disable=not total) as shown:
-        task = shown.add_task(f"{job.data.name}: questions x methods", total=total, cost=0.0)
-        spent = 0.0
+    def __init__(self, total: int, job: Job) -> None:
+        self._what, self._priced = f"{job.data.name}: questions x methods", job.answerer is not None
+        self._progress, self._spent_usd = Progress(self._what, of=total), 0.0
 
-        def advance(count: int, cost_usd: float = 0.0) -> None:
-            nonlocal spent
-            spent += cost_usd
-            shown.update(task, advance=count, cost=spent)
-
-        yield advance
+    def __call__(self, count: int, cost_usd: float = 0.0) -> None:
+        self._spent_usd += cost_usd
+        if self._priced:
+            self._progress.what = f"{self._what}, ${self._spent_usd:.4f}"
+        self._progress.advance(count)

@@ -18,9 +18,10 @@ from stitch.console.ending import Terminated
 from stitch.console.idle import labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.printing import print_json
-from stitch.console.terminal import for_drawing
+from stitch.console.progress import progress_drawn
 from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
+from stitch.core.progress import Progress
 from stitch.errors import InputError
 from stitch.ingest.secrets import redact_path, redact_text
 from stitch.pipelines.estimating import estimate, print_estimate
@@ -29,8 +30,6 @@ from stitch.pipelines.intake import IngestReport, Intake
 from stitch.sources import FileSource, StandardInput, expand_paths, left_out
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from stitch.memory import Memory
 
 BATCH_STEPS = 256
@@ -107,15 +106,16 @@ def command(
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
         with (
             _rejects_file(rejects_path, tenant=memory.tenant) as reject,
-            _progress([] if follow else paths) as progress,
+            progress_drawn(),
         ):
+            reading = _Reading(_lines_to_read([] if follow else paths))
             report = IngestReport()
             try:
                 report = ingest(
                     memory,
-                    progress.watched(read_input(files, follow=follow, memory=memory, trajectory=trajectory)),
+                    reading.watched(read_input(files, follow=follow, memory=memory, trajectory=trajectory)),
                     on_rejection=reject,
-                    on_progress=progress.stored,
+                    on_progress=reading.stored,
                     workers=memory.workers,
                     again=again,
                     report=report,
@@ -270,24 +270,23 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
             file.close()
 
 
-class _Progress:
-    """How far it is, on standard error: steps, and lines of all where these can be counted.
+class _Reading:
+    """How far it is: steps, and lines of all where these can be counted.
 
     Args:
-        bar: Draws it.
         lines: How many lines each file has.
     """
 
-    def __init__(self, bar: Progress, lines: Mapping[str, int]) -> None:
-        self._bar, self._lines = bar, lines
-        self._task = bar.add_task("", total=sum(lines.values()) or None, steps=0)
-        self._steps = 0
-        self._before, self._source = 0, ""
+    def __init__(self, lines: Mapping[str, int]) -> None:
+        self._lines, self._progress = lines, Progress("0 steps", of=sum(lines.values()) or None)
+        self._steps = self._before = 0
+        self._source = ""
 
     def stored(self, steps: int) -> None:
         """So many steps more are stored."""
         self._steps += steps
-        self._bar.update(self._task, steps=self._steps)
+        self._progress.what = f"{self._steps} steps"
+        self._progress.advance(0)
 
     def watched(self, items: Iterable[SourcedStep | Rejection | None]) -> Iterator[SourcedStep | Rejection | None]:
         """The same items; each tells how many lines are read."""
@@ -296,22 +295,13 @@ class _Progress:
                 if item.source != self._source:
                     self._before += self._lines.get(self._source, 0)
                     self._source = item.source
-                self._bar.update(self._task, completed=self._before + item.line)
+                self._progress.advance(self._before + item.line - self._progress.done)
             yield item
 
 
-@contextmanager
-def _progress(paths: Iterable[str]) -> Iterator[_Progress]:
-    """Yield what draws the progress of files on standard error, if that is a terminal: with the time left, if known."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    console = Console(file=for_drawing(sys.stderr))
-    lines = count_lines(paths) if console.is_terminal else {}
-    left = (TimeRemainingColumn(), TextColumn("left")) if lines else ()
-    columns = (SpinnerColumn(), TextColumn("{task.fields[steps]} steps"), TimeElapsedColumn(), *left)
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        yield _Progress(bar, lines)
+def _lines_to_read(paths: Iterable[str]) -> dict[str, int]:
+    """As `count_lines`; nothing if nobody looks on."""
+    return count_lines(paths) if sys.stderr.isatty() else {}
 
 
 def count_lines(paths: Iterable[str]) -> dict[str, int]:

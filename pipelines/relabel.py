@@ -9,6 +9,7 @@ import click
 from stitch.console.idle import labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
 from stitch.errors import ModelError
 
 
@@ -27,7 +28,7 @@ def command(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
     Example:
       stitch relabel --memory trip.memory --model openai/gpt-5-mini --model-budget-tokens 200000
     """
-    with opened_memory(**labeled_by_model(settings)) as memory:
+    with opened_memory(**labeled_by_model(settings)) as memory, progress_drawn("labeling"):
         done = memory.lifecycle.relabel()
         spent = memory.ledger.total()
     if as_json:

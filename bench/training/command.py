@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +14,8 @@ from stitch.console.ending import Terminated, status_of
 from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option, model_options
 from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
+from stitch.core.progress import Progress
 from stitch.errors import BudgetSpentError, InputError
 
 if TYPE_CHECKING:
@@ -115,10 +115,11 @@ def command(
             _print_estimate(cost, as_json=as_json)
             return
         try:
-            with _progress(cost.runs) as advance:
+            with progress_drawn():
+                runs = Progress("examples run", of=cost.runs)
                 made = compile_program(
                     task, lessons, held_back=held_back, optimizer=optimizer, model=model, proposer=proposer, seed=seed,
-                    on_run=advance, log=log,
+                    on_run=runs.advance, log=log,
                 )  # fmt: skip
         except BudgetSpentError as error:
             kept = "nothing was kept" if log is None else f"the replies so far are kept in {str(log)!r}"
@@ -242,20 +243,3 @@ def _print_estimate(cost: OptimizingEstimate, *, as_json: bool) -> None:
         f"{cost.target} by {cost.optimizer}: about {cost.model_calls} calls of the model and {cost.model_tokens} tokens"
         f" to learn from {cost.train_examples} examples and to judge on {cost.held_back_examples}"
     )
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Yield a function that counts runs of examples, of about so many, on standard error, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    console = Console(file=sys.stderr)  # as it is now: the output of the optimizers is led away
-    columns = (
-        SpinnerColumn(), TextColumn("{task.completed} of about {task.total} examples run"), BarColumn(),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True,
-                  redirect_stdout=False, redirect_stderr=False) as progress:  # fmt: skip
-        task = progress.add_task("", total=total)
-        yield lambda: progress.advance(task)

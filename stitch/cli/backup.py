@@ -8,6 +8,7 @@ import click
 
 from stitch.console.options import json_option, memory_options
 from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
 
 
 @click.command()
@@ -26,7 +27,8 @@ def command(as_json: bool, to: str, **arguments: Any) -> None:
     """
     from stitch.maintenance import backup_memory
 
-    made = backup_memory(to=to, **arguments)
+    with progress_drawn("copying"):
+        made = backup_memory(to=to, **arguments)
     if as_json:
         print_json({**made._asdict(), "folder": str(made.folder)})
     else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import click
 
 from stitch.console.options import memory_options
 from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
 from stitch.errors import InputError
 
 
@@ -35,15 +38,16 @@ def command(out: Path | None, as_json: bool, **arguments: Any) -> None:
 
     lines = export_memory(**arguments)
     if out is None or out == Path("-"):
-        for line in lines:
-            click.echo(line)
+        with nullcontext() if sys.stdout.isatty() else progress_drawn("reading"):
+            for line in lines:
+                click.echo(line)
         return
     count = 0
     partial: Path | None = None
     try:
         descriptor, made = tempfile.mkstemp(prefix=f".{out.name}.", suffix=".partial", dir=out.parent)
         partial = Path(made)  # under a name that was free, and for the user alone: it is as private as the memory
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as file, progress_drawn("reading"):
             for line in lines:
                 file.write(line + "\n")
                 count += 1

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import orjson
@@ -12,6 +15,8 @@ from stitch.api.operations import ask
 from stitch.api.upkeep_models import ImportRequest, ImportResponse
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
+from stitch.core.progress import Progress
 from stitch.errors import InputError, StepRejectedError, StitchError
 
 
@@ -40,9 +45,9 @@ def command(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
             f"{file.name!r} is no export: its first line says no kind",
             hint="`stitch ingest` reads the logs of agents, chats and traces",
         )
-    with opened_memory(must_exist=False, **arguments) as memory:
+    with opened_memory(must_exist=False, **arguments) as memory, progress_drawn("taking in"):
         request = ImportRequest(source=file.name, again=again)
-        result: ImportResponse = ask(memory, "import", request, chain([first], file))
+        result: ImportResponse = ask(memory, "import", request, _told(chain([first], file), size=_size_of(file)))
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
     if as_json:
@@ -62,6 +67,20 @@ def command(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
         context.exit(StitchError.exit_code)
     if result.rejections:
         context.exit(StepRejectedError.exit_code)
+
+
+def _size_of(file: BinaryIO) -> int | None:
+    """How many bytes there are to read; None if what is read comes as it likes."""
+    about = os.fstat(file.fileno())
+    return about.st_size if stat.S_ISREG(about.st_mode) else None
+
+
+def _told(lines: Iterable[bytes], *, size: int | None) -> Iterator[bytes]:
+    """The lines; whoever looks on is told how much of them is read."""
+    progress = Progress("bytes taken in", of=size)
+    for line in lines:
+        yield line
+        progress.advance(len(line))
 
 
 def _may_be_export(line: bytes) -> bool:

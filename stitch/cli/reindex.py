@@ -10,6 +10,7 @@ from stitch.api.models import Nothing
 from stitch.api.operations import ask
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
 from stitch.errors import StoreLockedError
 
 
@@ -38,7 +39,8 @@ def command(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **a
             raise click.UsageError("--dry-run goes with --adopt")
         _tell_adoption(as_json=as_json, embedder=embedder, **arguments)
         return
-    result = _rebuilt(embedder=embedder, adopt=adopt, **arguments)
+    with progress_drawn("building"):
+        result = _rebuilt(embedder=embedder, adopt=adopt, **arguments)
     if as_json:
         print_json({name: getattr(result, name) for name in ("snippets", "written", "embedder")})
         return

@@ -11,6 +11,7 @@ from stitch.api.models import Nothing
 from stitch.api.operations import ask
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
 from stitch.errors import StitchError
 
 
@@ -25,7 +26,7 @@ def command(context: click.Context, /, *, as_json: bool, **arguments: Any) -> No
     Example:
       stitch retry --memory trip.memory
     """
-    with opened_memory(**arguments) as memory:
+    with opened_memory(**arguments) as memory, progress_drawn("trying again"):
         done: RetryResponse = ask(memory, "retry", Nothing())
     if as_json:
         print_json(done.model_dump())

@@ -10,6 +10,7 @@ from stitch.api.operations import ask
 from stitch.api.upkeep_models import VerifyRequest, VerifyResponse
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
 from stitch.errors import StoreError
 
 
@@ -26,7 +27,7 @@ def command(context: click.Context, /, *, as_json: bool, repair: bool, **argumen
       stitch verify --memory trip.memory
       stitch verify --repair --memory trip.memory
     """
-    with opened_memory(**arguments) as memory:
+    with opened_memory(**arguments) as memory, progress_drawn("comparing"):
         found: VerifyResponse = ask(memory, "verify", VerifyRequest(repair=repair))
     if as_json:
         print_json(found.model_dump(exclude={"choices"}))

@@ -8,10 +8,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
+from stitch.core.progress import Progress
 from stitch.errors import InputError, some_of
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+_BLOCK_BYTES = 1 << 20
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -30,8 +33,19 @@ def make_private_folder(folder: Path, *, parents: bool = False) -> None:
 
 def copy_private(source: Path, to: Path) -> None:
     """Copy the content of a file into one that is the user's alone."""
-    os.close(private(str(to), os.O_WRONLY | os.O_CREAT))
-    shutil.copyfile(source, to)
+    with source.open("rb") as read, open(to, "wb", opener=private) as written:
+        shutil.copyfileobj(read, _Counted(written, Progress("bytes copied", of=source.stat().st_size)), _BLOCK_BYTES)
+
+
+class _Counted:
+    """A file that is written; whoever looks on is told how much is."""
+
+    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+        self._file, self._progress = file, progress
+
+    def write(self, block: bytes) -> int:
+        self._progress.advance(len(block))
+        return self._file.write(block)
 
 
 def make_private(folder: Path) -> None:

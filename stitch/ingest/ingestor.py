@@ -32,6 +32,7 @@ from stitch.core import (
     tenant_name,
     trajectory_name,
 )
+from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import StepRejectedError, StoreError, StoreUnavailableError
 from stitch.ingest.label_threads import LabelThreads
@@ -248,9 +249,9 @@ class Ingestor:
         """
         before = self.journal.counts(tenant).stored
         self._outage.put()
-        for owner, trajectory in self.journal.unfinished(UNFINISHED):
-            if tenant in (None, owner):
-                self.finish(owner, trajectory)
+        unfinished = [each for each in self.journal.unfinished(UNFINISHED) if tenant in (None, each[0])]
+        for owner, trajectory in counted(unfinished, "trajectories tried again", of=lambda: len(unfinished)):
+            self.finish(owner, trajectory)
         self.reach.check()
         return self.journal.counts(tenant).stored - before
 

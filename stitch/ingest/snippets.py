@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from stitch.core import Change, Embedder, SnippetStore, StepState, snippet_id
+from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
@@ -76,7 +77,8 @@ class SnippetProjection:
     def rebuild(self) -> int:
         """Put all that the store lacks and remove what it must not hold; return how many snippets were put."""
         reached = self._journal.last_change()
-        written = self.put_missing(self._journal.every_entry())
+        entries = counted(self._journal.every_entry(), "steps put", of=lambda: self._journal.counts().accepted)
+        written = self.put_missing(entries)
         for tenant in self._journal.tenants():
             self.remove_unknown(tenant)
         self._applied = reached

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from stitch.core import StepLabels, StepState
+from stitch.core.progress import Progress
 from stitch.errors import ReplyError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.lineage import LineageSession
@@ -38,18 +39,29 @@ def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:
     ingestor.retry(tenant)
     corrected = ingestor.journal.correctors(tenant)
     trajectories = steps = relabeled = 0
-    for trajectory in ingestor.journal.trajectories(tenant):
-        run = _Run(ingestor, tenant, trajectory, corrected)
+    known = ingestor.journal.trajectories(tenant)
+    progress = Progress("steps labeled", of=sum(each.steps for each in known))
+    for trajectory in known:
+        run, before = _Run(ingestor, tenant, trajectory, corrected, progress=progress), progress.done
         foreign = sum(map(run.is_foreign, ingestor.journal.entries(tenant, trajectory)))
         if foreign:
             ingestor.rework(tenant, trajectory, run.change)
             trajectories, steps, relabeled = trajectories + 1, steps + foreign, relabeled + run.relabeled
+        progress.advance(before + trajectory.steps - progress.done)
     return Relabeled(trajectories, steps, relabeled)
 
 
 class _Run:
-    def __init__(self, ingestor: Ingestor, tenant: str, trajectory: str, corrected: frozenset[tuple[int, str]]) -> None:
-        self.relabeled = 0
+    def __init__(
+        self,
+        ingestor: Ingestor,
+        tenant: str,
+        trajectory: str,
+        corrected: frozenset[tuple[int, str]],
+        *,
+        progress: Progress,
+    ) -> None:
+        self.relabeled, self._progress = 0, progress
         self._ingestor, self._tenant, self._trajectory, self._corrected = ingestor, tenant, trajectory, corrected
 
     def is_foreign(self, entry: Entry) -> bool:
@@ -79,6 +91,7 @@ class _Run:
                 else:
                     session.replay(steps, [entry.labels for entry in entries if entry.labels])
                 position = entries[-1].position + 1
+                self._progress.advance(len(entries))
         checkpoint = Checkpoint(ingestor.labeler.name, position, session.save(), session.inventory())
         journal.save_checkpoint(self._tenant, self._trajectory, checkpoint)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import Label, LabelInventory, LabelVocabulary, MemorySnippet, Step, StepState, snippet_id
 from stitch.core.files import make_private_folder, private
+from stitch.core.progress import counted
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.state import BATCH_STEPS, chunks
@@ -135,7 +136,10 @@ def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement], dama
     journal, store = ingestor.journal, ingestor.store
     known = {snippet_id(tenant, each.trajectory, each.step) for each in journal.select(tenant) if each.seq in damaged}
     steps = len(damaged)
-    for chunk in chunks(_sound(journal, damaged, tenant=tenant), BATCH_STEPS):
+    sound = counted(
+        _sound(journal, damaged, tenant=tenant), "steps compared", of=lambda: journal.counts(tenant).accepted
+    )
+    for chunk in chunks(sound, BATCH_STEPS):
         wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in chunk)}
         held = {snippet.id: snippet for snippet in store.get(tenant, list(wanted))}
         for entry, (name, snippet) in zip(chunk, wanted.items(), strict=True):
@@ -172,7 +176,8 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
         journal.erase_records(tenant, kind=THEMES)
         choices += ("themes were damaged in the journal, and are made anew when they are next asked for",)
     damaged = _in_doubt(journal.damaged(tenant))
-    ingestor.snippets.put_missing(_sound(journal, damaged, tenant=tenant))
+    sound = counted(_sound(journal, damaged, tenant=tenant), "steps mended", of=lambda: journal.counts(tenant).accepted)
+    ingestor.snippets.put_missing(sound)
     if damaged:
         return Repaired(*verify(ingestor, tenant=tenant), choices)
     ingestor.snippets.remove_unknown(tenant)

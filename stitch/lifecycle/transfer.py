@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from stitch.core import Redaction, Rejection, Step, StepLabels, StepState, Trust
+from stitch.core.progress import counted
 from stitch.errors import InputError, StepRejectedError, no_trajectory
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.secrets import redact_labels, redact_steps
@@ -100,7 +101,9 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
         missing = {"gaps": gaps[name]} if gaps.get(name) else {}
         yield dump_line("trajectory", trajectory=name, length=lengths.get(name, 0), **missing)
     steps = 0
-    for kept in journal.kept(tenant, trajectory):
+    for kept in counted(
+        journal.kept(tenant, trajectory), "steps written", of=lambda: sum(each.steps for each in names)
+    ):
         steps += 1
         yield dump_step(kept)
     for name in names:

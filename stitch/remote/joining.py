@@ -15,11 +15,12 @@ from pydantic import BaseModel
 from stitch.api.operations import OPERATIONS, Operation, ask
 from stitch.core.files import make_private_folder
 from stitch.core.process import OwnProcess, in_each_fork
+from stitch.core.progress import tell
 from stitch.errors import InputError, OwnerLostError, ScopeError, StoreError, StoreLockedError
 from stitch.lifecycle.folder import own_folder
 from stitch.remote import address
 from stitch.remote.http import HttpTransport
-from stitch.remote.protocol import TENANTS, Hello, TenantNames, Welcome
+from stitch.remote.protocol import Hello, Welcome
 from stitch.remote.transport import Lines, decoded, failure, parsed
 from stitch.remote.wire import MOST_BYTES, BadMessageError, Connection, Kind, Message
 
@@ -171,8 +172,9 @@ class FolderTransport:
             OwnerLostError: There is none.
         """
         try:
-            message = connection.receive()
-        except (OSError, BadMessageError) as error:
+            while (message := connection.receive()) is not None and message.kind is Kind.PROGRESS:
+                tell(*orjson.loads(message.body))
+        except (OSError, BadMessageError, TypeError, ValueError) as error:
             raise self._lost(operation) from error
         if message is None:
             raise self._lost(operation)
@@ -273,7 +275,8 @@ def greeted(folder: Path, hello: Hello) -> Joined | None:
     end, token = found
     connection = Connection(end)
     try:
-        connection.send(Kind.HELLO, hello.model_copy(update={"token": token}).model_dump_json().encode())
+        said = hello.model_copy(update={"token": token, "progress": True})
+        connection.send(Kind.HELLO, said.model_dump_json().encode())
         message = connection.receive(wait_s=_GREETING_S)
     except (OSError, BadMessageError):
         message = None
@@ -284,27 +287,6 @@ def greeted(folder: Path, hello: Hello) -> Joined | None:
         connection.close()
         raise failure(message.body, where="the process that has the memory open")
     return Joined(connection, parsed(Welcome, message.body, where="the process that has the memory open"))
-
-
-def tenant_names(joined: Joined) -> list[str]:
-    """The tenants of a folder that have steps, as its owner tells them over a connection that is ended then.
-
-    Raises:
-        OwnerLostError: It has ended.
-    """
-    where = f"process {joined.welcome.pid}, which has the memory open,"
-    try:
-        joined.connection.send(Kind.REQUEST, TENANTS.encode(), b"\n{}")
-        message = joined.connection.receive()
-    except (OSError, BadMessageError):
-        message = None
-    finally:
-        joined.connection.close()
-    if message is None or message.kind not in (Kind.RESPONSE, Kind.FAILURE):
-        raise OwnerLostError(f"{where} has ended before it answered", hint="ask again")
-    if message.kind is Kind.FAILURE:
-        raise failure(message.body, where=where)
-    return list(parsed(TenantNames, message.body, where=where).names)
 
 
 def join_or_open(

@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from stitch.api.failures import Failure, failure_of
 from stitch.api.operations import OPERATIONS, Operation
 from stitch.core.process import OwnProcess, in_each_fork
+from stitch.core.progress import watched
 from stitch.errors import InputError, SettingsError, StitchError
 from stitch.remote import address
 from stitch.remote.protocol import PROTOCOL, TENANTS, Hello, TenantNames, Welcome
@@ -34,6 +36,7 @@ _GREETING_S = 10.0
 _CLOSING_S = 10.0
 """So long what is under way is waited for when the memory is closed."""
 _PAUSE_S = 0.1
+_TOLD_EVERY_S = 0.25
 _BUSY = float("inf")
 
 _log = logging.getLogger(__name__)
@@ -141,7 +144,7 @@ class Owner:
 
     def _serve(self, connection: Connection) -> None:
         try:
-            memory = self._greeted(connection)
+            memory, tells = self._greeted(connection)
             while memory is not None:
                 message = connection.receive()
                 if message is None:
@@ -150,7 +153,7 @@ class Owner:
                     connection.send(Kind.CLOSING)
                     continue
                 try:
-                    self._answer(connection, memory, message)
+                    self._answer(connection, memory, message, tells=tells)
                 finally:
                     self._is_done(connection)
         except (OSError, BadMessageError) as error:
@@ -176,16 +179,17 @@ class Owner:
 
     # What is said.
 
-    def _greeted(self, connection: Connection) -> Memory | None:
-        """The memory that somebody may ask who says who it is; None if it may ask none."""
+    def _greeted(self, connection: Connection) -> tuple[Memory | None, bool]:
+        """The memory that somebody may ask who says who it is, and whether it is told how far work is; or None."""
         message = connection.receive(most_bytes=MOST_HELLO_BYTES, wait_s=_GREETING_S)
         if message is None:
-            return None
+            return None, False
         try:
-            memory = self._memory_for(message)
+            hello = self._hello_of(message)
+            memory = self._memory_of(hello.tenant)
         except StitchError as error:
             connection.send(Kind.FAILURE, failure_of(error).model_dump_json().encode())
-            return None
+            return None, False
         welcome = Welcome(
             pid=os.getpid(),
             host=platform.node(),
@@ -195,9 +199,9 @@ class Owner:
             workers=memory.workers,
         )
         connection.send(Kind.WELCOME, welcome.model_dump_json().encode())
-        return memory
+        return memory, hello.progress
 
-    def _memory_for(self, message: Message) -> Memory:
+    def _hello_of(self, message: Message) -> Hello:
         try:
             hello = Hello.model_validate_json(message.body)
         except ValidationError:
@@ -212,7 +216,7 @@ class Owner:
                 hint="use the same version, or end that process",
             )
         self._check(hello)
-        return self._memory_of(hello.tenant)
+        return hello
 
     def _check(self, hello: Hello) -> None:
         """Refuse whoever takes other settings for granted than those with which the memory is open.
@@ -238,8 +242,11 @@ class Owner:
                 hint=f"leave {name} out, or end that process",
             )
 
-    def _answer(self, connection: Connection, memory: Memory, message: Message) -> None:
-        """Do what is asked, and say what came of it: a response, items, or a failure."""
+    def _answer(self, connection: Connection, memory: Memory, message: Message, *, tells: bool) -> None:
+        """Do what is asked, and say what came of it: a response, items, or a failure; on the way, how far it is.
+
+        Who still sends lines reads nothing, and is told nothing.
+        """
         lines = _Lines(connection)
         try:
             if message.kind is Kind.REQUEST and message.body.partition(b"\n")[0] == TENANTS.encode():
@@ -250,11 +257,13 @@ class Owner:
                 lines.are_due = True
                 response = operation.run(memory, request, lines)
                 lines.pass_over()
-            else:
+                connection.send(Kind.RESPONSE, _json(response))
+                return
+            with watched(_Told(connection)) if tells else nullcontext():
                 response = operation.run(memory, request)
-            if operation.streams:
-                for item in response:
+                for item in response if operation.streams else ():
                     connection.send(Kind.ITEM, _json(item))
+            if operation.streams:
                 connection.send(Kind.END)
             else:
                 connection.send(Kind.RESPONSE, _json(response))
@@ -269,6 +278,22 @@ class Owner:
     def _fail(self, connection: Connection, failure: Failure, lines: _Lines) -> None:
         lines.pass_over()
         connection.send(Kind.FAILURE, failure.model_dump_json().encode())
+
+
+class _Told:
+    """Tells whoever has asked how far the work is, but no more often than a person reads."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._told_at = 0.0
+
+    def __call__(self, what: str, done: int, of: int | None) -> None:
+        now = time.monotonic()
+        if now - self._told_at < _TOLD_EVERY_S:
+            return
+        self._told_at = now
+        with suppress(OSError):  # who has asked may be gone; what was asked is done all the same
+            self._connection.send(Kind.PROGRESS, orjson.dumps([what, done, of]))
 
 
 class _Lines:

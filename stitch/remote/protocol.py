@@ -24,6 +24,8 @@ class Hello(BaseModel):
     """Whose memory is asked. Who may open the socket may read the files, so nothing more is needed."""
     token: str = ""
     """Where the socket is a port: what its address says."""
+    progress: bool = False
+    """Whether it wants to be told how far long work is."""
     settings: Mapping[str, JsonValue] = {}  # pydantic copies it
     """What whoever asks has set of the memory, and takes to be so."""
 

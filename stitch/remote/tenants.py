@@ -15,11 +15,14 @@ from typing_extensions import override
 
 from stitch.core import tenant_name
 from stitch.core.process import ProcessLock
+from stitch.errors import OwnerLostError
 from stitch.lifecycle.folder import JOURNAL_FILE, LEDGER_FILE
 from stitch.lm import Ledger, read_ledger
-from stitch.remote.joining import Joined, found, join_or_open, tenant_names
+from stitch.remote.joining import Joined, found, join_or_open
 from stitch.remote.memory import RemoteMemory
-from stitch.remote.protocol import Hello
+from stitch.remote.protocol import TENANTS, Hello, TenantNames
+from stitch.remote.transport import failure, parsed
+from stitch.remote.wire import BadMessageError, Kind
 from stitch.tenants import Tenants
 
 if TYPE_CHECKING:
@@ -78,7 +81,7 @@ class RemoteTenants(Tenants):
                 here = partial(self._open_here, self._tenant)
                 joined = found(self._folder, self._hello(self._tenant), note=self._note, open_here=here)
                 if isinstance(joined, Joined):
-                    return tenant_names(joined)
+                    return _names(joined)
             assert self._own is not None
             return self._own.names()
 
@@ -160,3 +163,24 @@ class _FolderLedger(Ledger):
     @override
     def stages(self) -> Any:
         return self._now().stages()
+
+
+def _names(joined: Joined) -> list[str]:
+    """The tenants of a folder that have steps, as its owner tells them over a connection that is ended then.
+
+    Raises:
+        OwnerLostError: It has ended.
+    """
+    where = f"process {joined.welcome.pid}, which has the memory open,"
+    try:
+        joined.connection.send(Kind.REQUEST, TENANTS.encode(), b"\n{}")
+        message = joined.connection.receive()
+    except (OSError, BadMessageError):
+        message = None
+    finally:
+        joined.connection.close()
+    if message is None or message.kind not in (Kind.RESPONSE, Kind.FAILURE):
+        raise OwnerLostError(f"{where} has ended before it answered", hint="ask again")
+    if message.kind is Kind.FAILURE:
+        raise failure(message.body, where=where)
+    return list(parsed(TenantNames, message.body, where=where).names)

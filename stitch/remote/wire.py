@@ -42,6 +42,8 @@ class Kind(bytes, Enum):
     RESPONSE = b"O"
     ITEM = b"I"
     """One of an answer that comes item by item."""
+    PROGRESS = b"P"
+    """How far what was asked is: what is done, how much of it, of how much; for those who said that they read it."""
     FAILURE = b"F"
     CLOSING = b"C"
     """The memory is being closed; what was asked was not done."""

@@ -8,10 +8,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rich.console import Console
 
 from stitch.cli.completion import SHELLS
 from stitch.cli.main import COMMANDS
@@ -96,24 +94,6 @@ def test_lines_are_counted_of_files_that_are_read_line_by_line():
     assert ingesting.count_lines(["a.jsonl", "b.ndjson"]) == {"a.jsonl": 2, "b.ndjson": 1}
     assert ingesting.count_lines(["a.jsonl", "c.json"]) == {}
     assert ingesting.count_lines(["a.jsonl", "missing.jsonl"]) == {}
-
-
-def test_on_a_terminal_long_work_tells_the_time_left(run, monkeypatch):
-    drawn = io.StringIO()
-
-    def terminal(**options: Any) -> Console:
-        return Console(file=drawn, force_terminal=True, width=80, **{k: v for k, v in options.items() if k != "file"})
-
-    monkeypatch.setattr("rich.console.Console", terminal)
-    step = '{"role": "user", "content": "Hello", "trajectory": "t"}\n'
-    Path("a.jsonl").write_text(step * 3)
-    Path("b.jsonl").write_text(step * 2 + "broken\n")
-    assert run("ingest", "a.jsonl", "b.jsonl", "--memory", "m")[0] == 3
-    assert "left" in drawn.getvalue()
-    Path("c.json").write_text(f"[{step}]")
-    drawn.truncate(0)
-    assert run("ingest", "c.json", "--memory", "m")[0] == 0
-    assert "left" not in drawn.getvalue()
 
 
 def test_progress_is_drawn_on_the_terminal_itself_and_nothing_when_quiet(monkeypatch):

@@ -149,7 +149,7 @@ def watch_everything(plan: Plan) -> None:
     watch(EdgeStore, plan, *STORE_METHODS)
     watch(SqliteJournal, plan, *JOURNAL_METHODS)
     watch(Path, plan, "rename")
-    watch(shutil, plan, "copyfile")
+    watch(shutil, plan, "copyfileobj")
     watch(os, plan, "ftruncate")  # where a file that is rewritten in place is half old
     watch(sqlite_journal, plan, "settle")
     watch(erasing, plan, "remove_mentions", "search_files")

@@ -180,13 +180,13 @@ def test_a_log_that_is_begun_anew_each_time_is_an_error(tmp_path: Path, monkeypa
     journal.write_bytes(b"file")
     copies = 0
 
-    def changes(source: Any, target: Any) -> None:
+    def changes(source: Any, to: Any) -> None:
         nonlocal copies
         copies += 1
         log.write_bytes(str(copies).encode())
-        Path(target).write_bytes(Path(source).read_bytes())
+        Path(to).write_bytes(Path(source).read_bytes())
 
-    monkeypatch.setattr("shutil.copyfile", changes)
+    monkeypatch.setattr("stitch.journal.sqlite.copies.copy_private", changes)
     with pytest.raises(JournalError, match="changes too fast"):
         copy_running(journal, to=tmp_path / "copy")
     assert copies > 20

@@ -27,7 +27,7 @@ from stitch.errors import (
     StitchError,
     StoreLockedError,
 )
-from stitch.observe import TraceObserver
+from stitch.observe import LogObserver
 from stitch.remote import address, joining
 from stitch.remote.memory import RemoteMemory
 
@@ -361,7 +361,7 @@ def test_observers_of_all_tenants_are_told_in_the_process_that_has_them_open(
     owner: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     with pytest.raises(StoreLockedError, match=f"process {owner.pid} has the memory .* its own observers"):
-        open_tenants(tmp_path / "m", observers=[TraceObserver(tmp_path / "trace")])
+        open_tenants(tmp_path / "m", observers=[LogObserver()])
     assert tell(owner, "Now day 2.") == "added"
 
 

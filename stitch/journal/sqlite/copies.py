@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from stitch.core.files import copy_private
+from stitch.core.progress import Progress
 from stitch.errors import JournalError
 from stitch.journal.sqlite.erased import ErasedSteps
 from stitch.journal.sqlite.schema import TABLES, bring_up
@@ -24,12 +25,16 @@ _OF_NOBODY = (
     "DELETE FROM redactions WHERE seq NOT IN (SELECT seq FROM steps)",
 )
 _OF_TENANTS = ("trajectories", "changes", "records")
+_PAGES = 1_000
+"""So many are copied before it is said how far it is."""
 
 
 def copy_database(db: sqlite3.Connection, *, to: Path) -> None:
     """Write all of an open database into another file, as it is now."""
+    pages = db.execute("PRAGMA page_count").fetchone()[0]
+    progress = Progress("pages copied", of=pages)
     with closing(sqlite3.connect(to)) as copy:
-        db.backup(copy)
+        db.backup(copy, pages=_PAGES, progress=lambda _, left, of: progress.advance(max(0, of - left - progress.done)))
 
 
 def copy_running(journal: Path, *, to: Path, tenant: str | None = None) -> tuple[int, int]:

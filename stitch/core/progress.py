@@ -1,0 +1,68 @@
+"""How far long work is: what does it says so, and whoever waits for it may look on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias, TypeVar
+
+Item = TypeVar("Item")
+Watcher: TypeAlias = "Callable[[str, int, int | None], None]"
+"""Is told what is being done, how much of it is done, and of how much; None where that is not known."""
+
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Let somebody look on at the work that is begun in this context."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def tell(what: str, done: int, of: int | None) -> None:
+    """Tell whoever looks on here what was told where the work is done."""
+    watcher = _WATCHER.get()
+    if watcher is not None:
+        watcher(what, done, of)
+
+
+class Progress:
+    """One piece of work, told to whoever looks on when it is begun; it may go on in other threads.
+
+    Args:
+        what: What is done, as a person reads it, such as `labeling`.
+        of: How much there is to do, if that is known.
+    """
+
+    def __init__(self, what: str, *, of: int | None = None) -> None:
+        self._watcher = _WATCHER.get()
+        self.what, self.done, self.of = what, 0, of
+        self.advance(0)
+
+    def advance(self, count: int = 1) -> None:
+        """So much more is done."""
+        self.done += count
+        if self._watcher is not None:
+            self._watcher(self.what, self.done, self.of)
+
+
+def counted(items: Iterable[Item], what: str, *, of: Callable[[], int] | None = None) -> Iterator[Item]:
+    """The same items, each of which is counted when the next one is asked for.
+
+    Args:
+        items: What is worked on one after the other.
+        what: As for `Progress`.
+        of: Says how many there will be; asked only if somebody looks on.
+    """
+    if _WATCHER.get() is None:
+        yield from items
+        return
+    progress = Progress(what, of=None if of is None else of())
+    for item in items:
+        yield item
+        progress.advance()
