@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from stitch.core.intent import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, goal_of
+from stitch.core.intent import PHASE_MARK, ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, goal_of
 from stitch.core.text_cache import text_cache
 from stitch.core.trust import Origin, Trust
 
@@ -181,14 +181,13 @@ class LabelInventory(BaseModel):
 
     def vocabulary(self) -> LabelVocabulary:
         """The merges, ready to be applied."""
-        return LabelVocabulary(self.merges, scopes=(scope.name for scope in self.scopes))
+        return LabelVocabulary(self.merges, scopes=[scope.name for scope in self.scopes if PHASE_MARK in scope.name])
 
     def count(self, label: Label) -> int:
         """How many steps carry the label."""
         if label.kind is LabelKind.SCOPE:
-            return sum(
-                scope.steps for scope in self.scopes if scope.name == label.value or goal_of(scope.name) == label.value
-            )
+            own = [scope for scope in self.scopes if scope.name.startswith(label.value)]  # few of many thousand
+            return sum(scope.steps for scope in own if label.value in (scope.name, goal_of(scope.name)))
         if label.kind is LabelKind.EVENT_TYPE:
             return self.event_types.get(label.value, 0)
         summary = self.entity_types.get(label.value)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from stitch.core import (
     DENSITY,
+    INSTRUCTS,
     LABEL_DENSITY,
     LABELS,
     SETUP_SCOPE,
@@ -378,14 +379,22 @@ class IntentRetriever:
         return constants.pool_of_facts if unplaced else 0
 
     def _candidates(self, asked: _Asked, query: DensityQuery) -> list[Candidate]:
-        matched, request = matcher(asked.labels, asked.vocabulary), asked.request
-        setup = Label(LabelKind.SCOPE, SETUP_SCOPE)
-        hidden = 0 if request.include_setup or setup in asked.labels else min(asked.inventory.count(setup), _MOST_SETUP)
+        matched, hidden = matcher(asked.labels, asked.vocabulary), self._hidden(asked)
         found = self._store.rank(replace(query, k=query.k + hidden) if hidden else query)
         shown = [hit for hit in found if not (hidden and is_setup(hit.snippet.intent))][: query.k] if hidden else found
         return [
             Candidate(snippet, matched(snippet.intent), counted, similarity) for snippet, counted, similarity in shown
         ]
+
+    def _hidden(self, asked: _Asked) -> int:
+        """How many candidates may be instructions that were not asked for."""
+        setup = Label(LabelKind.SCOPE, SETUP_SCOPE)
+        if asked.request.include_setup or setup in asked.labels:
+            return 0
+        # What no step does is known at once; to count a scope, all are looked through.
+        if asked.vocabulary.canonical(LabelKind.EVENT_TYPE, INSTRUCTS) not in asked.inventory.event_types:
+            return 0
+        return min(asked.inventory.count(setup), _MOST_SETUP)
 
     def _repeating(self, asked: _Asked, query: DensityQuery, *, known: Sequence[Candidate]) -> list[Candidate]:
         """Steps that say the question's own words and that carry too few of its labels to be candidates."""

@@ -54,6 +54,8 @@ _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
+_TRUSTED = {"low": Origin.DOCUMENT, "medium": Origin.AGENT}
+"""What a claimed class of trust means: what lowers it."""
 
 
 def make_step(row: Row) -> Step:
@@ -286,11 +288,18 @@ def _told_origin(row: Row, *, calls: bool) -> Origin | None:
             told.append(origin_of_name(kind))
     if not calls and any(metadata.get(name) is not None for name in RESULT_IDS[:-1]):
         told.append(Origin.TOOL)
-    if (claimed := metadata.get("origin")) in _ORIGINS:
-        told.append(Origin(claimed))
+    told += _claims(metadata)
     own = origin_of(row["role"], answers_tool=row.get("tool_name") is not None)
     least = less_trusted(own, *told)
     return least if least.trust < own.trust else None
+
+
+def _claims(metadata: Mapping[str, Any]) -> Iterator[Origin | None]:
+    """What a message says of itself, as its origin and as how far it is to be trusted."""
+    if isinstance(claimed := metadata.get("origin"), str) and claimed in _ORIGINS:
+        yield Origin(claimed)
+    if isinstance(trusted := metadata.get("trust"), str):
+        yield _TRUSTED.get(trusted.strip().lower())
 
 
 def _names_in(metadata: Mapping[str, Any]) -> Iterator[str]:

@@ -100,6 +100,54 @@ def test_a_damaged_memory_of_the_labeling_is_named_and_learned_anew(folder: Path
         assert memory.lifecycle.verify().disagreements == ()
 
 
+def test_a_memory_of_the_labeling_that_is_gone_is_named_and_learned_anew(folder: Path) -> None:
+    with open_memory(folder) as memory:
+        before = memory.inventory().model_dump()
+    _change(folder, "DELETE FROM checkpoints")
+    with open_memory(folder) as memory:
+        named = [each.what for each in memory.lifecycle.verify().disagreements]
+        assert named == ["journal: what the labeling of trajectory number 1 remembers is missing"]
+        memory.lifecycle.verify(repair=True)
+        assert memory.inventory().model_dump() == before
+    with open_memory(folder) as memory:
+        assert memory.lifecycle.verify().disagreements == ()
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE history SET at = at + 3600", ("3", "its history in the journal is not as it was written")),
+        ("UPDATE history SET at = 'now'", ("3", "its history in the journal is not as it was written")),
+        ("UPDATE history SET seq = seq + 1", ("4", "its history in the journal is not as it was written")),
+        ("UPDATE history SET seq = 4711", ("", "journal: revision 1 is of a step that there is not")),
+    ],
+)
+def test_a_revision_of_another_time_or_step_is_named(folder: Path, statement: str, named: tuple[str, str]) -> None:
+    with open_memory(folder) as memory:
+        memory.lifecycle.correct("3", trajectory="t", text="Ann painted the sea.", by="Eve")
+        assert memory.lifecycle.verify().disagreements == ()
+    _change(folder, statement)
+    with open_memory(folder) as memory:
+        (found,) = memory.lifecycle.verify().disagreements
+        assert (found.step, found.what) == named
+
+
+def test_a_journal_of_the_version_before_tells_times_and_checkpoints_that_are_changed(folder: Path) -> None:
+    with open_memory(folder) as memory:
+        memory.lifecycle.correct("3", trajectory="t", text="Ann painted the sea.", by="Eve")
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
+        db.executescript(
+            f"UPDATE history SET checksum = 7; ALTER TABLE trajectories DROP COLUMN learned;"
+            f"PRAGMA user_version = {VERSION - 1};"
+        )
+    with open_memory(folder) as memory:
+        assert memory.lifecycle.verify().disagreements == ()
+    _change(folder, "UPDATE history SET at = at + 1")
+    _change(folder, "DELETE FROM checkpoints")
+    with open_memory(folder) as memory:
+        assert len(memory.lifecycle.verify().disagreements) == 2
+
+
 def test_lost_labels_are_named_and_neither_repair_nor_the_next_step_breaks(folder: Path) -> None:
     _change(folder, "DELETE FROM labels WHERE seq = (SELECT seq FROM steps WHERE position = 5)")
     with open_memory(folder) as memory:
@@ -116,11 +164,11 @@ def test_a_state_that_there_is_not_is_damage_of_its_step(folder: Path) -> None:
         assert named.what == "step 2 of trajectory 't' is damaged in the journal: not all could be compared"
 
 
-def test_a_journal_of_the_version_before_gets_its_checksums(folder: Path) -> None:
+def test_a_journal_of_the_third_version_gets_its_checksums(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
         db.executescript(
             "ALTER TABLE records DROP COLUMN checksum; ALTER TABLE checkpoints DROP COLUMN checksum;"
-            f"PRAGMA user_version = {VERSION - 1};"
+            "ALTER TABLE trajectories DROP COLUMN learned; PRAGMA user_version = 3;"
         )
     with open_memory(folder) as memory:
         assert memory.lifecycle.verify().disagreements == ()

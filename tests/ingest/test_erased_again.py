@@ -190,7 +190,8 @@ def test_a_journal_of_the_second_version_gets_what_it_needs_to_know_erased_steps
         db.executescript(
             "DROP TABLE erased; DROP TABLE erasers; CREATE TABLE unflushed (seq INTEGER PRIMARY KEY);"
             "ALTER TABLE history DROP COLUMN checksum; ALTER TABLE records DROP COLUMN checksum;"
-            "ALTER TABLE checkpoints DROP COLUMN checksum; PRAGMA user_version = 2;"
+            "ALTER TABLE checkpoints DROP COLUMN checksum; ALTER TABLE trajectories DROP COLUMN learned;"
+            "PRAGMA user_version = 2;"
         )
     with closing(SqliteJournal(path)) as journal:
         assert [entry.id for entry in journal.entries("default", "trip")] == ["a", "b", "c"]

@@ -54,6 +54,10 @@ TOOL_MESSAGES = (
     {"role": "user", "toolCallId": "c1", "content": TEXT},
     {"role": "user", "tool_name": "search", "content": TEXT},
     {"role": "user", "origin": "document", "content": TEXT},
+    {"role": "user", "trust": "low", "content": TEXT},
+    {"role": "user", "trust": " Low", "origin": "user", "content": TEXT},
+    {"role": "user", "metadata": {"trust": "low"}, "content": TEXT},
+    {"role": "tool", "trust": "high", "content": TEXT},
     {"role": "assistant", "origin": "tool", "content": TEXT},
     {"role": "user", "metadata": {"origin": "document"}, "content": TEXT},
     {"role": "tool", "origin": "user", "content": TEXT},
@@ -77,6 +81,9 @@ AGENT_MESSAGES = (
     {"role": "assistant", "type": "text", "content": "Hi"},
     {"role": "agent", "origin": "user", "content": "Hi"},
     {"role": "user", "origin": "agent", "content": "Hi"},
+    {"role": "agent", "trust": "high", "content": "Hi"},
+    {"role": "agent", "trust": 3, "origin": ["user"], "content": "Hi"},
+    {"role": "user", "trust": "medium", "origin": "agent", "content": "Hi"},
 )  # fmt: skip
 
 

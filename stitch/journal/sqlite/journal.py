@@ -119,7 +119,8 @@ class SqliteJournal(SqliteRecords):
     def begin(self, tenant: str, trajectory: str) -> None:
         with self._file.transaction() as db:
             db.execute(
-                "INSERT OR IGNORE INTO trajectories SELECT coalesce(max(number), 0) + 1, ?, ? FROM trajectories",
+                "INSERT OR IGNORE INTO trajectories (number, tenant, name)"
+                " SELECT coalesce(max(number), 0) + 1, ?, ? FROM trajectories",
                 (tenant, trajectory),
             )
 

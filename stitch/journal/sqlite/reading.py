@@ -123,6 +123,13 @@ def damage(file: Connection) -> list[str]:
         for number, session, inventory, check in file.rows(query):
             if not is_sound(check, session, inventory):
                 messages.append(f"what the labeling of trajectory number {number} remembers is not as it was written")
+        query = (
+            "SELECT number FROM trajectories WHERE learned = 1 AND number NOT IN (SELECT trajectory FROM checkpoints)"
+        )
+        for (number,) in file.rows(query):
+            messages.append(f"what the labeling of trajectory number {number} remembers is missing")
+        for (number,) in file.rows("SELECT number FROM history WHERE seq NOT IN (SELECT seq FROM steps)"):
+            messages.append(f"revision {number} is of a step that there is not")
     except JournalError as error:  # so much that the check itself gave up
         return [error.message]
     return [message for message in messages if message != "ok"]
@@ -145,16 +152,16 @@ def damaged(file: Connection, tenant: str) -> dict[int, str]:
             elif labels is not None and (not isinstance(labels, bytes) or checksum(labels) != labels_check):
                 found[seq] = "labels"
     query = (
-        f"SELECT h.number, h.seq, h.made_by, h.payload, h.labels, h.checksum FROM history h {_ORDERED} steps s"
+        f"SELECT h.number, h.seq, h.at, h.made_by, h.payload, h.labels, h.checksum FROM history h {_ORDERED} steps s"
         " USING (seq)"
         " JOIN trajectories t ON t.number = s.trajectory WHERE h.number > ? AND t.tenant = ? ORDER BY h.number LIMIT ?"
     )
     last = 0
     while rows := file.rows(query, last, tenant, PAGE):
         last = rows[-1][0]
-        for _, seq, by, payload, labels, check in rows:
-            written = isinstance(payload, bytes) and isinstance(labels, bytes | None)
-            if not written or revision_checksum(by, payload, labels) != check:
+        for _, seq, at, by, payload, labels, check in rows:
+            written = isinstance(at, float) and isinstance(payload, bytes) and isinstance(labels, bytes | None)
+            if not written or revision_checksum(seq, at, by, payload, labels) != check:
                 found.setdefault(seq, "history")
     return found
 

@@ -11,7 +11,7 @@ from stitch.core import StepState
 from stitch.errors import JournalError, StoreMismatchError
 from stitch.journal.entries import read_retirement
 
-VERSION = 4
+VERSION = 5
 """Of the tables. A journal of an earlier one is brought to this when it is opened; one of a later one is refused."""
 
 _APPLICATION_ID = 0x53544348
@@ -75,6 +75,12 @@ _FOURTH = """
 ALTER TABLE records ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE checkpoints ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 """
+
+_FIFTH = """
+ALTER TABLE trajectories ADD COLUMN learned INTEGER NOT NULL DEFAULT 0;
+UPDATE trajectories SET learned = 1 WHERE number IN (SELECT trajectory FROM checkpoints);
+"""
+"""Whether there has to be a checkpoint of a trajectory: one that somebody takes away is missed."""
 
 TABLES = (
     "trajectories", "steps", "labels", "states", "checkpoints", "history", "redactions", "purges",
@@ -142,10 +148,13 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
         if version < 3:
             for statement in _statements(_THIRD):
                 db.execute(statement)
-            _add_revision_checksums(db)
-        for statement in _statements(_FOURTH):
+        if version < 4:
+            for statement in _statements(_FOURTH):
+                db.execute(statement)
+            _add_other_checksums(db)
+        for statement in _statements(_FIFTH):
             db.execute(statement)
-        _add_other_checksums(db)
+        _add_revision_checksums(db)
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         db.execute("COMMIT")
@@ -210,9 +219,9 @@ def step_checksum(step: str, payload: bytes) -> int:
     return checksum(step.encode(), payload)
 
 
-def revision_checksum(by: str, payload: bytes, labels: bytes | None) -> int:
-    """The checksum of a row of `history`."""
-    return checksum(by.encode(), payload, labels or b"")
+def revision_checksum(seq: int, at: float, by: str, payload: bytes, labels: bytes | None) -> int:
+    """The checksum of a row of `history`: of which step it is and when it ended, too."""
+    return checksum(f"{seq} {float(at)!r} ".encode(), by.encode(), payload, labels or b"")
 
 
 def record_checksum(key: str, payload: bytes) -> int:
@@ -243,8 +252,8 @@ def _add_checksums(db: sqlite3.Connection) -> None:
 
 
 def _add_revision_checksums(db: sqlite3.Connection) -> None:
-    db.create_function("revision_checksum", 3, revision_checksum, deterministic=True)
-    db.execute("UPDATE history SET checksum = revision_checksum(made_by, payload, labels)")
+    db.create_function("revision_checksum", 5, revision_checksum, deterministic=True)
+    db.execute("UPDATE history SET checksum = revision_checksum(seq, at, made_by, payload, labels)")
 
 
 def _add_other_checksums(db: sqlite3.Connection) -> None:

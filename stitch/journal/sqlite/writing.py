@@ -173,7 +173,10 @@ class Appending:
             return
         db = self._db
         if self._begins:
-            db.execute("INSERT INTO trajectories VALUES (?, ?, ?)", (self._number, self._tenant, self._trajectory))
+            db.execute(
+                "INSERT INTO trajectories (number, tenant, name) VALUES (?, ?, ?)",
+                (self._number, self._tenant, self._trajectory),
+            )
         db.executemany(_STEP, self._rows)
         db.executemany("INSERT INTO states VALUES (?, 'accepted', '', NULL)", [row[:1] for row in self._rows])
         db.executemany("INSERT INTO redactions VALUES (?, ?, ?, ?)", self._redactions)
@@ -222,7 +225,7 @@ def restore(
     db.execute("INSERT INTO states VALUES (?, ?, ?, ?)", (kept.seq, kept.state.value, kept.reason, kept.retired_at))
     if kept.labels is not None:
         db.execute("INSERT INTO labels VALUES (?, ?, ?)", (kept.seq, kept.labels, checksum(kept.labels)))
-    db.executemany(_REVISION, [(kept.seq, *each, revision_checksum(*each[1:])) for each in kept.revisions])
+    db.executemany(_REVISION, [(kept.seq, *each, revision_checksum(kept.seq, *each)) for each in kept.revisions])
     db.executemany(
         "INSERT INTO redactions (seq, kind, count, place) VALUES (?, ?, ?, ?)",
         [(kept.seq, taken.kind, taken.count, taken.place) for taken in kept.redactions],
@@ -248,6 +251,7 @@ def replace_labels(db: sqlite3.Connection, labels: Sequence[tuple[int, bytes]]) 
 def forget_checkpoint(db: sqlite3.Connection, number: int | None) -> None:
     """Forget what the labeling of a trajectory remembered, and what it was about to write down."""
     db.execute("DELETE FROM checkpoints WHERE trajectory = ?", (number,))
+    db.execute("UPDATE trajectories SET learned = 0 WHERE number = ?", (number,))
     forget_intentions(db, number)
 
 
@@ -264,6 +268,7 @@ def save_checkpoint(db: sqlite3.Connection, number: int | None, checkpoint: Chec
     before = db.execute("SELECT merges FROM checkpoints WHERE trajectory = ?", (number,)).fetchone()
     row = (number, *checkpoint[:3], inventory, merges, checksum(checkpoint.session, inventory))
     db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    db.execute("UPDATE trajectories SET learned = 1 WHERE number = ? AND learned = 0", (number,))
     if merges != (before[0] if before else 0):
         note_merge(db, tenant=tenant, number=number)
 
@@ -292,7 +297,7 @@ def correct(
         " WHERE s.seq = ?",
         (seq,),
     ).fetchone()
-    db.execute(_REVISION, (seq, at, by, *before, revision_checksum(by, *before)))
+    db.execute(_REVISION, (seq, at, by, *before, revision_checksum(seq, at, by, *before)))
     check = step_checksum(name, payload)
     db.execute("UPDATE steps SET payload = ?, checksum = ? WHERE seq = ?", (payload, check, seq))
     if labels is not None:
@@ -364,8 +369,8 @@ def erase(
 def _clean_revisions(db: sqlite3.Connection, revisions: Sequence[tuple[int, bytes]]) -> None:
     """Keep other labels of revisions that are there: those of erased steps are gone already."""
     for number, made in revisions:
-        kept = db.execute("SELECT made_by, payload FROM history WHERE number = ?", (number,)).fetchall()
-        row = [(made, revision_checksum(by, payload, made), number) for by, payload in kept]
+        kept = db.execute("SELECT seq, at, made_by, payload FROM history WHERE number = ?", (number,)).fetchall()
+        row = [(made, revision_checksum(seq, at, by, payload, made), number) for seq, at, by, payload in kept]
         db.executemany("UPDATE history SET labels = ?, checksum = ? WHERE number = ?", row)
 
 

@@ -82,8 +82,10 @@ class LabelSpace:
         self._inventory = LabelInventory()
         self._into: dict[str, str] = {}
         """How scopes read that were merged into others."""
-        self._places: dict[str, int] | None = None
-        """Where the inventory names each scope first; made when it is asked for, until another inventory comes."""
+        self._places: dict[str, int] = {}
+        """Where the inventory names a scope first, of its first scopes, as far as they had to be looked through."""
+        self._placed = 0
+        """How many these are."""
         self._next = 0
         self._numbers: dict[str, int] = {}
         self._summaries = Counter[int]()
@@ -114,7 +116,7 @@ class LabelSpace:
         before = self._inventory
         if inventory is before:
             return
-        self._inventory, self._places = inventory, None
+        self._inventory, self._places, self._placed = inventory, {}, 0
         self._update_scopes(before, inventory)
         self._update_types(before, inventory)
 
@@ -215,11 +217,14 @@ class LabelSpace:
         wanted = list(numbers)
         if len(wanted) < 2:
             return wanted
-        if self._places is None:
-            named = [self._into.get(scope.name, scope.name) for scope in self._inventory.scopes]
-            self._places = {name: place for place, name in reversed(list(enumerate(named)))}
-        places = self._places
-        return sorted(wanted, key=lambda number: places[self.names[number]])
+        left = {self.names[number] for number in wanted} - self._places.keys()
+        while left:  # what many trajectories have is among the first; of thousands, few have to be looked at
+            scope = self._inventory.scopes[self._placed]
+            name = self._into.get(scope.name, scope.name)
+            self._places.setdefault(name, self._placed)
+            self._placed += 1
+            left.discard(name)
+        return sorted(wanted, key=lambda number: self._places[self.names[number]])
 
 
 def _differences(
