@@ -83,8 +83,9 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
     What must not grow: in one trajectory of `long_steps` steps, `long_cost_ratio` is what a step of the last tenth
     costs of what one of the first tenth does, in processor time; `add_after_*_ms` is the next add after a step of its
     middle was corrected or erased. `open_tenants_s` is the time to open the memories of `tenants` tenants of a folder.
-    `tree_*` are path queries to a tree of `tree_nodes` nodes: structural ones, and one with two conditions in words;
-    and commits to it, early and late ones. `large_tree_open_s` is what a tree of `large_tree_nodes` takes to open.
+    `tree_*` are path queries to a tree of `tree_nodes` nodes: structural ones, and one with two conditions in words,
+    also the first time and after a commit; and commits to it, early and late ones. `large_tree_open_s` is what a tree
+    of `large_tree_nodes` takes to open.
 
     Args:
         steps: How many steps the memory holds.

@@ -13,6 +13,7 @@ from stitch.retrieve.path import Forest, select
 from stitch.retrieve.path.scorers import Passage, static_scorer
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.trees.commits import MAIN
+from stitch.trees.edits import apply
 from stitch.trees.log import NewCommit, TreeLog
 from stitch.trees.nodes import Node, Tree
 from stitch.trees.operations import SetField
@@ -105,7 +106,7 @@ def sample_tree(rng: random.Random) -> Tree:
 
 
 def measure_trees(seed: int = 0) -> dict[str, float]:
-    """What queries, commits and opening cost; of two conditions in words, also the first time they are asked."""
+    """What queries, commits and opening cost; of two conditions in words, also the first time and after a commit."""
     tree = sample_tree(random.Random(seed))
     forest, semantics = Forest(tree), ScorerSemantics(static_scorer())
 
@@ -117,11 +118,16 @@ def measure_trees(seed: int = 0) -> dict[str, float]:
     semantics.scorer.judge("anything", [Passage(("any text",))])  # an open memory has its table of vectors
     structural = [milliseconds(query) for _ in range(_ROUNDS) for query in STRUCTURAL][len(STRUCTURAL) :]
     first = milliseconds(IN_WORDS)
+    warm = median(milliseconds(IN_WORDS) for _ in range(_ROUNDS))
+    option = next(node.id for node in tree if node.type == "Option")
+    forest = Forest(apply(tree, [SetField(option, "name", "roast duck with garlic")]))
+    after_commit = milliseconds(IN_WORDS)
     return {
         "tree_nodes": float(len(tree)),
         "tree_structural_p50_ms": median(structural),
-        "tree_words_p50_ms": median(milliseconds(IN_WORDS) for _ in range(_ROUNDS)),
+        "tree_words_p50_ms": warm,
         "tree_words_first_ms": first,
+        "tree_words_after_commit_ms": after_commit,
     } | _versions(tree)
 
 

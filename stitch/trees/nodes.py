@@ -325,7 +325,10 @@ class Tree:
         Raises:
             InputError: No node has this id.
         """
-        position = self.position(id)
+        return self.path_at(self.position(id))
+
+    def path_at(self, position: int) -> str:
+        """As `path`, of the node at a position."""
         steps = [
             f"/{self.nodes[place].type}" + (f"[{self._numbers[place]}]" if place else "")
             for place in (position, *self.above(position))

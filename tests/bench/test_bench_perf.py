@@ -20,6 +20,7 @@ CONTRACT = {
     "long_steps", "long_cost_ratio", "correct_p50_ms", "add_after_correct_p50_ms", "erase_long_s", "add_after_erase_ms",
     "tenants", "open_tenants_s",
     "tree_nodes", "tree_structural_p50_ms", "tree_words_p50_ms", "tree_words_first_ms",
+    "tree_words_after_commit_ms",
     "tree_commit_p50_ms", "tree_commit_late_p50_ms", "large_tree_nodes", "large_tree_open_s",
 }  # fmt: skip
 

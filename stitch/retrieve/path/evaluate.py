@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from heapq import nsmallest
 
 from stitch.retrieve.path.axes import Row, along
 from stitch.retrieve.path.conditions import Judge, costs_nothing
@@ -169,11 +170,12 @@ class Run:
         return [[_passing(group, passed) for group in groups] for groups in owners]
 
     def _short(self, scores: Row, passed: Collection[int]) -> tuple[Short, ...]:
-        missed = sorted((-score, place) for place, score in scores.items() if place not in passed)[:SHORT_KEPT]
+        missed = nsmallest(SHORT_KEPT, [(-score, place) for place, score in scores.items() if place not in passed])
         found = []
         for score, place in missed:
             node = self._forest.node(place)
-            found.append(Short(node.id, self._forest.tree_of(place).path(node.id), -score))
+            path = self._forest.tree_of(place).path_at(self._forest.position(place))
+            found.append(Short(node.id, path, -score))
         return tuple(found)
 
 

@@ -201,7 +201,7 @@ def _selected(rank: int, places: tuple[int, ...], score: float, forest: Forest) 
     return SelectedNode(
         rank,
         node.id,
-        forest.tree_of(place).path(node.id),
+        forest.tree_of(place).path_at(forest.position(place)),
         node.type,
         score,
         node.fields,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
@@ -94,7 +95,28 @@ def _positions(asked: _Asked) -> dict[int, int]:
 
 @text_cache(maxsize=64)
 def _passages(asked: _Asked) -> Passages:
-    return passages_of(asked.tree, list(_positions(asked)), target=asked.target)
+    """What is read of the nodes. Versions share the nodes that no commit between them touched: these are read once."""
+    kin = (asked.tree.root.id, asked.types, asked.target)
+    last, said, positions = _last_read(kin), _Said(), list(_positions(asked))
+    nodes = [asked.tree.nodes[position] for position in positions]
+    before = last.read  # with the nodes, so that none of them dies and gives its `id` to another
+    passages = [
+        before[1].get(id(node)) or _passage(asked.tree, position, asked.target, said)
+        for node, position in zip(nodes, positions, strict=True)
+    ]
+    last.read = nodes, dict(zip(map(id, nodes), passages, strict=True))
+    return Passages(passages, kin=kin)
+
+
+class _LastRead:
+    """Nodes of some types of a tree that were read last, and what was read of each, by its `id` in this process."""
+
+    read: tuple[Sequence[Node], Mapping[int, Passage]] = ((), MappingProxyType({}))
+
+
+@text_cache(maxsize=64)
+def _last_read(kin: tuple[str, tuple[str, ...], str]) -> _LastRead:
+    return _LastRead()
 
 
 def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passages:
@@ -109,25 +131,46 @@ def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passage
     return Passages([_passage(tree, position, target, said) for position in positions])
 
 
-class _Said(dict[tuple[str, str], str]):
-    """What a field with a value says in words; each is read once.
+class _Said(dict[str, "_SaidIn"]):
+    """What fields say in words, by their values; each is read once."""
+
+    def __missing__(self, field: str) -> _SaidIn:
+        self[field] = said = _SaidIn(field)
+        return said
+
+
+class _SaidIn(dict[str, str]):
+    """What a field says in words, by its value.
 
     Numbers, times and the like say nothing: they are for typed conditions. Of a field that says "yes", the name of the
     field is what is said: `waterproof="yes"`.
     """
 
-    def __missing__(self, item: tuple[str, str]) -> str:
-        field, value = item
-        if not surely_words(value) and not isinstance(value, Several):
+    def __init__(self, field: str) -> None:
+        super().__init__()
+        self._field = field
+
+    def __missing__(self, value: str) -> str:
+        text = value
+        if len(value) > _LONGEST_TRUTH and not _DIGIT.search(value):
+            pass  # words, as most values are
+        elif _PLAIN_AMOUNT.fullmatch(value):
+            text = ""
+        elif not surely_words(value) and not isinstance(value, Several):
             read = read_value(value)
             if read.kind == "boolean" and read.low:
-                value = _NAME_PART.sub(" ", field).strip()
+                text = _NAME_PART.sub(" ", self._field).strip()
             elif read.kind != "words":
-                value = ""
-        self[item] = value
-        return value
+                text = ""
+        self[value] = text
+        return text
 
 
+_DIGIT = re.compile(r"\d")
+_LONGEST_TRUTH = 20
+"""Characters; "true" and its like are shorter."""
+_PLAIN_AMOUNT = re.compile(r"[€$£]?[0-9]+(?:\.[0-9]+)?")
+"""What is no words for sure, at a glance."""
 _NAME_PART = re.compile(r"^(?:is|has)(?=[A-Z_-])[_-]?|[_-]+|(?<=[a-z])(?=[A-Z])")
 
 
@@ -143,4 +186,4 @@ def _passage(tree: Tree, position: int, target: str, said: _Said) -> Passage:
 
 
 def _texts(node: Node, said: _Said) -> tuple[str, ...]:
-    return tuple([text for item in node.fields.items() if (text := said[item])])
+    return tuple([text for field, value in node.fields.items() if (text := said[field][value])])

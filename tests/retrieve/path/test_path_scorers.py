@@ -4,9 +4,12 @@ from functools import partial
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stitch.embed import HashingEmbedder
 from stitch.errors import ReplyError, SettingsError
+from stitch.retrieve.path import Forest, select
 from stitch.retrieve.path.scorers import (
     ExactScorer,
     ModelScorer,
@@ -19,7 +22,12 @@ from stitch.retrieve.path.scorers import (
 )
 from stitch.retrieve.path.scorers.absence import denied
 from stitch.retrieve.path.scorers.protocol import best_cut
+from stitch.retrieve.path.scorers.reading import END, tokens_of
+from stitch.retrieve.path.semantics import ScorerSemantics
+from stitch.retrieve.path.syntax import Alike
 from stitch.testing.contracts.path_scorer import PathScorerContract
+from stitch.trees import Node, Tree
+from stitch.trees.edits import apply
 
 DISHES = [
     Passage(("Chickpea stew", "chickpeas, tomatoes, cumin")),
@@ -171,6 +179,87 @@ def test_a_model_is_asked_once_a_condition_with_each_text_once():
     scorer.judge("meat", [*DISHES, DISHES[0], Passage(())])
     scorer.judge("meat", [*DISHES, DISHES[0], Passage(())])
     assert [(condition, len(texts)) for condition, texts in calls] == [("meat", len(DISHES))]
+
+
+def test_a_commit_lets_only_what_it_changed_be_scored():
+    calls = []
+
+    def rate(condition, texts):
+        calls.append(list(texts))
+        return [0.9] * len(texts)
+
+    semantics = ScorerSemantics(ModelScorer(rate, model="counting"))
+    plan = Tree(Node("p", "Plan", children=[Node(f"d{n}", "Dish", fields={"name": f"dish {n}"}) for n in range(5)]))
+    edited = apply(plan, [{"op": "set", "id": "d3", "field": "name", "value": "duck"}])
+    for tree in (plan, edited, plan):
+        assert len(select('//Dish[node ~= "meat"]', forest=Forest(tree), semantics=semantics)) == 5
+    assert [len(texts) for texts in calls] == [5, 1]
+    assert calls[1] == ["duck"]
+
+
+class CountingEmbedder(HashingEmbedder):
+    """Says how many texts it was given."""
+
+    texts = 0
+
+    def embed(self, texts):
+        self.texts += len(texts)
+        return super().embed(texts)
+
+
+KITCHEN = ["duck", "rice", "milk", "carrots", "no nuts", "walnuts", "oat milk", "tofu", "beef", "nut-free", "soup", ""]
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 19), st.sampled_from(["set", "delete", "add"]), st.sampled_from(KITCHEN)), max_size=8
+)
+
+
+@given(st.lists(CHANGES, min_size=1, max_size=6), st.sampled_from(["meat", "without nuts", "vegan", "rice or soup"]))
+def test_scores_of_a_version_are_those_that_it_would_have_alone(commits, condition):
+    root = Node("p", "Plan", children=[Node(f"d{n}", "Dish", fields={"name": KITCHEN[n % 11]}) for n in range(20)])
+    kept = ScorerSemantics(static_scorer())
+    for changes in [[], *commits]:
+        children = {node.id: node for node in root.children}
+        for number, how, said in changes:
+            if how == "delete":
+                children.pop(f"d{number}", None)
+            else:
+                name = f"d{number}" if how == "set" else f"n{number}"
+                children[name] = Node(name, "Dish", fields={"name": said})
+        root = root.with_children(children.values())
+        forest = Forest(Tree(root))
+        if not children:
+            continue
+        asked = Alike("node", condition)
+        places = list(forest.base.of_type["Dish"])
+        alone = ScorerSemantics(static_scorer()).scored(asked, places, forest=forest)
+        again = kept.scored(asked, places, forest=forest)
+        assert again.scores == pytest.approx(alone.scores, abs=1e-6)
+        assert again.cut == pytest.approx(alone.cut, abs=1e-6)
+
+
+def test_texts_that_stood_in_the_version_before_are_not_embedded_again():
+    embedder = CountingEmbedder()
+    semantics = ScorerSemantics(embedder_scorer(embedder))
+    plan = Tree(
+        Node("p", "Plan", children=[Node(f"d{n}", "Dish", fields={"name": f"dish {n} x{n}y"}) for n in range(50)])
+    )
+    select('//Dish[node ~= "meat"]', forest=Forest(plan), semantics=semantics)
+    before = embedder.texts
+    edited = apply(plan, [{"op": "set", "id": "d3", "field": "name", "value": "roast duck"}])
+    select('//Dish[node ~= "meat"]', forest=Forest(edited), semantics=semantics)
+    assert 0 < embedder.texts - before < 20 < before
+
+
+TEXTS = st.lists(st.text(alphabet=st.sampled_from("aZ9_ ,.;:-()/|!?\n\t\0é–—\ufdd0"), max_size=12), max_size=4)
+
+
+@given(TEXTS)
+def test_texts_in_ascii_are_split_into_the_same_words_and_parts_as_others(texts):
+    def parts(found):
+        return [[word if word[:1].isalnum() else "," for word in text.split()] for text in " ".join(found).split(END)]
+
+    dashed = tokens_of([*texts, "a — b"])  # with what is not ASCII, so that the other way is taken
+    assert parts(tokens_of(texts)) == [*parts(dashed)[:-2], []], texts
 
 
 def saying(reply, condition, texts):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from stitch.core.text_cache import text_cache
 from stitch.retrieve.path.scorers.population import Population
+from stitch.retrieve.path.scorers.populations import Populations
 from stitch.retrieve.path.scorers.reading import words_of
 from stitch.text.kinds import kinds_of, singular_stem
 
@@ -63,7 +65,7 @@ def denied(condition: str) -> str | None:
     return (match["denied"] or match["free"]) if match else None
 
 
-def absent(condition: str, population: Population) -> Column | None:
+def absent(condition: str, ready: Populations) -> Column | None:
     """How likely it is that what a condition rules out is not named.
 
     Returns:
@@ -74,18 +76,30 @@ def absent(condition: str, population: Population) -> Column | None:
 
     ruled_out = never_in(condition)
     if not ruled_out:
-        return np.full(population.count, FREE) if denied(condition) else None
-    pairs = [(before, word) for before, word in population.terms[population.pairs_from :]]
-    if condition in population.vocabulary or any(_says_so(before, word, ruled_out) for before, word in pairs):
+        return np.full(ready.size, FREE) if denied(condition) else None
+    each = [_said_by(condition, part, ruled_out) for part in ready.parts]
+    if ready.gathered([says_so for says_so, _ in each]).any():
         return None
+    return np.where(ready.gathered([held for _, held in each]) > 0, HOLDS, FREE)
+
+
+@text_cache(maxsize=64)
+def _said_by(condition: str, population: Population, ruled_out: frozenset[str]) -> tuple[Column, Column]:
+    """Of each passage of a population, whether it says itself that it is without, and whether it holds the thing."""
+    import numpy as np
+
+    pairs = [(before, word) for before, word in population.terms[population.pairs_from :]]
+    says_so = np.array(
+        [float(term == (condition,)) for term in population.terms[: population.pairs_from]]
+        + [float(_says_so(before, word, ruled_out)) for before, word in pairs]
+    )
     kinds = {word: _of_kind(word, ruled_out) for word in population.vocabulary}
     named = np.zeros(len(population.terms))
     named[population.pairs_from :] = [
         bool(kinds[word]) and not _is_a_plants(before, word, kinds[word], ruled_out) for before, word in pairs
     ]
     opens = np.array([float(bool(kinds[word])) for word in population.vocabulary])
-    held = np.maximum(population.openers.most(opens), population.pairs.most(named))
-    return np.where(held > 0, HOLDS, FREE)
+    return population.best_term(says_so), np.maximum(population.openers.most(opens), population.pairs.most(named))
 
 
 def _says_so(before: str, word: str, ruled_out: frozenset[str]) -> bool:

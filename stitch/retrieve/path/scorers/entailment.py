@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from stitch.core.text_cache import text_cache
 from stitch.errors import SettingsError, require_extra
+from stitch.retrieve.path.scorers.known import scored_once
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage
 
 MAX_PREMISE_CHARS = 2_000
@@ -39,9 +39,7 @@ class NliScorer:
     def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
         """Score passages, each different text once, all in one batch."""
         texts = [". ".join(passage.texts)[:MAX_PREMISE_CHARS] for passage in passages]
-        asked = tuple(dict.fromkeys(text for text in texts if text.strip()))
-        known = dict(zip(asked, _entailed(self, condition, asked), strict=True)) if asked else {}
-        return Judgement(tuple(known.get(text, 0.0) for text in texts))
+        return Judgement(scored_once(self, condition, texts, self.entailed))
 
     def entailed(self, condition: str, texts: Sequence[str]) -> tuple[float, ...]:
         """The probability that each text entails the condition; nothing is remembered."""
@@ -49,11 +47,6 @@ class NliScorer:
         return tuple(
             min(1.0, max(0.0, float(score))) for score in self._classify([(text, hypothesis) for text in texts])
         )
-
-
-@text_cache(maxsize=256)
-def _entailed(scorer: NliScorer, condition: str, texts: tuple[str, ...]) -> tuple[float, ...]:
-    return scorer.entailed(condition, texts)
 
 
 def nli_scorer(model: str | None) -> NliScorer:

@@ -10,7 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from stitch.core.text_cache import text_cache
 from stitch.retrieve.path.scorers.population import Population
+from stitch.retrieve.path.scorers.populations import Populations
 from stitch.retrieve.path.scorers.reading import alternatives, asked_words
 from stitch.text.kinds import kinds_of, singular_stem
 
@@ -28,12 +30,12 @@ NEARNESS = ("cos", "own", "part", "word", "late")
 IN_COMMON = ("common", "all_common")
 
 
-def features(condition: str, population: Population) -> dict[str, Column]:
+def features(condition: str, ready: Populations) -> dict[str, Column]:
     """The features of each passage by name. Of alternatives ("noodles or pasta"), the better one counts."""
     import numpy as np
 
     capitals = frozenset(word.lower() for word in re.findall(r"\w+", condition) if word.isupper())
-    told = [_told(part, population, capitals) for part in alternatives(condition)]
+    told = [_told(part, ready, capitals) for part in alternatives(condition)]
     best = {name: np.max([each[name] for each in told], axis=0) for name in told[0]}
     columns: dict[str, Column] = {}
     for name in NEARNESS:
@@ -62,20 +64,27 @@ def _spread(values: Column) -> Column:
     return (values - values.mean()) / deviation if deviation > 1e-9 else values * 0.0
 
 
-def _told(condition: str, population: Population, capitals: frozenset[str]) -> dict[str, Column]:
+def _told(condition: str, ready: Populations, capitals: frozenset[str]) -> dict[str, Column]:
+    each = [_said_by(condition, part, capitals) for part in ready.parts]
+    told = {name: ready.gathered([columns[name] for columns in each]) for name in NEARNESS}
+    common = ready.gathered([columns["in_common"] for columns in each])
+    return told | {"common": common @ _weights(common), "all_common": common.min(axis=1)}
+
+
+@text_cache(maxsize=64)
+def _said_by(condition: str, population: Population, capitals: frozenset[str]) -> dict[str, Column]:
+    """What each passage of a population says by itself of a condition; other versions of a tree have it too."""
     import numpy as np
 
     asked = asked_words(condition)
     late = [population.words.most(population.term_texts.nearness(word)) for word in asked]
-    common = _in_common(asked, population, capitals)
     return {
         "cos": population.whole.nearness(condition),
         "own": population.own.nearness(condition),
         "part": population.passage_parts.most(population.parts.nearness(condition)),
         "word": population.best_term(population.term_texts.nearness(condition)),
         "late": np.mean(late, axis=0),
-        "common": common @ _weights(common),
-        "all_common": common.min(axis=1),
+        "in_common": _in_common(asked, population, capitals),
     }
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from stitch.core.text_cache import text_cache
 from stitch.errors import ReplyError
 from stitch.label.model.quoting import quote
+from stitch.retrieve.path.scorers.known import scored_once
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ class ModelScorer:
             ReplyError: The reply does not have one probability a text.
         """
         texts = ["; ".join(passage.texts)[:MAX_PASSAGE_CHARS] for passage in passages]
-        asked = tuple(dict.fromkeys(text for text in texts if text.strip()))
-        known = dict(zip(asked, _rated(self, condition, asked), strict=True)) if asked else {}
-        return Judgement(tuple(known.get(text, 0.0) for text in texts))
+        return Judgement(scored_once(self, condition, texts, self.rated))
 
     def rated(self, condition: str, texts: Sequence[str]) -> tuple[float, ...]:
         """What the model says; nothing is remembered."""
@@ -72,8 +70,3 @@ def model_scorer(model: LanguageModel) -> ModelScorer:
         return list(scored.scores)
 
     return ModelScorer(rate, model=model.name)
-
-
-@text_cache(maxsize=256)
-def _rated(scorer: ModelScorer, condition: str, texts: tuple[str, ...]) -> tuple[float, ...]:
-    return scorer.rated(condition, texts)

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from stitch.retrieve.path.scorers.protocol import Passage
-from stitch.retrieve.path.scorers.reading import END, NOTHING, TOKEN, initials_of, tells
+from stitch.retrieve.path.scorers.reading import END, NOTHING, initials_of, tells, tokens_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,18 +156,17 @@ class _Read:
     def __init__(self, passages: Sequence[Passage]) -> None:
         import numpy as np
 
-        numbers = _Numbers({"": 0})
-        of_text = [list(map(numbers.__getitem__, passage.texts)) for passage in passages]
-        texts = list(numbers)
-        lengths = np.array([len(each) for each in of_text], np.intp)
-        said = np.fromiter(chain.from_iterable(of_text), np.intp, int(lengths.sum()))
+        lengths = np.array([len(each.own) + len(each.below) for each in passages], np.intp)
+        all_texts = list(chain.from_iterable(chain.from_iterable(passages)))
+        texts = list(dict.fromkeys(all_texts))
+        numbers = dict(zip(texts, range(len(texts)), strict=True))
+        said = np.fromiter(map(numbers.__getitem__, all_texts), np.intp, len(all_texts))
         passage = np.repeat(np.arange(len(passages)), lengths)
         owned = np.array([len(each.own) for each in passages], np.intp)
         own = np.arange(len(said)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < np.repeat(owned, lengths)
 
         words = _Numbers({NOTHING: 0, END: 1})
-        joined = END.join([text.replace(END, " ") if END in text else text for text in texts]) + END
-        tokens = TOKEN.findall(joined.lower())
+        tokens = tokens_of(texts)
         codes = np.fromiter(map(words.__getitem__, tokens), np.intp, len(tokens))
         self.vocabulary = list(words)
         breaks = np.array([not word[:1].isalnum() for word in self.vocabulary], bool)[codes]

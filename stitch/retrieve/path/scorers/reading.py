@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from stitch.core.text_cache import text_cache
 from stitch.text.words import FUNCTION_WORDS
@@ -10,8 +11,17 @@ from stitch.text.words import FUNCTION_WORDS
 END = "\ufdd0"
 """What ends a text where many are read at once; no character of any text."""
 NOTHING = ""
-TOKEN = re.compile(END + r"|[,.;:()\n/|!?—]|\s[-–—]+\s|[^\W_]+")
-"""The words of texts, what ends a part of them between, and what ends them."""
+_PART_ENDS = ",.;:()\n/|!?"
+_TOKEN = re.compile(END + rf"|[{re.escape(_PART_ENDS)}—]|\s[-–—]+\s|[^\W_]+")
+_PLAIN = str.maketrans(
+    {
+        chr(code): chr(code).lower() if chr(code).isalnum() else "," if chr(code) in _PART_ENDS else " "
+        for code in range(128)
+    }
+    | {"\0": "\0"}
+)
+"""Of texts in ASCII: words in small letters, blanks, and one mark for all that ends a part."""
+_DASHED = re.compile(r"\s-+\s")
 _WORD = re.compile(r"[^\W_]+")
 _CAPITALIZED = re.compile(r"[^\W\d_]+")
 _MOST_INITIALS = 6
@@ -42,6 +52,18 @@ _SAYS_LITTLE = frozenset(
 def words_of(text: str) -> list[str]:
     """All words in lower case."""
     return _WORD.findall(text.lower())
+
+
+def tokens_of(texts: Sequence[str]) -> list[str]:
+    """The words of texts in small letters, with what ends a part of a text between them, and `END` after each text.
+
+    Texts in ASCII without dashes between blanks are split, which takes a third of the time.
+    """
+    joined = "\0".join([*[text.replace("\0", " ") if "\0" in text else text for text in texts], ""])
+    if not joined.isascii() or _DASHED.search(joined):
+        return _TOKEN.findall(joined.replace(END, " ").replace("\0", END).lower())
+    split = joined.translate(_PLAIN).replace(",", " , ").replace("\0", f" {END} ")
+    return split.split()
 
 
 def tells(word: str) -> bool:

@@ -5,7 +5,7 @@ They see all nodes of a type at once, since what is near depends on what else is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
 from stitch.core.protocols import Embedder
@@ -15,7 +15,8 @@ from stitch.errors import require_extra
 from stitch.retrieve.path.scorers.absence import absent, denied
 from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of
 from stitch.retrieve.path.scorers.features import features
-from stitch.retrieve.path.scorers.population import Population, Space
+from stitch.retrieve.path.scorers.population import Space
+from stitch.retrieve.path.scorers.populations import Populations, populations_of
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, best_cut
 from stitch.retrieve.path.scorers.spaces import EmbeddedSpace, SummedSpace, WordlessSpace
 
@@ -31,10 +32,11 @@ class Passages(Sequence[Passage]):
 
     Args:
         passages: In the order of the nodes.
+        kin: What passages of other versions of the same tree share: of these, only what is otherwise is read again.
     """
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
-        self._passages = tuple(passages)
+    def __init__(self, passages: Sequence[Passage], *, kin: Hashable = None) -> None:
+        self._passages, self.kin = tuple(passages), kin
         self._hash = hash(self._passages)
 
     @overload
@@ -85,28 +87,28 @@ class SimilarityScorer:
     def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, Column]:
         """The features of each passage by name, as a model is fitted on them."""
         kept = passages if isinstance(passages, Passages) else Passages(passages)
-        population, places = _population(self, kept)
-        return {name: column[places] for name, column in features(condition, population).items()}
+        ready, places = _made_ready(self, kept)
+        return {name: column[places] for name, column in features(condition, ready).items()}
 
     def score(self, condition: str, passages: Passages) -> Judgement:
         """Score passages, nothing remembered of the scores."""
         import numpy as np
 
-        population, places = _population(self, passages)
-        probabilities = absent(condition, population)
+        ready, places = _made_ready(self, passages)
+        probabilities = absent(condition, ready)
         if probabilities is not None:
             if opposite := denied(condition):
-                probabilities = np.minimum(probabilities, 1 - self._probabilities(opposite, population))
-            probabilities[population.empty] = 0.0
+                probabilities = np.minimum(probabilities, 1 - self._probabilities(opposite, ready))
+            probabilities[ready.empty] = 0.0
             return Judgement(tuple(probabilities[places].tolist()))
-        probabilities = self._probabilities(condition, population)
-        probabilities[population.empty] = 0.0
+        probabilities = self._probabilities(condition, ready)
+        probabilities[ready.empty] = 0.0
         scores = tuple(probabilities[places].tolist())
         return Judgement(scores, best_cut(scores))
 
-    def _probabilities(self, condition: str, population: Population) -> Column:
+    def _probabilities(self, condition: str, ready: Populations) -> Column:
         calibration = self._given or calibration_of(self._name)
-        return calibration.probabilities(features(condition, population))
+        return calibration.probabilities(features(condition, ready))
 
 
 @text_cache(maxsize=512)
@@ -115,13 +117,26 @@ def _judged(scorer: SimilarityScorer, condition: str, passages: Passages) -> Jud
 
 
 @text_cache(maxsize=64)
-def _population(scorer: SimilarityScorer, passages: Passages) -> tuple[Population, NDArray[np.intp]]:
+def _made_ready(scorer: SimilarityScorer, passages: Passages) -> tuple[Populations, NDArray[np.intp]]:
     """The different passages, made ready, and which of them each passage is."""
     import numpy as np
 
     numbers: dict[Passage, int] = {}
     places = np.array([numbers.setdefault(passage, len(numbers)) for passage in passages], np.intp)
-    return Population(list(numbers), space=scorer.space), places
+    kin = _kin(scorer, passages.kin) if passages.kin is not None else _Kin()
+    kin.latest = ready = populations_of(list(numbers), space=scorer.space, beside=kin.latest)
+    return ready, places
+
+
+class _Kin:
+    """What was made ready last of passages that are kin."""
+
+    latest: Populations | None = None
+
+
+@text_cache(maxsize=64)
+def _kin(scorer: SimilarityScorer, kin: Hashable) -> _Kin:
+    return _Kin()
 
 
 def static_scorer(embedder: StaticEmbedder | None = None) -> SimilarityScorer:
