@@ -19,6 +19,7 @@ One tree, so that `except StitchError` is enough for a caller who only wants to 
     │   └── StoreUnavailableError  the server does not answer
     ├── ForkedProcessError      a fork uses what its parent process has open
     ├── EmbedderError           texts could not be turned into vectors
+    ├── CanceledError           whoever asked has left; what was asked is given up, and nothing was changed
     ├── CallInterruptedError    a call of a model was given up, for the memory is about to be closed
     └── ModelError              a language model could not be used
         ├── ModelUnavailableError  provider down, refused, or not configured
@@ -150,6 +151,10 @@ class StoreUnavailableError(StoreError):
 
 class EmbedderError(StitchError):
     """Texts could not be turned into vectors."""
+
+
+class CanceledError(StitchError):
+    """Whoever asked has left: a search, a count or another reading is given up, and nothing was changed."""
 
 
 class CallInterruptedError(StitchError):

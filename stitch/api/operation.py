@@ -35,7 +35,12 @@ class Operation:
     """Whether the answer comes item by item, as lines of JSON over HTTP."""
     raw: bool = False
     """Whether each item has a `line` alone, which over HTTP is sent as it is."""
+
     takes_lines: bool = False
     """Whether lines follow the request, which `run` is given as an iterator behind it; over HTTP they are the body, and
     the fields of the request the query of the URL.
     """
+
+    def only_reads(self, request: BaseModel) -> bool:
+        """Whether a request changes nothing, so that it may be given up anywhere once whoever asked has left."""
+        return self.action == "read" or getattr(request, "dry_run", False) or not getattr(request, "repair", True)

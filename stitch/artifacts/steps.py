@@ -20,6 +20,7 @@ from typing_extensions import Unpack
 
 from stitch.artifacts.asking import SelectOptions, TreeAsker
 from stitch.core import Episode, Hierarchy, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
+from stitch.core.cancellation import check_canceled
 from stitch.trees.nodes import Node, Several, Tree
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def _statement(said: Statement) -> Node:
 
 def _trajectory(memory: RemembersSteps, name: str, *, hierarchy: Hierarchy | None) -> Node:
     episodes = {f"{name}/{step}": each for each in hierarchy.episodes(name) for step in each.steps} if hierarchy else {}
+    check_canceled()
     vocabulary = memory.inventory(name).vocabulary()
     children: list[Node | str] = []
     scopes: dict[str, list[Node]] = {}

@@ -20,6 +20,7 @@ from stitch.core import (
     StepState,
     StoreHit,
 )
+from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError, SettingsError
 from stitch.ingest.active_labels import of_these
 from stitch.ingest.ingestor import Ingestor
@@ -102,6 +103,7 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
     parts = []
     lengths = ingestor.journal.lengths_at(moment, tenant=tenant, trajectory=trajectory)
     for name, (steps, known) in lengths.items():
+        check_canceled()
         if known == steps and name not in retired:
             parts.append((name, ingestor.inventory(tenant, name)))
         elif known == steps and name not in corrected:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import Label, LabelInventory, LabelVocabulary, MemorySnippet, Step, StepState, snippet_id
+from stitch.core.cancellation import check_canceled
 from stitch.core.files import make_private_folder, private
 from stitch.core.progress import counted
 from stitch.errors import JournalError, StoreError
@@ -140,6 +141,7 @@ def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement], dama
         _sound(journal, damaged, tenant=tenant), "steps compared", of=lambda: journal.counts(tenant).accepted
     )
     for chunk in chunks(sound, BATCH_STEPS):
+        check_canceled()
         wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in chunk)}
         held = {snippet.id: snippet for snippet in store.get(tenant, list(wanted))}
         for entry, (name, snippet) in zip(chunk, wanted.items(), strict=True):

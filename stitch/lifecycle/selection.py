@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict
 
 from stitch.core import Label, LabelKind
+from stitch.core.cancellation import check_canceled
 from stitch.core.steps import Name
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
@@ -41,7 +42,9 @@ def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selec
         raise InputError(f"step {selector.step!r} is named without its trajectory", hint="name it with --trajectory")
     if selector == Selector():
         raise InputError("no steps are selected", hint="name a trajectory, step, scope, event type or age, or --all")
+    check_canceled()
     vocabulary = ingestor.inventory(tenant).vocabulary()
+    check_canceled()
 
     def aliases(kind: LabelKind, value: str | None) -> frozenset[str] | None:
         return None if value is None else vocabulary.aliases(vocabulary.canonical_label(Label(kind, value)))

@@ -19,6 +19,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from stitch.api.failures import Failure, failure_of
 from stitch.api.operations import OPERATIONS, Operation
+from stitch.core.cancellation import cancelable
 from stitch.core.process import OwnProcess, in_each_fork
 from stitch.core.progress import watched
 from stitch.errors import InputError, SettingsError, StitchError
@@ -259,7 +260,8 @@ class Owner:
                 lines.pass_over()
                 connection.send(Kind.RESPONSE, _json(response))
                 return
-            with watched(_Told(connection)) if tells else nullcontext():
+            gives_up = (lambda: connection.is_left) if operation.only_reads(request) else None
+            with watched(_Told(connection)) if tells else nullcontext(), cancelable(gives_up):
                 response = operation.run(memory, request)
                 for item in response if operation.streams else ():
                     connection.send(Kind.ITEM, _json(item))

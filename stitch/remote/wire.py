@@ -131,6 +131,17 @@ class Connection:
             pass
         return True
 
+    @property
+    def is_left(self) -> bool:
+        """Whether the other side has ended it; what it may have said meanwhile stays to be read."""
+        self._socket.settimeout(0)
+        try:
+            return not self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def refuse_more(self) -> None:
         """Take no more from the other side but what has come already; what it sends from now on does not reach us."""
         self._shut(socket.SHUT_RD)

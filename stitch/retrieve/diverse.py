@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
+from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.rank.coverage import choose_covering
@@ -37,6 +38,7 @@ class DiverseRetriever:
         found = self._retriever.search(request.model_copy(update={"k": min(_AMONG * request.k, 10_000)}))
         if found.pieces:
             return self._retriever.search(request)
+        check_canceled()
         vectors = self._embedder.embed([hit.snippet.resolved[:_READ_CHARS] for hit in found.hits])
         scores = [1.0 / (1.0 + place / max(1, request.k)) for place in range(len(found.hits))]
         covering = choose_covering(scores, vectors @ vectors.T, share=_SHARE)

@@ -41,6 +41,7 @@ from stitch.core import (
     is_setup,
     snippet_id,
 )
+from stitch.core.cancellation import check_canceled
 from stitch.core.ranking import matcher
 from stitch.core.text_cache import tell_of_erasures
 from stitch.errors import InputError
@@ -168,6 +169,7 @@ class IntentRetriever:
         deep = request.model_copy(update={"k": max(k, request.k)})
         asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
         asked, hits = self._rank(asked, k=deep.k)
+        check_canceled()
         rule = asked.rule
         if deep.k > self._constants.beside_hits and _lets_neighbors_in(asked):
             rule, hits = beside_rule(rule), self._with_neighbors(asked, hits)
@@ -379,6 +381,7 @@ class IntentRetriever:
         return constants.pool_of_facts if unplaced else 0
 
     def _candidates(self, asked: _Asked, query: DensityQuery) -> list[Candidate]:
+        check_canceled()
         matched, hidden = matcher(asked.labels, asked.vocabulary), self._hidden(asked)
         found = self._store.rank(replace(query, k=query.k + hidden) if hidden else query)
         shown = [hit for hit in found if not (hidden and is_setup(hit.snippet.intent))][: query.k] if hidden else found

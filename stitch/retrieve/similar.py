@@ -16,6 +16,7 @@ from stitch.core import (
     Selection,
     SnippetStore,
 )
+from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.rank.similarity import Similarity
@@ -45,10 +46,12 @@ class Unlabeled:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; a filter in the request is not looked at."""
         started = time.perf_counter()
+        check_canceled()
         hits = [
             ScoredSnippet(snippet, frozenset(), {SIMILARITY: similarity}, similarity)
             for snippet, _, similarity in self._store.rank(self._similarity.query(request))
         ]
+        check_canceled()
         nothing, rule = Selection(IntentFilter()), RankingRule()
         return answer(request, nothing, hits, rule=rule, counter=self._counter, mode=self.mode, started=started)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from stitch.api.models import Nothing
+from stitch.core.cancellation import cancelable
 from stitch.errors import ScopeError
 from stitch.serve.access import check_action
 from stitch.serve.bodies import JSON, LINES, Gone, check_type, parse, parse_query, read_body, read_lines
@@ -127,8 +128,9 @@ class Answering:
         """What is answered item by item; what goes wrong before the first of them still has a status."""
 
         def begin() -> tuple[Iterator[BaseModel], list[BaseModel]]:
-            with self._spending.of(caller):
-                items = iter(operation.run(memory, read()))
+            asked = read()
+            with self._spending.of(caller), as_it_may_be_given_up(operation, asked):
+                items = iter(operation.run(memory, asked))
                 return items, [item for item, _ in zip(items, range(ITEMS_TOGETHER), strict=False)]
 
         items, first = await self._work.run(request, begin)
@@ -136,9 +138,15 @@ class Answering:
         return Piecewise(told, media_type=LINES)
 
     def _answer(self, operation: Operation, caller: Caller, memory: Memory, read: Callable[[], BaseModel]) -> bytes:
-        with self._spending.of(caller):
-            response: BaseModel = operation.run(memory, read())
+        request = read()
+        with self._spending.of(caller), as_it_may_be_given_up(operation, request):
+            response: BaseModel = operation.run(memory, request)
         return response.model_dump_json(exclude_unset=True).encode()
+
+
+def as_it_may_be_given_up(operation: Operation, request: BaseModel) -> AbstractContextManager[None]:
+    """The context in which a request is answered: what changes something is finished though its client has left."""
+    return nullcontext() if operation.only_reads(request) else cancelable(None)
 
 
 def caller_of(request: Request) -> Caller:

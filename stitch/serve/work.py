@@ -1,17 +1,20 @@
 """Threads in which memories are asked, so that the loop of the server waits for none of them.
 
 Questions have threads of their own, so that they never queue up behind steps that are added or erased. A request whose
-client has left is not begun; one that has begun is finished, if it is not one that goes on piece by piece.
+client has left is not begun; one that has begun and only reads ends at the next boundary between two of its stages, or
+pieces, and one that changes something is finished.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stitch.core.cancellation import cancelable
 from stitch.serve.bodies import Gone
 from stitch.serve.refusals import RefusalError
 
@@ -89,7 +92,8 @@ class Work:
             pool.shutdown(cancel_futures=True)
 
     async def _run(self, pool: ThreadPoolExecutor, request: Request, call: Callable[[], T]) -> T:
-        submitted = pool.submit(call)
+        has_left = threading.Event()
+        submitted = pool.submit(_until, has_left, call)
         future = asyncio.wrap_future(submitted)
         done, _ = await asyncio.wait({future}, timeout=_UNWATCHED_S)
         if done:
@@ -103,7 +107,21 @@ class Work:
         if future.done():
             return future.result()
         submitted.cancel()  # at once: by way of `future` a thread might begin it before
+        has_left.set()
+        future.add_done_callback(_unread)
         raise Gone
+
+
+def _until(has_left: threading.Event, call: Callable[[], T]) -> T:
+    """Do something that may be given up when the client has left."""
+    with cancelable(has_left.is_set):
+        return call()
+
+
+def _unread(future: asyncio.Future[Any]) -> None:
+    """Take note of what came of something that nobody waits for."""
+    if not future.cancelled():
+        future.exception()
 
 
 async def _left(request: Request) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from heapq import nsmallest
 
+from stitch.core.cancellation import check_canceled
 from stitch.retrieve.path.axes import Row, along
 from stitch.retrieve.path.conditions import Judge, costs_nothing
 from stitch.retrieve.path.forest import DOCUMENT, Forest
@@ -130,6 +131,7 @@ class Run:
             One row for each that was given.
         """
         for step in steps:
+            check_canceled()
             grouped = any(not isinstance(bracket, Only) for bracket in step.brackets)
             owners = [along(step, row, forest=self._forest, grouped=grouped) if row else [] for row in rows]
             if told:
@@ -162,6 +164,7 @@ class Run:
         return moved
 
     def _filtered(self, owners: list[list[Row]], bracket: Only, *, told: bool) -> list[list[Row]]:
+        check_canceled()
         scores, holding = self._judge.verdicts(bracket.condition, _places(owners))
         if told:
             missed = () if costs_nothing(bracket.condition) else self._short(scores, holding)

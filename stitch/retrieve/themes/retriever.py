@@ -27,6 +27,7 @@ from stitch.core import (
     Theme,
     snippet_id,
 )
+from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.question.form import QuestionForm, form_of
@@ -125,6 +126,7 @@ class ThemesRetriever:
         known, counter = self.constants, self._counter
         form = form_of(request.query)
         hierarchy = None if self._hierarchies is None else self._hierarchies(request.tenant)
+        check_canceled()
         [vector] = self._embedder.embed([request.query])
         reading = Reading(constants=known, counter=counter, embed=self._embedder.embed, wide=form.wide)
         told = reading.read(
@@ -135,8 +137,10 @@ class ThemesRetriever:
             further=self._further(request, vector, hierarchy, found.hits),
             tokens=int(_MORE * request.budget_tokens),
         )
+        check_canceled()
         covering = self._cover(told, request.budget_tokens, form=form)
         expanded = self._expanded(covering, told, request)
+        check_canceled()
         placed = self._placed(told, expanded.order, hierarchy)
         context = fit_page(placed, budget_tokens=request.budget_tokens, counter=counter)
         return RetrievalResult(
