@@ -125,6 +125,10 @@ class Hierarchy(Protocol):
         """The theme of a statement; None if there is no such statement."""
         ...
 
+    def theme_ids(self, statement_ids: Sequence[str]) -> Sequence[str | None]:
+        """The ids of the themes of statements, which costs less than their names; None of one that is not there."""
+        ...
+
     def themes(self, *, as_of: Moment | None = None) -> Sequence[Theme]:
         """All themes, or those of a moment; the oldest first."""
         ...

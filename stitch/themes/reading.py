@@ -89,6 +89,12 @@ class Themes:
             number = view.upkeep.grouping.theme_of.get(statement_id)
             return None if number is None else view.theme(number)
 
+    def theme_ids(self, statement_ids: Sequence[str]) -> list[str | None]:
+        """The ids of the themes of statements, without their names; None of one that is not there."""
+        with self._lock:
+            theme_of = self._view().upkeep.grouping.theme_of
+            return [None if (number := theme_of.get(each)) is None else name_of(number) for each in statement_ids]
+
     def themes(self, *, as_of: Moment | None = None) -> Sequence[Theme]:
         """All themes, or those of a moment; the oldest first."""
         with self._lock:
@@ -194,11 +200,14 @@ class _View:
     def __init__(self, holding: Holding, upkeep: Upkeep, *, names: ThemeNames | None = None) -> None:
         self.holding, self.upkeep, self._names = holding, upkeep, names
         self._themes: dict[int, Theme] = {}
+        self._statements: dict[str, Statement] = {}
         self._episodes: dict[str, Episode] | None = None
 
     def statement(self, name: str) -> Statement | None:
-        found = self.holding.statements.get(name)
-        return None if found is None else self.holding.with_episode(found)
+        made = self._statements.get(name)
+        if made is None and (found := self.holding.statements.get(name)) is not None:
+            made = self._statements[name] = self.holding.with_episode(found)
+        return made
 
     def in_order(self) -> list[str]:
         statements = self.holding.statements

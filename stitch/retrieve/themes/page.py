@@ -12,7 +12,7 @@ What a line shares with the line above is not said again. A theme of which only 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -85,11 +85,13 @@ def _guess(placed: Sequence[Placed], budget_tokens: int) -> int:
 
 
 def _rendered(placed: Sequence[Placed], counter: TokenCounter) -> Context:
-    of_theme: dict[str, list[_Line]] = {}
-    for (theme, _), line in _lines(placed).items():
-        of_theme.setdefault(theme, []).append(line)
-    named = {theme: own for theme, own in of_theme.items() if theme and len(own) > 1}
-    others = [line for theme, own in of_theme.items() if theme not in named for line in own]
+    steps_of: dict[str, set[str]] = {}
+    for each in placed:
+        steps_of.setdefault(each.theme, set()).add(each.piece.snippets[-1])
+    named: dict[str, list[_Line]] = {theme: [] for theme, own in steps_of.items() if theme and len(own) > 1}
+    others: list[_Line] = []
+    for (theme, _), line in _lines(placed, named).items():
+        named.get(theme, others).append(line)
     text: list[str] = []
     above: MemorySnippet | None = None
     for theme, own in [*named.items(), ("", others)]:
@@ -103,11 +105,12 @@ def _rendered(placed: Sequence[Placed], counter: TokenCounter) -> Context:
     return Context(whole, counter.count(whole), tuple(ids))
 
 
-def _lines(placed: Sequence[Placed]) -> dict[tuple[str, str], _Line]:
-    """The pieces of one step and theme together."""
+def _lines(placed: Sequence[Placed], named: Collection[str]) -> dict[tuple[str, str], _Line]:
+    """The pieces of one step and theme together; themes that are not named are one."""
     lines: dict[tuple[str, str], _Line] = {}
     for each in placed:
-        line = lines.setdefault((each.theme, each.piece.snippets[-1]), _Line(each.snippet, each.steps, []))
+        key = (each.theme if each.theme in named else "", each.piece.snippets[-1])
+        line = lines.setdefault(key, _Line(each.snippet, each.steps, []))
         line.steps = tuple(dict.fromkeys((*line.steps, *each.steps)))
         line.parts.append((each.at, each.piece.text))
     return lines

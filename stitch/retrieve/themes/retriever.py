@@ -24,7 +24,6 @@ from stitch.core import (
     SearchRequest,
     SnippetStore,
     Statement,
-    Theme,
     snippet_id,
 )
 from stitch.core.cancellation import check_canceled
@@ -223,8 +222,16 @@ class ThemesRetriever:
         )
 
     def _placed(self, told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> list[Placed]:
-        """Pieces in an order, each with where it stands; a theme is looked up once for each statement."""
-        themes: dict[str, Theme | None] = {}
+        """Pieces in an order, each with where it stands; only themes of which several lines may be shown are named."""
+        themes = _theme_ids(told, order, hierarchy)
+        names: dict[str, str] = {}
+        if hierarchy is not None:
+            steps_of: dict[str, set[str]] = {}
+            for said in (told.statements[told.sentences[each].of] for each in order):
+                if said.statement is not None and (own := themes[said.statement.id]) is not None:
+                    steps_of.setdefault(own, set()).add(said.step)
+            several = [own for own, lines in steps_of.items() if len(lines) > 1]
+            names = {own: theme.name for own in several if (theme := hierarchy.theme(own)) is not None}
         placed = []
         for sentence in map(told.sentences.__getitem__, order):
             said = told.statements[sentence.of]
@@ -233,14 +240,12 @@ class ThemesRetriever:
             ids: tuple[str, ...] = (said.step,)
             theme, at = None, 0
             if statement is not None:
-                if hierarchy is not None and statement.id not in themes:
-                    themes[statement.id] = hierarchy.theme_of(statement.id)
                 theme, at = themes.get(statement.id), _place_in(snippet, statement)
                 if len(statement.steps) > 1 and sentence.text == statement.text:
                     steps = statement.steps
                     ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
-            piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme and theme.id)
-            placed.append(Placed(piece, snippet, steps, (at, sentence.number), theme.name if theme else ""))
+            piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme)
+            placed.append(Placed(piece, snippet, steps, (at, sentence.number), names.get(theme or "", "")))
         return placed
 
     def _hits(self, placed: Sequence[Placed], hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:
@@ -257,6 +262,13 @@ class ThemesRetriever:
             snippet = own.snippet if own else snippets[name]
             made.append(ScoredSnippet(snippet, own.matched if own else frozenset(), parts, value))
         return tuple(made)
+
+
+def _theme_ids(told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> dict[str, str | None]:
+    """The ids of the themes of what is in an order, by the ids of the statements."""
+    said = (told.statements[told.sentences[each].of].statement for each in order)
+    ids = list(dict.fromkeys(each.id for each in said if each is not None))
+    return dict(zip(ids, [None] * len(ids) if hierarchy is None else hierarchy.theme_ids(ids), strict=True))
 
 
 def _neighbors(told: Told) -> Beside:

@@ -43,6 +43,7 @@ class HierarchyContract:
             assert statement is not None
             assert theme is not None
             assert name in theme.statements
+            assert list(hierarchy.theme_ids([name, "x"])) == [theme.id, None]
             assert theme.medoid in theme.statements
             assert hierarchy.theme(theme.id) == theme
             episode = hierarchy.episode(statement.episode)
