@@ -77,10 +77,11 @@ def command(
     limit: int, seed: int, dry_run: bool, tenant: str | None, as_json: bool, reflection_model: str | None,
     log: Path | None, budget_calls: int | None, **settings: Any,
 ) -> None:  # fmt: skip
-    """Compile the prompts of TARGET: windowed, stepwise, filter, answerer or path.
+    """Compile the prompts of TARGET: windowed, stepwise, filter, answerer, path or statements.
 
     What comes of it is judged on examples that were held back, and kept only if it is not worse there. It is used by
-    naming its file: --program, or label_program, filter_program, answer_program, path_program in the settings.
+    naming its file: --program, or label_program, filter_program, answer_program, path_program, statement_program in
+    the settings.
 
     \b
     Example:

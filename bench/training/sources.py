@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from stitch.errors import InputError
 from stitch.pipelines.optimize.splitting import Parts, check_apart, hold_back
 from stitch.pipelines.optimize.tasks import Lesson, Task
 
-TARGETS = ("windowed", "stepwise", "filter", "answerer", "path")
+TARGETS = ("windowed", "stepwise", "filter", "answerer", "path", "statements")
 """What can be optimized."""
 
 _ENDINGS = (".jsonl.gz", ".jsonl")
@@ -63,17 +63,26 @@ def _question_task(target: str, train: Path, *, valid: Path | None, seed: int, s
     from stitch.bench.training.answers import AnswerTask, answer_lessons
     from stitch.bench.training.asked import asked_memory
     from stitch.bench.training.filters import FilterTask, filter_lessons
+    from stitch.bench.training.statements import StatementTask, statement_lessons
+    from stitch.embed import StaticEmbedder
 
     data = [_questions(path, target) for path in (train, valid) if path is not None]
     memory = stack.enter_context(asked_memory(_joined(data)))
-    sides = [list(filter_lessons(each, memory) if target == "filter" else answer_lessons(each)) for each in data]
-    needs = "names the evidence of a question" if target == "filter" else "has the answer to a question"
+    lessons_of: Callable[[DataSet], Iterator[Lesson]] = {
+        "filter": lambda each: filter_lessons(each, memory),
+        "answerer": answer_lessons,
+        "statements": lambda each: statement_lessons(each, memory),
+    }[target]
+    sides = [list(lessons_of(each)) for each in data]
+    needs = "has the answer to a question" if target == "answerer" else "names the evidence of a question"
     for side, path in zip(sides, (train, valid), strict=False):
         if not side:
             raise InputError(
                 f"nothing in {str(path)!r} {needs}", hint="`stitch generate came --out DIR` makes such data"
             )
     parts = _parts(sides, seed=seed)
+    if target == "statements":
+        return StatementTask(memory, embedder=StaticEmbedder()), parts
     return (
         FilterTask(memory) if target == "filter" else AnswerTask([*parts.train, *parts.held_back], memory=memory)
     ), parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,28 @@ def answering_pupil() -> Pupil:
         example="it is a sum of money",
         alone=_is_on_the_third_day,
     )
+
+
+def extracting_pupil() -> Pupil:
+    """Says what steps assert; it has to learn to name day and place, as it does alone where breakfast comes first."""
+    return Pupil(
+        well=_extract_well,
+        poorly=lambda system, user: {"statements": [{"text": "They talked about the trip.", "steps": [1, 2]}]},
+        lesson=LESSON,
+        example="The price heard on day",
+        alone=lambda message: "breakfast" in message[:300],
+    )
+
+
+def _extract_well(system: str, user: str) -> Any:
+    rows = [json.loads(line) for line in fields_of(user)["steps"].splitlines()]
+    said = []
+    for asked, told in pairwise(rows):
+        found = re.search(r"on (day \d) cost, place (\S+)\?", asked["text"])
+        if found and (price := re.search(r"\$\d+", told["text"])):
+            text = f"The price heard on {found[1]} for place {found[2]} is {price[0]}."
+            said.append({"text": text, "steps": [told["n"]], "date": "", "corrects": []})
+    return {"statements": said}
 
 
 def _choose_well(system: str, user: str) -> Any:

@@ -7,7 +7,7 @@ Stage I chooses, of what the best steps say, the sentences that together cover w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -224,21 +224,15 @@ class ThemesRetriever:
     def _placed(self, told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> list[Placed]:
         """Pieces in an order, each with where it stands; only themes of which several lines may be shown are named."""
         themes = _theme_ids(told, order, hierarchy)
-        names: dict[str, str] = {}
-        if hierarchy is not None:
-            steps_of: dict[str, set[str]] = {}
-            for said in (told.statements[told.sentences[each].of] for each in order):
-                if said.statement is not None and (own := themes[said.statement.id]) is not None:
-                    steps_of.setdefault(own, set()).add(said.step)
-            several = [own for own, lines in steps_of.items() if len(lines) > 1]
-            names = {own: theme.name for own in several if (theme := hierarchy.theme(own)) is not None}
+        names = _theme_names(told, order, hierarchy, themes)
         placed = []
         for sentence in map(told.sentences.__getitem__, order):
             said = told.statements[sentence.of]
             statement, snippet = said.statement, said.snippet
             steps: tuple[str, ...] = (snippet.step,)
             ids: tuple[str, ...] = (said.step,)
-            theme, at = None, 0
+            theme: str | None = None
+            at = 0
             if statement is not None:
                 theme, at = themes.get(statement.id), _place_in(snippet, statement)
                 if len(statement.steps) > 1 and sentence.text == statement.text:
@@ -269,6 +263,19 @@ def _theme_ids(told: Told, order: Sequence[int], hierarchy: Hierarchy | None) ->
     said = (told.statements[told.sentences[each].of].statement for each in order)
     ids = list(dict.fromkeys(each.id for each in said if each is not None))
     return dict(zip(ids, [None] * len(ids) if hierarchy is None else hierarchy.theme_ids(ids), strict=True))
+
+
+def _theme_names(
+    told: Told, order: Sequence[int], hierarchy: Hierarchy | None, themes: Mapping[str, str | None]
+) -> dict[str, str]:
+    """The names of themes of which several steps are in an order."""
+    steps_of: dict[str, set[str]] = {}
+    for said in (told.statements[told.sentences[each].of] for each in order):
+        if said.statement is not None and (theme := themes[said.statement.id]) is not None:
+            steps_of.setdefault(theme, set()).add(said.step)
+    several = [theme for theme, steps in steps_of.items() if len(steps) > 1]
+    found = [] if hierarchy is None else [hierarchy.theme(theme) for theme in several]
+    return {each.id: each.name for each in found if each is not None}
 
 
 def _neighbors(told: Told) -> Beside:
