@@ -133,6 +133,27 @@ class StepReading(BaseModel):
         return found
 
 
+_NUMBERS_CALLED = ("n", "step", "number", "no", "index", "step_number", "id", "nr", "i", "#", "steps")
+
+
+def names_of(item: type[BaseModel]) -> dict[str, str]:
+    """What a model may call the fields of an object, in small letters, each with the field's name."""
+    others: dict[str, tuple[Any, ...]] = {}
+    if issubclass(item, StepReading):
+        others = dict(_OTHER_NAMES)
+    elif item is Reference:
+        others = {"phrase": _PHRASES, "means": _MEANINGS}
+    if "n" in item.model_fields:
+        others["n"] = _NUMBERS_CALLED
+    found: dict[str, str] = {}
+    for name, field in item.model_fields.items():
+        alias = field.validation_alias
+        called = alias.choices if isinstance(alias, AliasChoices) else ()
+        for own in (name, *called, *others.get(name, ())):
+            found.setdefault(str(own), name)
+    return found
+
+
 class StepChange(StepReading):
     """What is wrong in the draft of a step."""
 

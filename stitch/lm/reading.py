@@ -16,16 +16,13 @@ from typing import Any, Literal, get_args, get_origin
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from stitch.lm.notations import objects_written
 from stitch.lm.salvage import has_json, json_in, objects_in, said_in
+from stitch.lm.shapes import by_number, holds_list, item_type, joined, objects_in_shape
 from stitch.signatures.rendering import PromptAdapter
 from stitch.signatures.replies import same_word
 
 _DEEPEST_WRAPPING = 3
-_MOST_MERGED = 3
-"""A model may say of a few steps together what holds of each; of more, it has not looked at each."""
-_NUMBERS = re.compile(r"\d+")
-_EARLIER = re.compile(r"-\d{1,3}")
-"""The number of a step before those that are asked about."""
 _SEPARATORS = re.compile(r"[,;\n]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _NUMBER_IN_WORDS = {"zero": 0, "none": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
@@ -88,7 +85,7 @@ class ReplyAdapter(PromptAdapter):
             return field.get_default(call_default_factory=True)
 
     def _read(self, value: Any, annotation: Any) -> Any:
-        if (item := _item_type(annotation)) is not None:
+        if (item := item_type(annotation)) is not None:
             return read_items(value, item)
         if annotation is str:
             return _as_text(value)
@@ -118,11 +115,8 @@ def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
         return []
     if isinstance(value, str):
         value = json_in(value)
-    objects = _objects(value)
-    if "n" in item.model_fields:
-        objects = [{**one, "n": n} for one in _numbered(objects) for n in _numbers_of(one.get("n"))]
     read = []
-    for one in objects:
+    for one in objects_in_shape(value, item):
         with suppress(ValidationError):
             read.append(item.model_validate(one))
     if value and not read:
@@ -137,7 +131,7 @@ def _said(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         return marked
     found = json_in(completion)
     required = [name for name, field in fields.items() if field.is_required()]
-    if len(required) == 1 and _item_type(fields[required[0]].annotation) is not None:
+    if len(required) == 1 and item_type(fields[required[0]].annotation) is not None:
         return _said_of_items(completion, found, fields, only=required[0])
     if found is None:
         return _text_fields(completion, fields)
@@ -181,59 +175,49 @@ def _said_of_items(completion: str, found: Any, fields: Mapping[str, Any], *, on
     """The fields of a reply whose list of objects is all that has to be there."""
     if found is None and said_in(completion).strip() == "[]":
         return {only: []}
+    if found is None and not has_json(completion):
+        return _written(said_in(completion), fields, only=only)
     apart = objects_in(completion)
-    if len(apart) > 1 and not any(_holds_list(one) for one in apart):
+    if len(apart) > 1 and not any(holds_list(one) for one in apart):
         return {only: apart}
-    if joined := _joined(apart, only):
-        return {only: joined}
+    if parts := joined(apart, only):
+        return {only: parts}
     told = found if isinstance(found, Mapping) and only in found else {}
     return {**{name: told[name] for name in fields if name in told}, **_list_in(found, only)}
 
 
-def _joined(apart: Sequence[Mapping[str, Any]], only: str) -> list[Any]:
-    """The lists of several objects as one, if they are of different numbers; empty if they are not."""
-    lists = [one[only] for one in apart if isinstance(one.get(only), list)]
-    numbers = [n for own in lists for one in own if isinstance(one, Mapping) for n in _numbers_of(one.get("n"))]
-    apart_numbers = len(lists) > 1 and numbers and len(numbers) == len(set(numbers))
-    return [one for own in lists for one in own] if apart_numbers else []
-
-
-def _holds_list(value: Any) -> bool:
-    return isinstance(value, Mapping) and any(
-        isinstance(own, list) and any(isinstance(one, Mapping) and len(one) > 2 for one in own)
-        for own in value.values()
-    )
+def _written(said: str, fields: Mapping[str, Any], *, only: str) -> Mapping[str, Any]:
+    """The fields of a reply that is no JSON: an outline, a table or marks."""
+    item = item_type(fields[only].annotation)
+    assert item is not None
+    told = _labeled(said, fields)
+    items = objects_written(said, item, others=fields)
+    if not items and not is_nothing(told.get(only, "?")):
+        raise KeyError(f"no field {only!r}")
+    return {**told, only: items}
 
 
 def _list_in(said: Any, only: str) -> Mapping[str, Any]:
     """The list that is all a signature asks for: under its name, under another, inside another object, or alone."""
     for _ in range(_DEEPEST_WRAPPING):
         if isinstance(said, list):
-            if len(said) == 1 and isinstance(said[0], Mapping) and only in said[0]:
-                return {only: said[0][only]}
-            return {only: said}
-        if not isinstance(said, Mapping):
+            return {only: said[0][only] if _wraps(said, only) else said}
+        if not isinstance(said, Mapping) or not said:
             break
         if (key := next((key for key in said if _same_name(key, only)), None)) is not None:
             return {only: said[key]}
-        if len(said) > 1 and (items := _by_number(said)):
-            return {only: items}
         if len(said) > 1:
-            return {only: [said]}
-        if not said:
-            break
-        said = next(iter(said.values()))
-        if not isinstance(said, (list, Mapping)):
-            return {only: said}
+            return {only: by_number(said) or [dict(said)]}
+        inner = next(iter(said.values()))
+        if not isinstance(inner, Mapping) and not _wraps(inner, only):
+            return {only: [said] if isinstance(inner, list) else inner}  # its key may be the name of a group
+        said = inner
     raise KeyError(f"no field {only!r}")
 
 
-def _by_number(said: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The objects of a mapping whose keys are numbers, or have one each, such as `step_1`; else none."""
-    found = [(_NUMBERS.findall(str(key)), value) for key, value in said.items()]
-    if not all(len(numbers) == 1 and isinstance(value, Mapping) for numbers, value in found):
-        return []
-    return [{"n": int(numbers[0]), **value} for numbers, value in found]
+def _wraps(said: Any, only: str) -> bool:
+    """Whether it is a list of one object that has the field."""
+    return isinstance(said, list) and len(said) == 1 and isinstance(said[0], Mapping) and only in said[0]
 
 
 def _named(said: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -285,6 +269,11 @@ def _text_fields(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _labeled(said: str, fields: Mapping[str, Any]) -> dict[str, str]:
+    """What stands behind the names of fields, or in marks of theirs."""
+    return _behind_names(said, fields) or _tagged(said, fields)
+
+
+def _behind_names(said: str, fields: Mapping[str, Any]) -> dict[str, str]:
     words = {name: re.escape(name).replace("_", "[ _-]") for name in fields}
     heads = "|".join(f"(?P<{name}>{word}s?)" for name, word in words.items())
     marks = list(
@@ -301,6 +290,12 @@ def _labeled(said: str, fields: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _tagged(said: str, fields: Mapping[str, Any]) -> dict[str, str]:
+    """The fields that stand in marks of their names: `<answer>...</answer>`."""
+    found = {name: re.search(rf"<{name}>([^<]*)</{name}>", said, re.IGNORECASE) for name in fields}
+    return {name: own.group(1).strip() for name, own in found.items() if own is not None}
+
+
 def _unfenced(said: str) -> str:
     fenced = re.fullmatch(r"```\w*\n(.*?)\n?```", said, re.DOTALL)
     return fenced.group(1).strip() if fenced else said
@@ -308,51 +303,6 @@ def _unfenced(said: str) -> str:
 
 def _is_sayable(annotation: Any) -> bool:
     return annotation in (str, int, list[str]) or get_origin(annotation) is Literal
-
-
-def _numbered(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Objects with their numbers under `n`, if any says one; else numbered from 1."""
-    objects = [
-        {("n" if key in _NUMBER_NAMES and "n" not in one else key): v for key, v in one.items()} for one in objects
-    ]
-    if any("n" in one for one in objects):
-        return objects
-    return [{"n": place, **one} for place, one in enumerate(objects, start=1)]
-
-
-_NUMBER_NAMES = frozenset(("step", "number", "no", "index", "step_number", "id", "nr", "i"))
-
-
-def _numbers_of(value: Any) -> list[int]:
-    """The numbers that `3`, "3", "Step 3", "1-2" or [1, 2] mean; none if they are too many to have been looked at."""
-    if isinstance(value, bool) or value is None:
-        return []
-    if isinstance(value, (int, float)):
-        return [int(value)]
-    if isinstance(value, list):
-        found = [n for one in value for n in _numbers_of(one)]
-    elif _EARLIER.fullmatch(str(value)):
-        return [int(str(value))]
-    else:
-        found = [int(number) for number in _NUMBERS.findall(str(value))]
-        if len(found) == 2 and re.search(r"\d\s*(?:-|–|—|to|bis|a)\s*\D{0,6}\d", str(value)):
-            found = list(range(found[0], found[1] + 1))[: _MOST_MERGED + 1]
-    return found if len(found) <= _MOST_MERGED else []
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list, of a mapping from their numbers, or the one that stands for a list."""
-    if isinstance(value, dict):
-        value = _by_number(value) or [value]
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return [one for one in value if isinstance(one, dict)]
-
-
-def _item_type(annotation: Any) -> type[BaseModel] | None:
-    """Of what objects a list is made; None if it is no list of objects."""
-    inner = get_args(annotation)[0] if get_origin(annotation) is list else None
-    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
 
 
 def _as_text(value: Any) -> str:

@@ -59,7 +59,9 @@ MADE_WHEN_USED = {
     "stitch.retrieve.question.local_filter._is_of_another",  # an escaped word; of a question
     "stitch.lifecycle.tree_transfer._comes_after",  # the form of a version, which is another module's
     "stitch.lifecycle.tree_transfer.TreeImport._begin",
-    "stitch.lm.reading._labeled",  # escaped names of fields; all else is bounded
+    "stitch.lm.reading._behind_names",  # escaped names of fields; all else is bounded
+    "stitch.lm.reading._tagged",  # names of fields; a value ends at the next mark
+    "stitch.lm.notations._Outline.__init__",  # escaped names of fields; all else is bounded
     "stitch.text.foreign._marks",  # closed lists of words
     "stitch.text.foreign._calendar",  # escaped names of months and days
 }

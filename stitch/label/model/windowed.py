@@ -27,8 +27,9 @@ from stitch.label.model.session import (
     quote_past,
 )
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
+from stitch.lm.notations import objects_written
 from stitch.lm.reading import read_items
-from stitch.lm.salvage import whole_items
+from stitch.lm.salvage import said_in, whole_items
 from stitch.signatures import ConsolidateLabels, StepReading
 from stitch.signatures.programs import WindowProgram
 
@@ -309,7 +310,7 @@ class WindowedSession(ModelSession):
     def _whole_readings(self, said: str) -> list[StepReading]:
         """What of a cut reply is whole."""
         try:
-            return read_items(whole_items(said), StepReading)
+            return read_items(whole_items(said) or objects_written(said_in(said), StepReading)[:-1], StepReading)
         except ValueError:
             return []
 
@@ -335,6 +336,12 @@ class WindowedSession(ModelSession):
         )
 
 
+_AS_IN = re.compile(
+    r"\W*(?:same|as|see|ditto)(?: scope)?(?: as| in)*\W*(?:step|no|n)?\W*(?P<n>\d{1,4})\W*", re.IGNORECASE
+)
+"""A scope that is said by the number of a step that has it."""
+
+
 def _renamed(said: str) -> tuple[str, str] | None:
     """The names in "old = new"; None if they are not two."""
     names = [part.strip() for part in re.split("=>|->|→|=", said) if part.strip()]
@@ -349,6 +356,9 @@ def numbered(readings: Iterable[StepReading], *, count: int) -> dict[int, StepRe
     found: dict[int, StepReading] = {}
     for reading in readings:
         found.setdefault(reading.n, reading)
+    for reading in found.values():  # "same as step 2"
+        if (as_in := _AS_IN.fullmatch(reading.scope)) and (other := found.get(int(as_in["n"]))) is not None:
+            reading.scope = other.scope
     first = min(found, default=1)
     if (first == 0 and count not in found) or (first > count and sorted(found) == list(range(first, first + count))):
         found = {n - first + 1: reading for n, reading in found.items()}
