@@ -10,6 +10,7 @@ names steps and says nothing of their words. So it is known again, and is never 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -22,7 +23,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import ListToolsResult, ToolAnnotations
+from mcp_types import CallToolResult, ListToolsResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from stitch import __version__
@@ -35,6 +36,7 @@ from stitch.core import Origin, Trust
 from stitch.errors import InputError, StitchError, no_trajectory
 from stitch.retrieve.context.recalled import is_recalled, step_without_recalled
 from stitch.sources.given import step_of
+from stitch.text.markers import harmless, harmless_json
 
 if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -298,11 +300,15 @@ def _tool(answer: Callable[..., BaseModel], annotations: ToolAnnotations) -> Too
     """A tool of a method: what goes wrong on purpose is told the model, and its schema says nothing twice."""
 
     @wraps(answer)
-    def call(*arguments: Any, **options: Any) -> BaseModel:
+    def call(*arguments: Any, **options: Any) -> CallToolResult:
         try:
-            return answer(*arguments, **options)
+            found = answer(*arguments, **options)
         except StitchError as error:
-            raise ToolError(f"{error.message}{f'; next: {error.hint}' if error.hint else ''}") from error
+            said = f"{error.message}{f'; next: {error.hint}' if error.hint else ''}"
+            raise ToolError(harmless(said)) from error
+        # Names of steps and trajectories stay what they are to whoever reads the JSON, and are no markers to others.
+        text = TextContent(type="text", text=harmless_json(found.model_dump_json(indent=2)))
+        return CallToolResult(content=[text], structured_content=found.model_dump(mode="json"))
 
     tool = Tool.from_function(call, description=_description_of(answer), annotations=annotations)
     tool.fn_metadata.arg_model.model_config["extra"] = "forbid"  # a name that is misspelled is told
@@ -320,10 +326,11 @@ def _resource(answer: Callable[..., Any]) -> Callable[..., Any]:
         try:
             found = answer(*arguments, **options)
         except InputError as error:
-            raise ResourceNotFoundError(error.message) from error
+            raise ResourceNotFoundError(harmless(error.message)) from error
         except StitchError as error:
-            raise ResourceError(error.message) from error
-        return found.model_dump() if isinstance(found, BaseModel) else found
+            raise ResourceError(harmless(error.message)) from error
+        found = found.model_dump(mode="json") if isinstance(found, BaseModel) else found
+        return harmless_json(json.dumps(found, ensure_ascii=False, indent=2))
 
     return read
 

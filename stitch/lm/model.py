@@ -29,6 +29,7 @@ from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charge
 from stitch.lm.replies import ReplyKeeper
 from stitch.lm.salvage import json_in
 from stitch.lm.sampling import Sample, Sampling
+from stitch.text.markers import harmless
 
 if TYPE_CHECKING:
     pass
@@ -116,7 +117,7 @@ class LanguageModel:
         self._lock = threading.Lock()
 
     def run(self, predictor: Any, *, purpose: Purpose, **inputs: Any) -> Any:
-        """Return the prediction of a DSPy predictor for `inputs`.
+        """Return the prediction of a DSPy predictor for `inputs`, none of which can begin or end what stands around it.
 
         Raises:
             ModelUnavailableError: The provider is down after all retries, refuses, or is not configured.
@@ -131,7 +132,7 @@ class LanguageModel:
             try:
                 # While it is held, the optimizer around has bound it, with a trace, and perhaps another temperature.
                 with context() if self._held else context(**self._binding()):
-                    return predictor(**inputs)
+                    return predictor(**{name: harmless(given) for name, given in inputs.items()})
             except AdapterParseError as error:
                 self.note_use(purpose, steps=-purpose.steps, used=False)
                 said = error.lm_response

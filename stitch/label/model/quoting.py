@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from stitch.core import Step
+from stitch.text.markers import harmless_json
 
 SHOWN_CHARS = 2_000
 """How much of a step is shown; of a longer one the beginning and the end."""
@@ -18,9 +19,12 @@ _HOUR_CHARS = len("2026-03-01T12")
 
 
 def quote(fields: dict[str, Any]) -> str:
-    """One JSON line. The marks with which DSPy tells fields apart are broken up where they stand in a text."""
-    line = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-    return line.replace("[[ ##", "[ [ #").replace("## ]]", "# ] ]")
+    """One JSON line, in which no text is read as what stands around it.
+
+    The marks of chat templates, contexts and DSPy, and signs that nobody sees, are begun with JSON's own escapes: to
+    whoever reads JSON the texts are what they were.
+    """
+    return harmless_json(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
 
 
 def shown_text(step: Step, *, limit: int = SHOWN_CHARS) -> str:

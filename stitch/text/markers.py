@@ -1,0 +1,138 @@
+"""What in a text begins or ends what stands around it in a prompt: elements of contexts, markers of chat templates.
+
+They are known by class and not by list: what stands after an opening bracket is read as a person (or a tokenizer that
+folds) would read it, without unseen signs and accents, in Latin letters of the same shape.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+_LINE_BREAKS = re.compile("\r\n?|[\u000b\u000c\u0085\u2028\u2029]")
+_UNSEEN = re.compile(
+    "[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\ud800-\udfff]"  # controls, halves of signs
+    "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "|[\u200c\u200d\ufe0e\ufe0f]{2,}"  # one joins letters or colors an emoji; more of them hide a text
+)
+"""Signs that a person does not see and a model reads: what Unicode calls default-ignorable, and controls."""
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_NOT_IN_LINES = re.compile(f"{_UNSEEN.pattern}|[\u000b\u000c\u0085\u2028\u2029]")
+_JOINING = "\u200c\u200d\ufe0e\ufe0f"
+
+_LEFT = "<\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64\uff1c"
+_RIGHT = ">\u02c3\u1433\u203a\u232a\u276d\u276f\u27e9\u29fd\u3009\ufe65\uff1e"
+_SQUARE_LEFT, _SQUARE_RIGHT = "[\u2772\u27e6\u3010\u3014\u301a\uff3b", "]\u2773\u27e7\u3011\u3015\u301b\uff3d"
+_BARS = "|\u00a6\u01c0\u05c0\u2223\u23d0\u2502\u2503\u2758\uff5c\uffe8"
+_SHAPES = {
+    **{ord(sign): plain for signs, plain in ((_LEFT, "<"), (_RIGHT, ">"), (_BARS, "|")) for sign in signs},
+    **{ord(sign): plain for signs, plain in ((_SQUARE_LEFT, "["), (_SQUARE_RIGHT, "]")) for sign in signs},
+    **dict(zip(map(ord, "аеорсуѕтмгһіјԁԛԝкοερτυμικνγӏ▁"), "aeopcystmrhijdqwkoeptumikvyl_", strict=True)),
+}
+_NAMED_LETTER = re.compile(
+    r"(?:LETTER SMALL CAPITAL|MODIFIER LETTER(?: SMALL| CAPITAL)*|REGIONAL INDICATOR SYMBOL LETTER"
+    r"|(?:SQUARED|CIRCLED|PARENTHESIZED) LATIN (?:CAPITAL|SMALL) LETTER|TAG LATIN (?:CAPITAL|SMALL) LETTER) ([A-Z])"
+)
+
+_OPENERS = re.compile(f"[{_LEFT}{re.escape(_SQUARE_LEFT + _SQUARE_RIGHT)}]")
+_NO_LETTERS = re.compile(rf"(?:[^\w{_LEFT}]|_)*")
+_FIRST_WORD = re.compile(r"(?:memory|step|theme)(?![a-z0-9])")
+_REACH_CHARS = 64
+_ANGLE_MARKER = re.compile(
+    r"[\s/]*(?:\||(?:[a-z0-9.-]*[_:][a-z0-9_:.-]*"
+    r"|s|bos|eos|pad|unk|sep|cls|mask|sop|eop|sys|system|user|assistant|human|bot|ai|model|role|think|tool|用户)\s*/?>)"
+)
+"""`<|...`, and names as `<start_of_turn>`, which no markup language has, or which stand for a turn."""
+_SQUARE_MARKER = re.compile(
+    r"[\s/]*(?:\||\[\s*##|[a-z~]*~|(?:[a-z]+_[a-z_]+|inst|gmask|smask|mask|bos|eos|cls|sep|pad|unk|args|img|audio|think|system"
+    r"|user|assistant|prefix|suffix|middle)\s*])"
+)
+"""`[INST]`, `[TOOL_CALLS]`, `[|user|]`, `[e~[`, and `[[ ## answer ## ]]`, by which DSPy tells fields apart."""
+_ENTITIES = {"<": "&lt;", "[": "&#91;", "]": "&#93;"}
+_CLOSING_MARKER = re.compile(r"\s*(?:~|![a-z]*~)")
+"""`]~b]`, `]!d~[`."""
+
+
+def seen(text: str) -> str:
+    """The text without what nobody sees, every line break as one."""
+    if text.isascii() and (text.isprintable() or _CONTROLS.search(text) is None):
+        return text
+    return _UNSEEN.sub("", _LINE_BREAKS.sub("\n", text))
+
+
+def escape_unseen(text: str, *, escape: Callable[[str], str]) -> str:
+    """The text with what nobody sees, and line breaks that few know, written as escapes."""
+    if text.isascii() and _CONTROLS.search(text) is None:
+        return text
+    return _NOT_IN_LINES.sub(lambda sign: escape(sign[0]), text)
+
+
+def escape_markers(text: str, *, escape: Callable[[str], str]) -> str:
+    """The text with the first sign of each marker and element written as an escape; all else stays as it is."""
+    if text.isascii() and not ("<" in text or "[" in text or "]" in text):
+        return text  # of such texts, most have nothing that begins or ends a marker
+    return _OPENERS.sub(lambda opener: escape(opener[0]) if _begins_marker(opener) else opener[0], text)
+
+
+def harmless(given: Any) -> Any:
+    """A text, or a list of texts, without what nobody sees and with each marker escaped; what is no text as it is."""
+    if isinstance(given, str):
+        return escape_markers(seen(given), escape=entity)
+    return [harmless(each) for each in given] if isinstance(given, list | tuple) else given
+
+
+def harmless_json(text: str) -> str:
+    """JSON in which what nobody sees, and the beginning of each marker, are JSON's own escapes: it says the same."""
+    return escape_markers(escape_unseen(text, escape=_escaped), escape=_escaped)
+
+
+def _escaped(signs: str) -> str:
+    return "".join(f"\\u{ord(sign):04x}" for sign in signs) if signs.isascii() else json.dumps(signs)[1:-1]
+
+
+def entity(sign: str) -> str:
+    """The HTML entity of a bracket of any shape."""
+    return _ENTITIES[folded(sign)]
+
+
+def folded(text: str) -> str:
+    """The text as it reads: in lower case, without accents, in Latin letters and brackets of the same shape."""
+    return text.translate(_FOLDED)
+
+
+def _begins_marker(opener: re.Match[str]) -> bool:
+    text, end, shape = opener.string, opener.end(), opener[0].translate(_FOLDED)
+    after = text[end : end + _REACH_CHARS].translate(_FOLDED)
+    if shape == "<":
+        letters = _NO_LETTERS.match(text, end)
+        word = text[letters.end() if letters else end :][:_REACH_CHARS].translate(_FOLDED)
+        return bool(_FIRST_WORD.match(word) or _ANGLE_MARKER.match(after))
+    return bool(_SQUARE_MARKER.match(after) if shape == "[" else _CLOSING_MARKER.match(after))
+
+
+class _Folding(dict[int, str]):
+    """Every sign as it reads: in lower case, without accents, in the Latin letter or bracket of the same shape."""
+
+    def __missing__(self, code: int) -> str:
+        folded = self[code] = _fold(chr(code))
+        return folded
+
+
+def _fold(sign: str) -> str:
+    if sign.isascii():
+        return sign.lower()
+    if sign in _JOINING or unicodedata.combining(sign):
+        return ""
+    if ord(sign) in _SHAPES:
+        return _SHAPES[ord(sign)]
+    if named := _NAMED_LETTER.search(unicodedata.name(sign, "")):
+        return named[1].lower()
+    parts = [part for part in unicodedata.normalize("NFKD", sign) if not unicodedata.combining(part)]
+    return "".join(_SHAPES.get(ord(part.lower()), part.lower()) if len(part.lower()) == 1 else part for part in parts)
+
+
+_FOLDED = _Folding()
