@@ -13,7 +13,7 @@ from stitch.core.text_cache import text_cache
 from stitch.retrieve.path.scorers.population import Population
 from stitch.retrieve.path.scorers.populations import Populations
 from stitch.retrieve.path.scorers.reading import words_of
-from stitch.text.kinds import kinds_of, singular_stem
+from stitch.text.kinds import comes_of, kinds_of, ruled_out_by, singular_stem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
-_MEAT = "meat seafood fish shellfish poultry fowl ham bacon sausage gelatin lard"
-_DAIRY = "dairy milk cheese butter cream yogurt yoghurt"
-_NEVER_IN = {
-    "vegan": f"{_MEAT} {_DAIRY} egg honey",
-    "plant-based": f"{_MEAT} {_DAIRY} egg honey",
-    "vegetarian": _MEAT,
-    "pescatarian": "meat poultry fowl ham bacon sausage lard",
-    "dairy-free": _DAIRY,
-}
 _DENIED = re.compile(
     r"(?:(?:is |are |has |have |with |need(?:s|ing)? |contain(?:s|ing)? |includ(?:es?|ing) )?"
     r"(?:not|no|non|without|free (?:of|from)|lack(?:s|ing)?|nothing)"
@@ -39,9 +30,8 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _SAYS_SO = frozenset(("no", "without", "non"))
-_DAIRY_STEMS = frozenset(map(singular_stem, (*_DAIRY.split(), "egg")))
-_PLANTS = frozenset(map(singular_stem, ("seed", "nut", "grain", "bean", "legume", "cereal", "vegan")))
-_GROWN = frozenset(map(singular_stem, ("fruit", "vegetable", "nut", "grain", "legume", "herb", "spice")))
+_PLANT = singular_stem("plant")
+_FLESH = frozenset(map(singular_stem, ("meat", "fish")))
 _HELD = 0.55
 FREE, HOLDS = 0.8, 0.03
 """How sure it is that a thing is absent that is not named, and that it is not where it is named."""
@@ -53,8 +43,8 @@ def never_in(condition: str) -> frozenset[str]:
     What is denied in several words ("without red meat") is no kind that one word has: it is left to the scorer.
     """
     said = condition.strip().lower()
-    if said in _NEVER_IN:
-        return frozenset(map(singular_stem, _NEVER_IN[said].split()))
+    if known := ruled_out_by(said):
+        return known
     things = (words_of(part) for part in re.split(r",|/|\bor\b|\band\b", denied(said) or ""))
     return frozenset(singular_stem(words[0]) for words in things if len(words) == 1)
 
@@ -111,15 +101,14 @@ def _says_so(before: str, word: str, ruled_out: frozenset[str]) -> bool:
 def _of_kind(term: str, kinds: frozenset[str]) -> frozenset[str]:
     named = kinds_of(term)
     found = {kind for kind, weight in named.items() if kind in kinds and weight > _HELD}
-    if not _GROWN.isdisjoint(named):
-        found.discard("meat")  # of a coconut
-    return frozenset(found | ({singular_stem(term)} & kinds))
+    if _PLANT in named:
+        found -= _FLESH  # the meat of a coconut
+    return frozenset(found | (comes_of(term) | {singular_stem(term)}) & kinds)
 
 
 def _is_a_plants(before: str, word: str, named: frozenset[str], kinds: frozenset[str]) -> bool:
     """Whether a word is not what it says alone: "peanut butter", "oat milk"."""
-    grown = {singular_stem(before), *kinds_of(before)}
     compound = kinds_of(f"{before} {word}").keys() - {singular_stem(before), singular_stem(word)}
-    if named <= _DAIRY_STEMS:
-        return bool(grown & _PLANTS) or (bool(compound and grown & _GROWN) and not compound & {"dairi"})
-    return bool(compound) and not compound & kinds
+    if compound:
+        return not compound & kinds
+    return _PLANT in kinds_of(before) and not named & _FLESH
