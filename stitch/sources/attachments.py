@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ _LEAST_PACKED = 64
 """Shorter texts are not taken for bytes in base64 where nothing says that they are."""
 _PACKED = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _SHOWN_CHARS = 120
+_DEEPEST = 60
 _DIGEST_CHARS = 16
 
 
@@ -39,20 +40,35 @@ class Payload(NamedTuple):
     media: str
 
 
-def named_attachments(value: Any) -> Any:
+def attachments_named_in(record: Any) -> Any:
+    """As `named_attachments`, for what is a record itself and no part of one, whatever it calls itself."""
+    if isinstance(record, list):
+        return [attachments_named_in(each) if isinstance(each, Mapping) else named_attachments(each) for each in record]
+    if isinstance(record, Mapping):
+        return {key: _inside(key, inner, record, depth=1) for key, inner in record.items()}
+    return record
+
+
+def named_attachments(value: Any, *, depth: int = 0) -> Any:
     """Return a message with every attachment as a text part that names it; all else stays.
 
     A part becomes `{"type": "text", "text": "[image plan.png: image/png, 68 bytes, sha256 1f2e...]", ...}`, with what
-    else it says beside that. Bytes elsewhere become such a text.
+    else it says beside that. Bytes elsewhere become such a text. What lies deeper than anybody nests stays as it is.
+
+    Args:
+        value: The message, or a part of it.
+        depth: How deep this lies in it.
     """
+    if depth > _DEEPEST:
+        return value
     if isinstance(value, bytes):
         return _said("bytes", "", Payload(value, ""))
     if isinstance(value, list):
-        return [named_attachments(each) for each in value]
+        return [named_attachments(each, depth=depth + 1) for each in value]
     if isinstance(value, Mapping):
         if (kind := _kind_of(value)) is not None:
             return _named(value, kind)
-        return {key: _inside(key, inner, value) for key, inner in value.items()}
+        return {key: _inside(key, inner, value, depth=depth + 1) for key, inner in value.items()}
     return value
 
 
@@ -64,8 +80,15 @@ def _kind_of(part: Mapping[str, Any]) -> str | None:
     held = _held(part)
     if any(inner.get("type") in ("text", "content") for inner in held):
         return None  # a document whose text is here
+    if _transcript(held) and not any(inner.get(name) for inner in (part, *held) for name in _DATA):
+        return None  # a sound of which nothing but the words is here
     found = next((name for name in _KINDS if name in kind), None) or _kind_by_marks([part, *held])
     return found if held or any(part.get(name) for name in (*_DATA, *_WHERE)) else None
+
+
+def _transcript(held: Sequence[Mapping[str, Any]]) -> str:
+    """What is said in a sound, if that stands beside it."""
+    return _first(("transcript",), *held)
 
 
 def _held(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -97,7 +120,8 @@ def _named(part: Mapping[str, Any], kind: str) -> dict[str, Any]:
         about |= {"bytes": len(payload.data), "sha256": sha256(payload.data).hexdigest()}
         payload = Payload(payload.data, payload.media or media)
     name = _first(_NAMES, fields) or _first(_WHERE, places)
-    return {"type": "text", "text": _said(kind, name, payload, media=media), **about}
+    text = "\n".join(filter(None, (_transcript(_held(part)), _said(kind, name, payload, media=media))))
+    return {"type": "text", "text": text, **about}
 
 
 def _beside(fields: Mapping[str, Any], places: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +131,7 @@ def _beside(fields: Mapping[str, Any], places: Mapping[str, Any]) -> dict[str, A
     return {key: named_attachments(value) for key, value in beside.items()}
 
 
-def _inside(key: str, value: Any, holder: Mapping[str, Any]) -> Any:
+def _inside(key: str, value: Any, holder: Mapping[str, Any], *, depth: int) -> Any:
     """A field of what is no attachment; bytes that stand in one, as those of a sound or of a made image, are named."""
     if isinstance(value, str) and key in ("data", "result", "b64_json", "url", "image_url", "signature_data"):
         sure = key == "b64_json" or "image_generation" in str(holder.get("type"))
@@ -115,7 +139,7 @@ def _inside(key: str, value: Any, holder: Mapping[str, Any]) -> Any:
         if payload is not None and (sure or value.startswith("data:") or "transcript" in holder):
             kind = next((name for name in _KINDS if name in f"{holder.get('type')}{payload.media}"), "data")
             return _said("audio" if "transcript" in holder else kind, "", payload)
-    return named_attachments(value)
+    return named_attachments(value, depth=depth)
 
 
 def payload_in(value: Any, *, sure: bool) -> Payload | None:

@@ -14,6 +14,7 @@ import orjson
 
 from stitch.core import Step
 from stitch.errors import StepRejectedError
+from stitch.sources.attachments import attachments_named_in
 from stitch.sources.conversation import about_trajectory, conversation
 from stitch.sources.families import (
     chat_export,
@@ -57,7 +58,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     Raises:
         StepRejectedError: No format recognizes it.
     """
-    record = _unpacked(record)
+    record = _unpacked(attachments_named_in(record))
     known = _format_of(record, reading)
     reading.recognized = True
     named: dict[str | None, str] = {}

@@ -145,7 +145,7 @@ def test_records_of_other_programs_are_trajectories(tmp_path, kind):
         ({"role": "assistant", "content": None, "refusal": "I will not"}, "I will not"),
         ({"role": "assistant", "content": [{"type": "refusal", "refusal": "I will not"}]}, "I will not"),
         ({"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm", "signature": "s"}]}, "Hm"),
-        ({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}, "[image_url]"),
+        ({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}, "[image]"),
         ({"role": "user", "content": [{"type": "file", "file": {"filename": "a.pdf"}}]}, "[file a.pdf]"),
         ({"role": "user", "parts": [{"kind": "data", "data": {"x": 1}}]}, '{"x":1}'),
         ({"role": "user", "content": [{"type": "input_audio", "input_audio": {"transcript": "Hi"}}]}, "Hi"),
