@@ -1,4 +1,4 @@
-"""A memory as tools of the Model Context Protocol: six tools and two resources, over stdio and streamable HTTP.
+"""A memory as tools of the Model Context Protocol: six tools and three resources, over stdio and streamable HTTP.
 
 Two more tools, for trees, are listed where the memory holds trees (`mcp_trees`). More than 400 lines because each tool
 is a method whose signature is its schema.
@@ -31,6 +31,7 @@ from stitch.adapters.mcp_trees import TREE_TOOLS, TreeAnswers
 from stitch.adapters.recalled import recalled_steps
 from stitch.api.models import ForgetRequest, QueryRequest, WhyRequest
 from stitch.api.operations import Action, ask, made
+from stitch.api.theme_models import ThemesRequest
 from stitch.api.upkeep_models import CorrectRequest
 from stitch.core import Origin, Trust
 from stitch.errors import InputError, StitchError, no_trajectory
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 NOTES = "notes"
 """Where a step goes for which no trajectory is named."""
+_THEMES_SHOWN = 50
 
 INSTRUCTIONS = (
     "A lasting memory. Search it before you answer from memory; remember what may matter later. "
@@ -139,13 +141,15 @@ class Answers:
         budget_tokens: Annotated[int, Field(ge=1, le=100_000)] = 2000,
         min_trust: Literal["high", "medium", "low"] = "low",
         as_of: str | None = None,
+        retriever: Literal["intent", "themes", "auto"] | None = None,
     ) -> Found:
         """Find what was said or done before that answers `query`.
 
-        min_trust: high = the user's words only. as_of: the memory as it was then (ISO time).
+        min_trust: high = the user's words only. as_of: the memory as it was then (ISO time). retriever: themes = for
+        questions over many conversations.
         """
         request = made(QueryRequest, query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
-                       min_trust=Trust(min_trust), as_of=as_of)  # fmt: skip
+                       min_trust=Trust(min_trust), as_of=as_of, retriever=retriever)  # fmt: skip
         answer = ask(self._memory("read"), "search", request)
         return Found(context=answer.context, steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits])
 
@@ -240,6 +244,11 @@ class Answers:
             "event_types": dict(labels.event_types),
             "entity_types": {name: kind.steps for name, kind in labels.entity_types.items()},
         }
+
+    def themes(self) -> list[dict[str, Any]]:
+        """What the memory is about: its largest themes."""
+        found = ask(self._memory("read"), "themes", ThemesRequest(limit=_THEMES_SHOWN)).themes
+        return [{"name": each.name, "terms": each.terms, "statements": len(each.statements)} for each in found]
 
     def _told(self, memory: Memory, trajectory: str | None, *, after: int, limit: int) -> Told:
         known = {str(name): name.steps for name in memory.trajectories()}
@@ -379,6 +388,7 @@ def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[
         _resource(answers.timeline_of)
     )
     server.resource("memory://inventory", name="inventory", mime_type="application/json")(_resource(answers.inventory))
+    server.resource("memory://themes", name="themes", mime_type="application/json")(_resource(answers.themes))
     return server
 
 

@@ -75,15 +75,26 @@ def named_attachments(value: Any, *, depth: int = 0) -> Any:
 def _kind_of(part: Mapping[str, Any]) -> str | None:
     """What is attached, if a part is an attachment; one that is a text is read as such."""
     kind = str(part.get("type") or part.get("content_type") or "").lower()
-    if "tool" in kind or "call" in kind or "role" in part or isinstance(part.get("text"), str):
+    if not _may_attach(part, kind):
         return None
     held = _held(part)
-    if any(inner.get("type") in ("text", "content") for inner in held):
-        return None  # a document whose text is here
-    if _transcript(held) and not any(inner.get(name) for inner in (part, *held) for name in _DATA):
-        return None  # a sound of which nothing but the words is here
+    if _says_all(part, held):
+        return None
     found = next((name for name in _KINDS if name in kind), None) or _kind_by_marks([part, *held])
     return found if held or any(part.get(name) for name in (*_DATA, *_WHERE)) else None
+
+
+def _may_attach(part: Mapping[str, Any], kind: str) -> bool:
+    """Whether the type or the fields of a part say that something is attached, and nothing that it is a message."""
+    marked = any(name in kind for name in _KINDS) or not _MARKS.isdisjoint(part)
+    return marked and not ("tool" in kind or "call" in kind or "role" in part)
+
+
+def _says_all(part: Mapping[str, Any], held: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether nothing is attached but words: a text, a document whose text is here, a sound of which only words are."""
+    if isinstance(part.get("text"), str) or any(inner.get("type") in ("text", "content") for inner in held):
+        return True
+    return bool(_transcript(held)) and not any(inner.get(name) for inner in (part, *held) for name in _DATA)
 
 
 def _transcript(held: Sequence[Mapping[str, Any]]) -> str:

@@ -104,12 +104,33 @@ def test_a_timeline_is_read_page_by_page(memory: Memory, mode: Any) -> None:
             assert json.loads(told.text)["trajectories"] == {"trip": 3}
             inventory: Any = (await client.read_resource("memory://inventory")).contents[0]
             assert json.loads(inventory.text)["trajectories"] == {"trip": 3}
-            assert [str(each.uri) for each in (await client.list_resources()).resources] == ["memory://inventory"]
+            assert [str(each.uri) for each in (await client.list_resources()).resources] == [
+                "memory://inventory",
+                "memory://themes",
+            ]
             templates = (await client.list_resource_templates()).resource_templates
             assert [each.uri_template for each in templates] == ["memory://{trajectory}/timeline"]
             with pytest.raises(MCPError, match="no trajectory 'nowhere'") as error:
                 await client.read_resource("memory://nowhere/timeline")
             assert error.value.error.code == -32602
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_the_memory_is_about_is_told_and_asked_by_themes(memory: Memory, mode: Any) -> None:
+    async def use() -> None:
+        async with Client(make_server(lambda action, request: memory), mode=mode) as client:
+            for number, text in enumerate(("The Maple Inn in Kyoto costs 120 dollars.", "The Maple Inn has a garden.")):
+                await call(client, "remember", content=text, trajectory=f"trip {number}")
+            by_themes = await call(client, "search", query="Maple Inn", retriever="themes")
+            assert {step.rpartition("/")[0] for step in by_themes["steps"]} >= {"trip 0", "trip 1"}
+            assert is_recalled(by_themes["context"])
+            told: Any = (await client.read_resource("memory://themes")).contents[0]
+            themes = json.loads(told.text)
+            assert sum(each["statements"] for each in themes) >= 2
+            assert all(each["name"] and each["terms"] for each in themes)
+            assert "retriever" in await error_of(client, "search", query="x", retriever="nothing")
 
     asyncio.run(use())
 

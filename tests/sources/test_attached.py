@@ -59,7 +59,7 @@ RECORDS: dict[str, Any] = {
 def read(folder: Path, record: Any) -> list[Step]:
     path = folder / "log.jsonl"
     path.write_text(json.dumps(record) + "\n")
-    items = [item for item in FileSource(str(path)) if item is not None]
+    items = list(FileSource(str(path)))
     assert all(isinstance(item, SourcedStep) for item in items), items
     return [item.step for item in items if isinstance(item, SourcedStep)]
 
