@@ -40,6 +40,8 @@ from stitch.errors import ModelError
     type=click.Choice(["high", "medium", "low"]),
     help="Only what the user said (high), what an agent said too (medium), or all.  [default: low]",
 )
+@click.option("--min-relevance", type=click.FloatRange(0, 1), metavar="CHANCE",
+              help="Only steps that bear on TEXT with this chance, from 0 to 1; nothing if none does.")  # fmt: skip
 @click.option(
     "--as-of",
     metavar="STEP|TIME",
@@ -55,7 +57,8 @@ from stitch.errors import ModelError
 @click.pass_context
 def command(
     context: click.Context, /, *, text: str, as_json: bool, as_context: bool, trajectory: str | None,
-    asked_at: str | None, min_trust: str | None, as_of: str | None, include_setup: bool, diverse: bool, **settings: Any,
+    asked_at: str | None, min_trust: str | None, min_relevance: float | None, as_of: str | None, include_setup: bool,
+    diverse: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
@@ -72,6 +75,7 @@ def command(
             trajectory=trajectory,
             asked_at=asked_at,
             min_trust=min_trust,
+            min_relevance=min_relevance,
             as_of=as_of,
             include_setup=include_setup,
             diverse=diverse,
@@ -97,6 +101,8 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
     said = ", ".join(f"{kind.value} {value!r}" for kind, value in labels)
     weighed = result.ranking is Ranking.WEIGHED
     lines = [f"{'hinted at' if said and weighed else 'looking for'}  {said or 'similar text only'}"]
+    if result.nothing_relevant:
+        lines.append(f"nothing relevant: the chance that anything bears on this is {result.relevance:.2f}")
     for rank, hit in enumerate(result.hits[:limit], start=1):
         snippet = hit.snippet
         matched = ", ".join(one_line(value) for _, value in sorted(hit.matched)) or "no label"

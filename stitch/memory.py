@@ -24,7 +24,6 @@ from stitch.core import (
     Receipt,
     Rejection,
     RetrievalResult,
-    Searched,
     SearchRequest,
     Step,
     StepState,
@@ -37,7 +36,15 @@ from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, SettingsError, StepRejectedError, no_trajectory
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
-from stitch.memory_parts import MemoryParts, MemoryStatus, SearchDefaults, ServedStore, retriever_named, searching
+from stitch.memory_parts import (
+    MemoryParts,
+    MemoryStatus,
+    SearchDefaults,
+    ServedStore,
+    note_search,
+    retriever_named,
+    searching,
+)
 from stitch.text.dates import day_of
 
 __all__ = ["Memory", "MemoryParts", "MemoryStatus", "SearchDefaults", "retriever_named"]
@@ -268,6 +275,7 @@ class Memory:
         ranking: Ranking | str | None = None,
         retriever: str | None = None,
         min_trust: Trust | str | None = None,
+        min_relevance: float | None = None,
         as_of: float | str | None = None,
         include_setup: bool = False,
         diverse: bool = False,
@@ -286,6 +294,8 @@ class Memory:
             retriever: Which one answers; what the settings say by default.
             min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
+            min_relevance: Return only steps that bear on the question with this chance, from 0 to 1, and nothing if
+                none does (`RetrievalResult.nothing_relevant`). All by default.
             as_of: Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step
                 of `trajectory`. What was retired or corrected since is as it was; what was erased since is not there.
             include_setup: Whether system prompts and other instructions given before an agent's run may be hits.
@@ -293,7 +303,7 @@ class Memory:
 
         Raises:
             InputError: There is no such trajectory, or a time cannot be read.
-            SettingsError: There is no such retriever.
+            SettingsError: There is no such retriever, or nobody can tell how likely its hits are.
         """
         trajectory = self._known(trajectory)
         request = self._request(
@@ -305,25 +315,14 @@ class Memory:
             intent_filter=intent_filter,
             ranking=self._defaults.ranking if ranking is None else ranking,
             min_trust=min_trust,
+            min_relevance=min_relevance,
             as_of=self._moment(as_of, trajectory),
             include_setup=include_setup,
         )
         with self._ingestor.searches.first(), charged_to(self.tenant):
-            result = searching(self._retriever(retriever, request.as_of), self._parts, diverse=diverse).search(request)
-        if self._parts.recalls is not None:
-            self._parts.recalls.note(result)
-        self._parts.observer.notice(
-            Searched(
-                tenant=self.tenant,
-                trajectory=trajectory,
-                query=self._ingestor.without_secrets(request.query),
-                intent_filter=result.intent_filter,
-                hits=tuple(hit.snippet.id for hit in result.hits),
-                parts=tuple(dict(hit.parts) for hit in result.hits),
-                decided_by=result.decided_by.value,
-                milliseconds=result.milliseconds,
-            )
-        )
+            chosen = self._retriever(retriever, request.as_of)
+            result = searching(chosen, self._parts, request=request, diverse=diverse).search(request)
+        note_search(result, self._parts)
         return result
 
     def why_not(

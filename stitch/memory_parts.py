@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, runtime_check
 
 from pydantic import BaseModel, ConfigDict
 
-from stitch.core import SCHEMA_VERSION, Ranking
+from stitch.core import SCHEMA_VERSION, Ranking, Searched
 from stitch.core.process import OwnProcess
 from stitch.errors import SettingsError
 
 if TYPE_CHECKING:
-    from stitch.core import Observer, Retriever
+    from stitch.core import Observer, RetrievalResult, Retriever, SearchRequest
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
     from stitch.lm import LanguageModel, Ledger
@@ -135,11 +135,51 @@ def retriever_named(name: str, retrievers: Mapping[str, Retriever]) -> Retriever
     return retrievers[name]
 
 
-def searching(retriever: Retriever, parts: MemoryParts, *, diverse: bool) -> Retriever:
-    """A retriever as it is, or one that chooses among its hits those that say different things."""
-    if not diverse:
-        return retriever
-    from stitch.retrieve import PieceCounter
-    from stitch.retrieve.diverse import DiverseRetriever
+def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchRequest, diverse: bool) -> Retriever:
+    """A retriever that tells how likely its hits are, and with `diverse` chooses those that say different things.
 
-    return DiverseRetriever(retriever, embedder=parts.ingestor.embedder, counter=PieceCounter())
+    Raises:
+        SettingsError: Only likely hits are wanted, and of this retriever's nobody can tell.
+    """
+    from stitch.retrieve import PieceCounter
+    from stitch.retrieve.relevance import Calibrated, RelevanceEstimator, RelevanceRetriever
+
+    ingestor, calibrated = parts.ingestor, isinstance(retriever, Calibrated)
+    if request.min_relevance is not None and not calibrated:
+        raise SettingsError(
+            f"retriever {retriever.mode!r} cannot tell how likely its hits are",
+            hint="search without min_relevance, or by "
+            + ", ".join(name for name, own in parts.retrievers.items() if isinstance(own, Calibrated)),
+        )
+    if diverse:
+        from stitch.retrieve.diverse import DiverseRetriever
+
+        retriever = DiverseRetriever(retriever, embedder=ingestor.embedder, counter=PieceCounter())
+    if not calibrated:
+        return retriever
+    store = ingestor.store
+    if request.as_of is not None:
+        from stitch.lifecycle.as_of import PastStore
+
+        store = PastStore(store, ingestor=ingestor, moment=request.as_of)
+    estimator = RelevanceEstimator(store)
+    return RelevanceRetriever(retriever, estimator=estimator, counter=PieceCounter())
+
+
+def note_search(result: RetrievalResult, parts: MemoryParts) -> None:
+    """Tell of an answered question whoever keeps or watches what is asked."""
+    if parts.recalls is not None:
+        parts.recalls.note(result)
+    request = result.request
+    parts.observer.notice(
+        Searched(
+            tenant=request.tenant,
+            trajectory=request.trajectory,
+            query=parts.ingestor.without_secrets(request.query),
+            intent_filter=result.intent_filter,
+            hits=tuple(hit.snippet.id for hit in result.hits),
+            parts=tuple(dict(hit.parts) for hit in result.hits),
+            decided_by=result.decided_by.value,
+            milliseconds=result.milliseconds,
+        )
+    )

@@ -155,6 +155,8 @@ class QueryRequest(Request):
     """Which one answers; what the settings say by default."""
     min_trust: Trust | None = None
     """Only steps of this trust or more."""
+    min_relevance: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
+    """Only steps that bear on the question with this chance or more; nothing if none does."""
     as_of: float | str | None = None
     """Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step."""
     include_setup: bool = False
@@ -220,6 +222,8 @@ class Hit(Response):
     matched: Mapping[str, Sequence[str]]
     """Which, by kind."""
     similarity: float
+    relevance: float | None = None
+    """How likely it is that the step bears on the question; null where nobody can tell."""
     scope: str | None
     event_types: tuple[str, ...]
     entity_types: tuple[str, ...]
@@ -265,6 +269,8 @@ class QueryResponse(Response):
     """Why each label was chosen."""
     hits: tuple[Hit, ...]
     """Best first."""
+    relevance: float | None = None
+    """How likely it is that anything in the memory bears on the question; null where nobody can tell."""
     context_tokens: int
     milliseconds: float
     context: str = ""

@@ -43,6 +43,7 @@ from stitch.core.protocols import (
     SparseVector,
     StepSource,
     StoreHit,
+    WordCounts,
 )
 from stitch.core.ranking import (
     DENSITY,
@@ -124,7 +125,7 @@ __all__ = [
     "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched", "Selection", "SnippetRecord", "SnippetStore",
     "SourcedStep", "SparseVector", "Statement", "Step", "StepCorrected", "StepKey", "StepLabels", "StepSource",
     "StepState", "StepsAccepted", "StepsErased", "StepsFailed", "StepsRetired", "StepsStored", "StoreAway", "StoreBack",
-    "StoreHit", "Theme", "ToolCall", "Trajectory", "Trust", "annotate_rewrites", "apply_rewrites", "clean_label",
-    "clean_name", "clean_text", "density", "goal_of", "is_setup", "match", "matched_by_kind", "origin_of",
-    "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name", "with_calls",
+    "StoreHit", "Theme", "ToolCall", "Trajectory", "Trust", "WordCounts", "annotate_rewrites", "apply_rewrites",
+    "clean_label", "clean_name", "clean_text", "density", "goal_of", "is_setup", "match", "matched_by_kind",
+    "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name", "with_calls",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ More than 400 lines because the seams are read side by side, and most lines say 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -101,6 +101,17 @@ class DensityQuery:
         )
 
 
+class WordCounts(NamedTuple):
+    """How rare some words are among a tenant's snippets, and which of some snippets have them."""
+
+    snippets: int
+    """How many snippets of the tenant have any word."""
+    carrying: Mapping[int, int]
+    """Of each word that was asked for, how many of them have it."""
+    carried: Mapping[str, frozenset[int]]
+    """By id, which of the words each snippet that was asked for has; ids that are not stored are left out."""
+
+
 class StoreHit(NamedTuple):
     """A snippet as a store ranked it."""
 
@@ -141,6 +152,16 @@ class SnippetStore(Protocol):
 
         Each once, these themselves left out, by trajectory, position and step. Only what the query sees is returned
         (`DensityQuery.sees`); what else it asks for says nothing here.
+        """
+        ...
+
+    def word_counts(self, tenant: str, words: Collection[int], *, ids: Sequence[str] = ()) -> WordCounts:
+        """Count words among a tenant's snippets, and tell which of some snippets have which.
+
+        Args:
+            tenant: Whose snippets are counted; what others hold changes nothing.
+            words: As the indices of `SnippetRecord.words`.
+            ids: Of these snippets it is told which of the words they have.
         """
         ...
 

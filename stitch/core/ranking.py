@@ -37,6 +37,8 @@ class ScoredSnippet(NamedTuple):
     """What each scorer said of it, by name; scorers that had nothing to say of any candidate are left out."""
     score: float
     """The sum of those parts that are in no tier of the rule."""
+    relevance: float | None = None
+    """How likely it is that it bears on the question, from 0 to 1; None where nobody told."""
 
     @property
     def density(self) -> float:

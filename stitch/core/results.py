@@ -73,6 +73,8 @@ class SearchRequest(BaseModel):
     """Return only snippets of this trust or more."""
     as_of: Moment | None = None
     """Answer as the memory would have at this moment."""
+    min_relevance: float | None = Field(default=None, ge=0.0, le=1.0)
+    """Return only snippets that bear on the question with this chance or more (`ScoredSnippet.relevance`)."""
     include_setup: bool = False
     """Whether system prompts and other instructions given before a run may be hits; see `SETUP_SCOPE`."""
 
@@ -142,6 +144,8 @@ class RetrievalResult(Sequence[ScoredSnippet]):
     """Where the context is made of less than steps: of what, best first; also what it had no room for."""
     trace: tuple[Decision, ...] = ()
     """What was decided on the way, in order."""
+    relevance: float | None = None
+    """How likely it is that anything in the memory bears on the question, from 0 to 1; None where nobody told."""
 
     @overload
     def __getitem__(self, index: int) -> ScoredSnippet: ...
@@ -169,6 +173,11 @@ class RetrievalResult(Sequence[ScoredSnippet]):
         from stitch.core.notebook import table_of
 
         return table_of(self)
+
+    @property
+    def nothing_relevant(self) -> bool:
+        """Whether hits with a least chance were asked for, and no step has it."""
+        return self.request.min_relevance is not None and not self.hits
 
     @property
     def ranking(self) -> Ranking:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import heapq
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timezone
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -19,6 +19,7 @@ from stitch.core import (
     SnippetStore,
     StepState,
     StoreHit,
+    WordCounts,
 )
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError, SettingsError
@@ -186,6 +187,14 @@ class PastStore:
             )
         ]
         return sorted(there, key=_place)
+
+    def word_counts(self, tenant: str, words: Collection[int], *, ids: Sequence[str] = ()) -> WordCounts:
+        """Count words as today; of what read otherwise, tell the words of then."""
+        changed = self._changed_of(tenant)
+        today = self._store.word_counts(tenant, words, ids=[name for name in ids if name not in changed])
+        then = self._made([changed[name] for name in ids if name in changed])
+        own = {record.snippet.id: frozenset(words) & record.words.keys() for record in then}
+        return today._replace(carried={**today.carried, **own})
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over the snippets that were there."""

@@ -51,7 +51,8 @@ def result_of(answer: QueryResponse) -> RetrievalResult:
         intent_filter=chosen,
         reasons=answer.reasons,
         hits=tuple(
-            ScoredSnippet(_present(hit.snippet), labels_of(hit.matched), hit.parts, hit.score) for hit in answer.hits
+            ScoredSnippet(_present(hit.snippet), labels_of(hit.matched), hit.parts, hit.score, hit.relevance)
+            for hit in answer.hits
         ),
         context_text=answer.context,
         context_tokens=answer.context_tokens,
@@ -64,6 +65,7 @@ def result_of(answer: QueryResponse) -> RetrievalResult:
             for each in answer.pieces
         ),
         trace=tuple(Decision(each.what, each.figures, each.reason) for each in answer.trace),
+        relevance=answer.relevance,
     )
 
 

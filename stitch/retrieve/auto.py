@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from stitch.core import DecidedBy, Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
 from stitch.retrieve.context.deep import search_deep
@@ -36,6 +36,7 @@ class AutoRetriever:
     """
 
     mode = "auto"
+    calibrated: Literal[True] = True
 
     def __init__(self, *, intent: Retriever, themes: ThemesRetriever) -> None:
         self._intent, self._themes = intent, themes

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from stitch.core import (
     DENSITY,
@@ -115,6 +115,7 @@ class IntentRetriever:
     """
 
     mode = "intent"
+    calibrated: Literal[True] = True
 
     def __init__(
         self,

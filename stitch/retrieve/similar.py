@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from stitch.core import (
     SIMILARITY,
@@ -72,6 +72,8 @@ class LexicalRetriever(Unlabeled):
 
 class HybridRetriever(Unlabeled):
     """Ranks by vectors and words together, as the intent retriever does inside a tier of equal density."""
+
+    calibrated: Literal[True] = True
 
     def __init__(
         self, *, store: SnippetStore, embedder: Embedder, lexical: LexicalEncoder, counter: TokenCounter

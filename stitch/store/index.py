@@ -95,6 +95,11 @@ class TenantLabels:
         slot = self._ids.find(snippet)
         return None if slot is None else self.held([slot])[0]
 
+    def carried(self, snippets: Sequence[str], words: Collection[int]) -> dict[str, frozenset[int]]:
+        """Which of these words each of these snippets has; those that are not stored are left out."""
+        found = {name: slot for name in snippets if (slot := self._ids.find(name)) is not None}
+        return dict(zip(found, self.words.carried(words, np.array([*found.values()], np.int64)), strict=True))
+
     def held(self, slots: Sequence[int] | Slots) -> list[Held]:
         """Where the snippets of these slots are."""
         columns = (column.values[slots].tolist() for column in (self.rows, self._starts, self._sizes))

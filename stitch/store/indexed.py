@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from zlib import crc32
 
 from stitch.core.files import make_private, make_private_folder
 from stitch.core.process import ProcessLock, in_each_fork
-from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit
+from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit, WordCounts
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.array_file import remove_for_good
@@ -233,6 +233,13 @@ class IndexedStore(ABC):
             slots = labels.ordered(labels.near(places, reach=reach, among=query))
             others = [number for number, name in enumerate(labels.ids(slots)) if name not in given]
             return self._read(query.tenant, labels.held(slots[others])) if others else []
+
+    def word_counts(self, tenant: str, words: Collection[int], *, ids: Sequence[str] = ()) -> WordCounts:
+        """Count words among a tenant's snippets; see `SnippetStore.word_counts`."""
+        with self._calls:
+            labels = self._index.of(tenant)
+            carrying = {word: labels.words.carrying(word) for word in words}
+            return WordCounts(labels.words.with_words, carrying, labels.carried(ids, list(carrying)))
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""

@@ -105,6 +105,22 @@ class TenantWords:
         slots, _ = self._words.get(word, ((), ()))
         return len(slots) - self._dead[word]
 
+    @property
+    def with_words(self) -> int:
+        """How many living snippets have any word."""
+        return self._with_words
+
+    def carried(self, words: Collection[int], slots: Slots) -> list[frozenset[int]]:
+        """Of each of these slots, which of the words it has."""
+        carried = [set[int]() for _ in slots]
+        for word in words:
+            there = np.frombuffer(self._words[word][0], dtype=np.uint32) if word in self._words else ()
+            if len(there):
+                at = np.minimum(np.searchsorted(there, slots), len(there) - 1)
+                for place in np.flatnonzero(there[at] == slots).tolist():
+                    carried[place].add(word)
+        return list(map(frozenset, carried))
+
     def slots(self, words: Collection[int]) -> Slots:
         """The slots that have all these words, of which there is at least one; dead ones may be among them."""
         if not all(word in self._words for word in words):

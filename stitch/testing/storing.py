@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from operator import mul
 from typing import Any, TypeVar, cast
 
@@ -17,6 +17,7 @@ from stitch.core import (
     MemorySnippet,
     SnippetRecord,
     StoreHit,
+    WordCounts,
     rank_by_label_density,
 )
 from stitch.errors import StoreError, StoreUnavailableError
@@ -125,6 +126,17 @@ class ListStore:
                 each.trajectory == own.trajectory and abs(each.position - own.position) <= reach for own in snippets
             )
         ]
+
+    def word_counts(self, tenant: str, words: Collection[int], *, ids: Sequence[str] = ()) -> WordCounts:
+        """Count words among a tenant's snippets."""
+        with self._lock:
+            self._check_open()
+            mine = {name: record.words for name, record in self.records.items() if record.snippet.tenant == tenant}
+        return WordCounts(
+            sum(bool(own) for own in mine.values()),
+            {word: sum(word in own for own in mine.values()) for word in words},
+            {name: frozenset(words) & mine[name].keys() for name in ids if name in mine},
+        )
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets, by trajectory and position."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from stitch.core import (
     Decision,
@@ -64,6 +64,8 @@ class ThemesRetriever:
         gate: Decides whether more is shown of what was chosen first (Stage II); None shows no more.
         mode: The name under which it is chosen.
     """
+
+    calibrated: Literal[True] = True
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -256,6 +257,24 @@ class SnippetStoreContract:
             every = [record.snippet for record in records]
             assert store.near(DensityQuery(tenant="nobody"), every, reach=2) == []
             assert store.near(DensityQuery(tenant="t"), [], reach=2) == []
+
+    def test_words_are_counted_among_a_tenants_own_snippets(self, make_store: MakeStore) -> None:
+        rng = random.Random(7)
+        records = random_records(rng, self.snippets)
+        mine = {each.snippet.id: each.words for each in records if each.snippet.tenant == "t"}
+        gone = rng.sample(sorted(mine), 5)
+        left = {name: words for name, words in mine.items() if name not in gone}
+        words = [*sorted(set().union(*mine.values())), 4_000_000_000]
+        ids = [*rng.sample(sorted(mine), 10), "nothing"]
+        with _closing(make_store()) as store:
+            store.put(records)
+            store.delete("t", gone)
+            counts = store.word_counts("t", words, ids=ids)
+            assert store.word_counts("nobody", words, ids=ids) == (0, dict.fromkeys(words, 0), {})
+        having = Counter(word for own in left.values() for word in own)
+        assert counts.snippets == sum(map(bool, left.values()))
+        assert counts.carrying == {word: having[word] for word in words}
+        assert counts.carried == {name: frozenset(left[name]) for name in left.keys() & set(ids)}
 
     def test_tenants_do_not_see_each_other(self, make_store: MakeStore) -> None:
         mine, theirs = make_record("1", tenant="mine"), make_record("1", tenant="theirs")

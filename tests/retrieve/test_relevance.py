@@ -1,0 +1,156 @@
+"""How likely it is that hits bear on a question, and answers that leave out what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stitch import Memory, open_memory
+from stitch.core import MemorySnippet, ScoredSnippet, WordCounts
+from stitch.core.ranking import SIMILARITY
+from stitch.errors import InputError, SettingsError
+from stitch.lifecycle.selection import Selector
+from stitch.retrieve.relevance import ANSWERED, MEANT, evidence_of, relevance
+from stitch.testing.contracts.worlds import make_record
+
+TEXTS = [
+    "The hotel Aurora in Oslo costs $120 a night and breakfast is included.",
+    "Let us take the train to Bergen on Friday morning, it is faster than the bus.",
+    "My sister is allergic to peanuts, so please no satay for her.",
+    "The museum of modern art is closed on Mondays.",
+    "I paid the invoice of the plumber last week, it was $340.",
+    "We should water the tomatoes before we leave.",
+]
+ANSWERABLE = "What does the hotel Aurora in Oslo cost a night?"
+FOREIGN = "Which compiler flag enables link-time optimization of the kernel modules?"
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    with open_memory(tmp_path_factory.mktemp("relevance") / "m", tenant="t") as memory:
+        memory.add_many([{"role": "user", "content": text} for text in TEXTS], trajectory="x")
+        yield memory
+
+
+@pytest.mark.parametrize("retriever", ["intent", "hybrid", "themes", "auto"])
+def test_what_bears_on_a_question_is_likelier_than_what_does_not(memory: Memory, retriever: str) -> None:
+    own, foreign = (memory.search(text, retriever=retriever) for text in (ANSWERABLE, FOREIGN))
+    assert own.relevance is not None
+    assert foreign.relevance is not None
+    assert own.relevance > 2 * foreign.relevance
+    chances = [hit.relevance for hit in own]
+    assert own[0].snippet.step == "0"
+    assert chances[0] == max(each for each in chances if each is not None)
+
+
+@pytest.mark.parametrize("retriever", ["intent", "hybrid", "themes", "auto"])
+def test_what_is_too_unlikely_is_left_out_of_hits_and_context(memory: Memory, retriever: str) -> None:
+    every = memory.search(ANSWERABLE, retriever=retriever)
+    least = sorted(hit.relevance or 0.0 for hit in every)[-2]
+    cut = memory.search(ANSWERABLE, retriever=retriever, min_relevance=least)
+    assert [hit.snippet.step for hit in cut] == [hit.snippet.step for hit in every if (hit.relevance or 0) >= least]
+    assert 1 <= len(cut) < len(every)
+    assert cut.context_tokens <= every.context_tokens
+    assert not cut.nothing_relevant
+
+
+@pytest.mark.parametrize("retriever", ["intent", "hybrid", "themes", "auto"])
+def test_nothing_is_an_answer(memory: Memory, retriever: str) -> None:
+    foreign = memory.search(FOREIGN, retriever=retriever)
+    nothing = memory.search(FOREIGN, retriever=retriever, min_relevance=(foreign.relevance or 0.0) + 0.01)
+    assert nothing.nothing_relevant
+    assert (len(nothing), nothing.context(), nothing.context_tokens, nothing.context_hits) == (0, "", 0, ())
+    assert nothing.relevance == foreign.relevance
+    assert not foreign.nothing_relevant
+
+
+def test_the_context_of_likely_hits_holds_their_steps_alone(memory: Memory) -> None:
+    every = memory.search(ANSWERABLE)
+    cut = memory.search(ANSWERABLE, min_relevance=every[0].relevance)
+    assert TEXTS[0] in cut.context()
+    assert not any(text in cut.context() for text in TEXTS[1:])
+    assert set(cut.context_hits) == {hit.snippet.id for hit in cut}
+
+
+@pytest.mark.parametrize("retriever", ["dense", "lexical"])
+def test_where_nobody_can_tell_none_is_told_and_nothing_can_be_left_out(memory: Memory, retriever: str) -> None:
+    result = memory.search(ANSWERABLE, retriever=retriever)
+    assert (result.relevance, {hit.relevance for hit in result}) == (None, {None})
+    with pytest.raises(SettingsError, match="cannot tell how likely") as told:
+        memory.search(ANSWERABLE, retriever=retriever, min_relevance=0.1)
+    assert "intent" in (told.value.hint or "")
+
+
+def test_a_chance_is_from_0_to_1(memory: Memory) -> None:
+    with pytest.raises(InputError, match="min_relevance"):
+        memory.search(ANSWERABLE, min_relevance=1.5)
+
+
+def test_diverse_hits_have_their_chances(memory: Memory) -> None:
+    result = memory.search(ANSWERABLE, k=3, diverse=True)
+    assert all(hit.relevance is not None for hit in result)
+
+
+def test_the_past_is_judged_by_what_was_said_then(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many([{"role": "user", "content": text} for text in TEXTS], trajectory="x")
+        then = memory.search(ANSWERABLE, trajectory="x", as_of="5")
+        memory.lifecycle.retire(Selector(trajectory="x", step="0"))
+        now = memory.search(ANSWERABLE, trajectory="x")
+        past = memory.search(ANSWERABLE, trajectory="x", as_of="5")
+    assert past[0].snippet.step == then[0].snippet.step == "0"
+    assert (past.relevance or 0) > (now.relevance or 0)
+
+
+def test_an_empty_memory_holds_nothing_relevant(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        assert memory.search("anything").relevance == 0.0
+        assert memory.search("anything", min_relevance=0.0).nothing_relevant
+
+
+def hit(number: int, similarity: float) -> ScoredSnippet:
+    snippet: MemorySnippet = make_record(str(number)).snippet
+    return ScoredSnippet(snippet, frozenset(), {SIMILARITY: similarity}, similarity)
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[list[ScoredSnippet], list[int], WordCounts]:
+    words = sorted(draw(st.sets(st.integers(0, 9), max_size=6)))
+    snippets = draw(st.integers(0, 100))
+    hits = [hit(number, value) for number, value in enumerate(draw(st.lists(st.floats(0, 1), max_size=15)))]
+    carried = {
+        each.snippet.id: frozenset(draw(st.sets(st.sampled_from(words)))) if words else frozenset[int]()
+        for each in hits
+    }
+    carrying = {word: draw(st.integers(0, snippets)) for word in words}
+    return hits, words, WordCounts(snippets, carrying, carried)
+
+
+@given(questions())
+def test_chances_are_chances_and_no_hit_is_likelier_than_the_result(
+    question: tuple[list[ScoredSnippet], list[int], WordCounts],
+) -> None:
+    told = relevance(evidence_of(*question))
+    assert 0.0 <= told.result <= 1.0
+    assert len(told.hits) == len(question[0])
+    assert all(0.0 <= own <= told.result for own in told.hits)
+
+
+@given(questions(), st.floats(0.01, 0.5))
+def test_what_is_more_alike_is_no_less_likely(
+    question: tuple[list[ScoredSnippet], list[int], WordCounts], more: float
+) -> None:
+    hits, words, counts = question
+    closer = [each._replace(parts={SIMILARITY: each.similarity + more}) for each in hits]
+    plain, nearer = (relevance(evidence_of(each, words, counts)) for each in (hits, closer))
+    assert nearer.result >= plain.result
+
+
+def test_the_weights_are_those_of_features_that_are_there() -> None:
+    evidence = evidence_of([hit(0, 0.5)], [1], WordCounts(3, {1: 1}, {}))
+    assert ANSWERED.keys() == evidence.question_features.keys()
+    assert MEANT.keys() == evidence.hit_features()[0].keys()
