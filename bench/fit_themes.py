@@ -35,7 +35,9 @@ from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.themes import THEME_CONSTANTS, ThemeConstants, ThemesRetriever
 
 if TYPE_CHECKING:
+    from stitch.core import Hierarchy
     from stitch.retrieve import IntentRetriever
+    from stitch.retrieve.themes.retriever import Hierarchies
 
 FITTED = tuple(
     field.name
@@ -76,19 +78,28 @@ class ThemedSet:
         name: Of the set.
         lens: Answers.
         asked: Its questions, ranked.
+        hierarchies: Of the tenants.
     """
 
-    def __init__(self, name: str, *, lens: ThemesRetriever, asked: Sequence[Asked]) -> None:
-        self.name = name
-        self._lens, self._asked = lens, asked
+    def __init__(self, name: str, *, lens: ThemesRetriever, asked: Sequence[Asked], hierarchies: Hierarchies) -> None:
+        self.name, self.asked = name, asked
+        self._lens, self._hierarchies = lens, hierarchies
         self._known: dict[ThemeConstants, float] = {}
+
+    def answer(self, asked: Asked) -> RetrievalResult:
+        """What the lens answers with the constants in use."""
+        return self._lens.answer(asked.request, asked.ranked)
+
+    def hierarchy_of(self, asked: Asked) -> Hierarchy:
+        """The hierarchy in which a question is answered."""
+        return self._hierarchies(asked.request.tenant)
 
     def recall(self, table: ThemeConstants) -> float:
         """The share of the evidence inside the budgets, on average over these and the questions."""
         if table not in self._known:
             lens = self._lens.with_constants(table)
-            found = (_recall(lens.answer(each.request, each.ranked), each.question) for each in self._asked)
-            self._known[table] = sum(found) / len(self._asked)
+            found = (_recall(lens.answer(each.request, each.ranked), each.question) for each in self.asked)
+            self._known[table] = sum(found) / len(self.asked)
         return self._known[table]
 
 
@@ -132,7 +143,10 @@ def themed(data: DataSet, *, kept: Path | None = None) -> Iterator[ThemedSet]:
         )
         tenants = {each.id: tenant for tenant, each in tenants_of(data)}
         yield ThemedSet(
-            data.name, lens=lens, asked=[_ranked(each, steps, tenants[each.trajectory]) for each in questions]
+            data.name,
+            lens=lens,
+            asked=[_ranked(each, steps, tenants[each.trajectory]) for each in questions],
+            hierarchies=themes.of,
         )
 
 

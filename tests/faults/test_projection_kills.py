@@ -53,3 +53,11 @@ class TestKilledThemes(KilledProjectionContract):
     @pytest.fixture
     def kills(self) -> int:
         return int(os.environ.get("STITCH_TEST_PROJECTION_KILLS", "2"))
+
+
+class TestKilledThemesOfModels(TestKilledThemes):
+    """What a model said was paid for: it is a record of the journal, whole or not there."""
+
+    @pytest.fixture
+    def command(self) -> Callable[[Path, int], list[str]]:
+        return lambda folder, seed: [sys.executable, str(THEMES), str(folder), str(seed), "told"]

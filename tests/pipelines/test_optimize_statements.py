@@ -45,13 +45,14 @@ def test_the_prompt_of_statements_is_taught_by_the_recall_of_evidence(opened, tm
     assert made.compiled.predictors["extract_statements"].demos
     assert made.compiled.predictors["name_themes"].demos == []
     write_compiled(tmp_path / "s.json", made.compiled)
-    with LoopbackProvider(extracting_pupil()) as provider:
-        model_of = {"model": "m", "base_url": provider.base_url, "statement_program": str(tmp_path / "s.json")}
-        with open_memory(tmp_path / "m", statements="model", filter="local", **model_of) as memory:
-            for role, text in (("user", "What does lunch on day 7 cost, place 9?"), ("assistant", "The lunch is $9.")):
-                memory.add(Step(role=role, content=text), trajectory="t")
-            memory.flush()
-            said = [each.text for each in memory.hierarchy.statements()]
+    with LoopbackProvider(extracting_pupil()) as provider, open_memory(
+        tmp_path / "m", statements="model", filter="local", model="m", base_url=provider.base_url,
+        statement_program=str(tmp_path / "s.json"),
+    ) as memory:  # fmt: skip
+        for role, text in (("user", "What does lunch on day 7 cost, place 9?"), ("assistant", "The lunch is $9.")):
+            memory.add(Step(role=role, content=text), trajectory="t")
+        memory.flush()
+        said = [each.text for each in memory.hierarchy.statements()]
     assert said == ["The price heard on day 7 for place 9 is $9."]
 
 
