@@ -37,8 +37,8 @@ class Rows(Generic[Name]):
         return row
 
     def fill(self, names: Sequence[Name], vectors: Vectors) -> None:
-        """Begin with these."""
-        self._matrix = np.zeros((max(8, len(names)), vectors.shape[1]), np.float32)
+        """Begin with these, and with room for an eighth more."""
+        self._matrix = np.zeros((8 + len(names) * 9 // 8, vectors.shape[1]), np.float32)
         self._matrix[: len(names)] = vectors
         self.names = list(names)
         self._places = {name: place for place, name in enumerate(self.names)}
