@@ -70,7 +70,7 @@ def _row(data: ThemedSet, asked: Asked, counter: PieceCounter) -> Row:
         _STATEMENTS: _inside(_shortest(hierarchy, trajectory, evidence, texts, counter), evidence),
         _THEMES: _inside(_whole_themes(hierarchy, trajectory, evidence, counter), evidence),
     }
-    stage_one = next(each for each in result.trace if each.stage == "stage I")
+    stage_one = next(each for each in result.trace if each.what == "stage I")
     return Row(recall, stage_one.figures["by_coverage"], _cover(asked, result))
 
 
