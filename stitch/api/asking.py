@@ -50,10 +50,10 @@ def answer_of(result: RetrievalResult, *, whole: bool = False) -> QueryResponse:
             "mode": result.mode,
             "intent_filter": chosen,
             "request": result.request,
-            "pieces": tuple(ShownPiece(**piece._asdict()) for piece in result.pieces),
+            "pieces": tuple(map(ShownPiece.made_of, result.pieces)),
         }
     if result.trace:
-        more["trace"] = tuple(Decided(**decision._asdict()) for decision in result.trace)
+        more["trace"] = tuple(map(Decided.made_of, result.trace))
     return QueryResponse(
         query=result.request.query,
         filter=FilterLabels(scopes=chosen.scopes, event_types=chosen.event_types, entity_types=chosen.entity_types),

@@ -33,7 +33,7 @@ def forget(memory: Memory, request: ForgetRequest) -> ForgetResponse:
 
 def proof_of(proof: Proof) -> ProofModel:
     """What is answered of a proof."""
-    return ProofModel(**proof._asdict())
+    return ProofModel.made_of(proof)
 
 
 def _check(selector: Selector, memory: Memory) -> None:

@@ -36,7 +36,7 @@ def replies(memory: Memory, request: LabelRepliesRequest) -> LabelRepliesRespons
     from stitch.lifecycle.handover import NumberedLine
 
     lines = (NumberedLine(each.source, each.line, each.text.encode("utf-8", "replace")) for each in request.replies)
-    return LabelRepliesResponse(**_handover(memory, request).take_in(lines)._asdict())
+    return LabelRepliesResponse.made_of(_handover(memory, request).take_in(lines))
 
 
 def waiting(memory: Memory, request: LabelWaitingRequest) -> LabelWaitingResponse:
@@ -65,15 +65,7 @@ def about_labeler(labeler: OfflineLabeler) -> dict[str, Any]:
 def window_of(window: SentWindow) -> LabelWindow:
     """What is told of a window."""
     asked = window.request
-    return LabelWindow(
-        id=window.id,
-        model=window.model,
-        trajectory=window.trajectory,
-        steps=window.steps,
-        system=asked.system,
-        user=asked.user,
-        reply_schema=asked.schema,
-    )
+    return LabelWindow.made_of(window, system=asked.system, user=asked.user, reply_schema=asked.schema)
 
 
 def _handover(memory: Memory, request: ElsewhereRequest) -> Handover:

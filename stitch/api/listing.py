@@ -56,7 +56,7 @@ Labels = TypeVar("Labels", LabelsResponse, InventoryResponse)
 def trajectories(memory: Memory, request: TrajectoriesRequest) -> TrajectoriesResponse:
     """List the trajectories, the oldest first."""
     page, following = page_of(memory.trajectories(), request.after, limit=request.limit, name=str)
-    rows = (TrajectoryRow(trajectory=str(each), steps=each.steps, began=each.began, ended=each.ended) for each in page)
+    rows = (TrajectoryRow.made_of(each, trajectory=str(each)) for each in page)
     return TrajectoriesResponse(trajectories=tuple(rows), next=following)
 
 
@@ -104,10 +104,7 @@ def timeline(memory: Memory, request: TimelineRequest) -> Timeline:
     return Timeline(
         trajectory=request.trajectory,
         length=inventory.steps,
-        scopes=tuple(
-            ScopeSpans(name=each.name, steps=each.steps, spans=each.spans)
-            for each in (inventory.scopes if request.scopes else ())
-        ),
+        scopes=tuple(map(ScopeSpans.made_of, inventory.scopes if request.scopes else ())),
         steps=tuple(_timeline_step(entry, vocabulary) for entry in steps),
         next=str(stop - 1) if more else None,
     )
@@ -153,15 +150,10 @@ def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
 def labels(memory: Memory, request: LabelsRequest) -> LabelsResponse:
     """List the labels of a memory, those of most steps first: scopes, then event types, entity types and merges."""
     inventory = memory.inventory(known_trajectory(memory, request.trajectory))
-    scopes = tuple(
-        ScopeRow(
-            name=scope.name, trajectory=scope.trajectory, steps=scope.steps, spans=scope.spans, summary=scope.summary
-        )
-        for scope in inventory.scopes
-    )
+    scopes = tuple(map(ScopeRow.made_of, inventory.scopes))
     events = dict(sorted(inventory.event_types.items(), key=lambda item: (-item[1], item[0])))
     entities = {
-        name: EntityTypeRow(steps=summary.steps, values=summary.values)
+        name: EntityTypeRow.made_of(summary)
         for name, summary in sorted(inventory.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
     }
     return _part_of_labels(
@@ -207,7 +199,7 @@ def status(memory: Memory, request: StatusRequest) -> StatusResponse:
 
 def about(memory: Memory, request: Nothing) -> About:
     """Say whose memory this is, and who labels."""
-    return About(tenant=memory.tenant, labeler=memory.labeler, uses_model=memory.uses_model, workers=memory.workers)
+    return About.made_of(memory)
 
 
 def own_totals(memory: Memory, request: Nothing) -> OwnTotalsResponse:
@@ -238,16 +230,7 @@ def get(memory: Memory, request: StepRequest) -> StepResponse:
 
 
 def _row(entry: Entry) -> StepRow:
-    return StepRow(
-        trajectory=entry.trajectory,
-        position=entry.position,
-        step=entry.step,
-        recorded=entry.recorded,
-        state=entry.state,
-        reason=entry.reason,
-        labels=entry.labels,
-        retired_at=entry.retired_at,
-    )
+    return StepRow.made_of(entry)
 
 
 def receipts(memory: Memory, request: ReceiptsRequest) -> ReceiptsResponse:

@@ -7,9 +7,10 @@ a search answers is told whole, field by field.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from typing_extensions import Self
 
 from stitch.core import (
     IntentFilter,
@@ -41,6 +42,20 @@ class Response(BaseModel):
     """What is answered. Fields that were not set are left out of its JSON."""
 
     model_config = ConfigDict(frozen=True)
+
+    @classmethod
+    def made_of(cls, value: object, **others: Any) -> Self:
+        """What is told of a value of the library: its attributes of the same names, and others that are said here.
+
+        What the library calls a thing is told under that name, so that each is defined once.
+        """
+        left_out = object()
+        own = {
+            name: getattr(value, name) if field.is_required() else getattr(value, name, left_out)
+            for name, field in cls.model_fields.items()
+            if name not in others
+        }
+        return cls(**{name: said for name, said in own.items() if said is not left_out}, **others)
 
 
 class PageRequest(Request):

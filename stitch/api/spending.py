@@ -104,4 +104,4 @@ def _by_position(charges: Iterable[Charge]) -> dict[int, dict[str, float | None]
 
 def totals_of(totals: Totals) -> CallTotals:
     """What is answered of totals."""
-    return CallTotals(**totals.model_dump(), tokens=totals.tokens)
+    return CallTotals.made_of(totals)

@@ -25,8 +25,9 @@ def themes(memory: Memory, request: ThemesRequest) -> ThemesResponse:
     """List the themes, those of most statements first."""
     found = memory.themes(limit=request.limit + 1, after=request.after, as_of=request.as_of)
     page = found[: request.limit]
-    rows = (ThemeRow(**each._asdict()) for each in page)
-    return ThemesResponse(themes=tuple(rows), next=page[-1].id if len(found) > len(page) else None)
+    return ThemesResponse(
+        themes=tuple(map(ThemeRow.made_of, page)), next=page[-1].id if len(found) > len(page) else None
+    )
 
 
 def theme(memory: Memory, request: ThemeRequest) -> ThemeResponse:
@@ -42,11 +43,8 @@ def theme(memory: Memory, request: ThemeRequest) -> ThemeResponse:
     names, following = part_of(found.statements, request, name=str)
     said = (hierarchy.statement(name) for name in names)
     near = ((each, hierarchy.theme(each.id)) for each in hierarchy.theme_neighbors(found.id))
-    return ThemeResponse(
-        id=found.id,
-        name=found.name,
-        terms=found.terms,
-        medoid=found.medoid,
+    return ThemeResponse.made_of(
+        found,
         statements=tuple(_row(each) for each in said if each is not None),
         neighbors=tuple(
             NeighborRow(id=other.id, name=other.name, similarity=round(each.similarity, 4))
@@ -58,5 +56,4 @@ def theme(memory: Memory, request: ThemeRequest) -> ThemeResponse:
 
 
 def _row(statement: Statement) -> StatementRow:
-    fields = {name: value for name, value in statement._asdict().items() if name in StatementRow.model_fields}
-    return StatementRow(**(fields | {"trust": statement.trust.value}))
+    return StatementRow.made_of(statement, trust=statement.trust.value)

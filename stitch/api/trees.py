@@ -42,10 +42,7 @@ def listing(memory: Memory, request: PageRequest) -> models.TreesResponse:
     names = memory.trees.names()
     begin = _after(names, request.after, what="tree")
     page = names[begin : begin + request.limit]
-    rows = tuple(
-        models.TreeRow(tree=each.name, **{key: value for key, value in each._asdict().items() if key != "name"})
-        for each in map(memory.trees.summary, page)
-    )
+    rows = tuple(models.TreeRow.made_of(each, tree=each.name) for each in map(memory.trees.summary, page))
     return models.TreesResponse(trees=rows, next=page[-1] if begin + len(page) < len(names) else None)
 
 
@@ -134,7 +131,7 @@ def request_in_words(memory: Memory, request: models.TreeWordsRequest) -> models
         version=own.version,
         author=talk.author,
         replies=tuple(map(_reply, replies)),
-        tasks=tuple(models.TreeTaskModel(**task._asdict()) for task in left),
+        tasks=tuple(models.TreeTaskModel.made_of(task) for task in left),
         turns=tuple(talk.turns[-SHOWN_TURNS:]),
     )
 

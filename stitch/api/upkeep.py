@@ -98,13 +98,7 @@ def history(memory: Memory, request: HistoryRequest) -> HistoryResponse:
 def corrections(memory: Memory, request: Nothing) -> Iterator[CorrectionRow]:
     """Tell the steps whose labels a person has put right, in the order of acceptance."""
     for each in memory.lifecycle.corrections():
-        yield CorrectionRow(
-            trajectory=each.trajectory,
-            position=each.position,
-            by=each.by,
-            kinds=tuple(sorted(each.kinds)),
-            labels=each.labels,
-        )
+        yield CorrectionRow.made_of(each, kinds=tuple(sorted(each.kinds)))
 
 
 def expire(memory: Memory, request: ExpireRequest) -> ExpireResponse:
@@ -132,19 +126,19 @@ def export(memory: Memory, request: ExportRequest) -> Iterator[ExportLine]:
 def take_in(memory: Memory, request: ImportRequest, lines: Iterable[str | bytes]) -> ImportResponse:
     """Take in the lines of an export, without loss; what is there already is left alone."""
     imported = memory.lifecycle.import_lines(lines, source=request.source, again=request.again)
-    return ImportResponse(**imported._asdict())
+    return ImportResponse.made_of(imported)
 
 
 def backup(memory: Memory, request: BackupRequest) -> BackupResponse:
     """Copy the memory while it is in use."""
     made = memory.lifecycle.backup(request.to)
-    return BackupResponse(**{**made._asdict(), "folder": str(made.folder)})
+    return BackupResponse.made_of(made, folder=str(made.folder))
 
 
 def verify(memory: Memory, request: VerifyRequest) -> VerifyResponse:
     """Compare journal, store and labels, and name each thing that does not agree."""
     found = memory.lifecycle.verify(repair=request.repair)
-    rows = tuple(DisagreementRow(**each._asdict()) for each in found.disagreements)
+    rows = tuple(map(DisagreementRow.made_of, found.disagreements))
     return VerifyResponse(**{**found._asdict(), "disagreements": rows})
 
 
@@ -157,4 +151,4 @@ def reindex(memory: Memory, request: Nothing) -> ReindexResponse:
 
 def relabel(memory: Memory, request: Nothing) -> RelabelResponse:
     """Let the labeler of the settings make the labels that another has made."""
-    return RelabelResponse(**memory.lifecycle.relabel()._asdict())
+    return RelabelResponse.made_of(memory.lifecycle.relabel())
