@@ -11,8 +11,6 @@ FOLDERS = ("stitch", "signatures", "pipelines", "bench", "configs")
 MOST = 15
 REASON = f"Complexity over {MOST} because"
 """Begins a comment inside a function that is better left whole."""
-ALLOWED = Path(__file__).with_name("complex_functions.txt")
-"""Functions that were over it when this was first checked; a line goes when its function is taken apart."""
 
 
 def complexity(function: ast.AST) -> int:
@@ -48,9 +46,7 @@ def test_a_complex_function_says_why_it_is() -> None:
                 said = REASON in "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
                 if complexity(node) > MOST and not said:
                     found.add(f"{file.relative_to(ROOT)} {name}")
-    allowed = set(ALLOWED.read_text(encoding="utf-8").splitlines())
-    assert found - allowed == set(), "take these apart, or say why not in a comment inside"
-    assert allowed - found == set(), f"these are simple now: take their lines out of {ALLOWED.name}"
+    assert found == set(), "take these apart, or say why not in a comment inside"
 
 
 def test_complexity_is_counted() -> None:

@@ -299,6 +299,7 @@ class Antecedents:
             scope: The scope of the step.
             step: The id of the step.
         """
+        # Complexity over 15 because what was raised before is looked for by four things at once.
         same = [item for item in self.raised if item.scope == scope]
         for name, sentences, placed in names:
             key = name_key(name)
@@ -380,12 +381,9 @@ class Antecedents:
             frame: The rest of the phrase ("for day 1").
             count: How many there must be at least.
         """
+        # Complexity over 15 because what is counted is narrowed by one thing after another.
         items = [item for item in self.raised if mine is None or (item.by == by) == mine]
-        unit = last_unit(frame)
-        if unit:
-            items = [item for item in items if item.unit == unit or unit in item.scope.lower()]
-        elif any(item.scope == scope for item in items):
-            items = [item for item in items if item.scope == scope]
+        items = _of_unit(items, last_unit(frame), scope=scope)
         said = [word for word in fold_words(frame) if word not in FUNCTION_WORDS]
         meant = set(map(same_purpose, said))
         slots = {item.slot for item in items if item.slot in meant}
@@ -396,9 +394,7 @@ class Antecedents:
         fits = [sum(word in item.words for word in rest) for item in items]
         if max(fits, default=0) > 0:
             return _claim([item for item, fit in zip(items, fits, strict=True) if fit == max(fits)], rest[-1])
-        kind = [word for word in fold_words(head) if word not in FUNCTION_WORDS][-1:]
-        kin = {kind[0], *_KIN.get(kind[0], ())} if kind else set[str]()
-        sure = [item for item in items if kin & {*item.words, *fold_words(item.name)}]
+        sure = _of_kind(items, head)
         return _extend(sure, items, count) if sure else items
 
     def forget(self, gone: Sequence[int], *, ids: Set[str | None], texts: Iterable[str], erased: ErasedText) -> None:
@@ -494,6 +490,20 @@ def _claim(items: list[Raised], slot: str) -> list[Raised]:
     for item in items:
         item.slot = item.slot or slot
     return items
+
+
+def _of_unit(items: list[Raised], unit: str, *, scope: str) -> list[Raised]:
+    """Those of the unit that a phrase names, or else of the scope if there are any."""
+    if unit:
+        return [item for item in items if item.unit == unit or unit in item.scope.lower()]
+    return [item for item in items if item.scope == scope] or items
+
+
+def _of_kind(items: list[Raised], head: str) -> list[Raised]:
+    """Those that are called as the head of a phrase calls them, or a kind of that."""
+    kind = [word for word in fold_words(head) if word not in FUNCTION_WORDS][-1:]
+    kin = {kind[0], *_KIN.get(kind[0], ())} if kind else set[str]()
+    return [item for item in items if kin & {*item.words, *fold_words(item.name)}]
 
 
 def _extend(sure: list[Raised], items: Sequence[Raised], count: int) -> list[Raised]:

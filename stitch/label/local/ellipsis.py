@@ -235,6 +235,7 @@ def complete(
 
 def _demonstratives(text: str, said: Sequence[Said], role: str, focus: Referent | None) -> Iterator[ReferenceRewrite]:
     """Names "that hotel", and tells "that part" as it was told before ("the south part")."""
+    # Complexity over 15 because each reading of a noun is tried only if those before it found nothing.
     lowered = text.lower()
     if not any(map(lowered.__contains__, _DEMONSTRATIVES)):
         return
@@ -347,6 +348,7 @@ def _narrows(phrase: str) -> bool:
 
 def _ones(text: str, said: Sequence[Said], role: str, ask: Ask | None) -> Iterator[ReferenceRewrite]:
     """What "one" is in "a Thai one"."""
+    # Complexity over 15 because each place where the noun may stand is looked at only if those before it have none.
     if " one" not in text.lower():
         return
     for match in _ONE.finditer(text):

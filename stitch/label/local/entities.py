@@ -80,6 +80,7 @@ class EntityTyper:
 
     def type(self, reading: Reading) -> Kinds:
         """The entity types of a step, with the values it names."""
+        # Complexity over 15 because types and values come from five places, in the order in which they count.
         mentions: dict[tuple[str, str], None] = {}
         types: dict[str, None] = {}
         foreign = is_foreign(reading.language)

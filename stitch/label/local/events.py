@@ -204,6 +204,7 @@ class EventTyper:
         return self.vocabulary.admit(list(labels))[:EVENT_TYPES_A_STEP]
 
     def _types(self, reading: Reading, *, open_move: str, by_opener: bool) -> list[str]:
+        # Complexity over 15 because the kinds of steps are told apart in the order in which they outrank each other.
         if reading.is_notice:
             return ["notice"]
         data = reading.data
@@ -252,24 +253,32 @@ class EventTyper:
         if not by_opener and open_move and _LISTED.match(text) and len(_OPTION.findall(reading.text)) > 1:
             return "propose"
         if SentenceForm.REQUEST in forms:
-            verb = self._verb(text)
-            if open_move in _WANTED and reading.values and verb is None:
-                return "answer"
-            return verb or ("request" if by_opener else "ask for details")
+            return self._requested(reading, text, open_move=open_move, by_opener=by_opener)
         if proposes or (not by_opener and not asked & _DETAILS and has("offer")):
             return "propose"
         if SentenceForm.QUESTION in forms:
-            if not by_opener and len(reading.values) > 1 and asked & {"yes or no", "offer"}:
-                return "confirm"
-            return "ask" if by_opener else "ask for details"
+            confirms = not by_opener and len(reading.values) > 1 and asked & {"yes or no", "offer"}
+            return "confirm" if confirms else "ask" if by_opener else "ask for details"
+        # Complexity over 15 because the cues are tried in the order in which they outrank each other.
         for name in _LATE_CUES:
             if (by_opener or name not in _OF_OPENER) and has(name):
                 return name
-        if any(form not in _SIMPLE for form in forms) or not forms:
-            if not by_opener and open_move == "request":
-                return "propose" if reading.values else "answer"
-            return "answer" if open_move else "inform"
-        return None
+        return self._told(reading, open_move=open_move, by_opener=by_opener)
+
+    def _requested(self, reading: Reading, text: str, *, open_move: str, by_opener: bool) -> str:
+        """What a request is for; who is asked for something may ask for it to be told in other words."""
+        verb = self._verb(text)
+        if open_move in _WANTED and reading.values and verb is None:
+            return "answer"
+        return verb or ("request" if by_opener else "ask for details")
+
+    def _told(self, reading: Reading, *, open_move: str, by_opener: bool) -> str | None:
+        """What a step does that no cue names; None of one that only reacts."""
+        if reading.forms and all(form in _SIMPLE for form in reading.forms):
+            return None
+        if not by_opener and open_move == "request":
+            return "propose" if reading.values else "answer"
+        return "answer" if open_move else "inform"
 
     def _verb(self, text: str) -> str | None:
         for match in _VERB_OF_REQUEST.finditer(text):

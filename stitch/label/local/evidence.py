@@ -210,6 +210,7 @@ def step_evidence(
         reply_elsewhere: The best of that for another scope.
         reply_to_nothing: How well it follows nothing.
     """
+    # Complexity over 15 because it is a list of numbers in the order of their weights, each of which is an expression.
     forms, role = reading.forms, reading.role
     turns = stream.turns.get(role)
     then, now = stream.time_s, reading.time_s
@@ -334,6 +335,7 @@ def scope_evidence(
         reply: How well the step follows the last one of the scope, see `replies`.
         other_reply: How well it follows the best other scope, or nothing.
     """
+    # Complexity over 15 because it is a list of numbers in the order of their weights, each of which is an expression.
     role, addressees, calls = reading.role, reading.addressees, reading.data.calls
     total = sum(weights.values()) or 1.0
     last = frozenset(scope.recent[-1]) if scope.recent else frozenset()

@@ -227,6 +227,7 @@ def _first(reading: Reading, most: int) -> list[tuple[int, int]]:
 
 def _chains(reading: Reading, start: int, end: int) -> Iterator[str]:
     """Noun phrases of a stretch with what hangs on them: "flight from Pittsburgh to Chicago"."""
+    # Complexity over 15 because a chain ends for any of several reasons, each of which needs where it stands now.
     phrases = [p for p in reading.phrases if start <= p.start < end and p.head not in reading.addressees]
     for index, phrase in enumerate(phrases):
         words = [word for word in phrase.text.split() if word not in _ACTS]

@@ -124,6 +124,7 @@ def resolve_pronouns(
         speakers: The roles seen so far; a thing never has the name of a speaker.
         before: The step before.
     """
+    # Complexity over 15 because pronouns are passed over for reasons that change how the next ones are read.
     ranked: list[tuple[float, Referent]] | None = None
     done: set[str] = set()
     resolved: set[str] = set()
@@ -150,16 +151,10 @@ def resolve_pronouns(
         if not ranked:
             known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
             return
-        pair = known.pair() if kind == "group" else []
-        if len(pair) > 1 and not any(referent.heading for _, referent in ranked[:1]) and _may_be_two(pair):
-            if _free(text, match, kind, pair[0], known, before):
-                replacement = f"{pair[0].name} and {pair[1].name}" + ("'s" if word in _OWNING else "")
-                yield Stood(match.start(), match.end(), replacement, "several", pair[0], 0.6)
-            continue
-        if kind == "group" and known.together and known.clock - known.listed_at == 1 and not ranked[0][1].heading:
-            first = known.find(known.listed[0])
+        if kind == "group" and not ranked[0][1].heading and (several := _several(known)) is not None:
+            first, said = several
             if first is not None and _free(text, match, kind, first, known, before):
-                replacement = known.together + ("'s" if word in _OWNING else "")
+                replacement = said + ("'s" if word in _OWNING else "")
                 yield Stood(match.start(), match.end(), replacement, "several", first, 0.6)
             continue
         best = choose(ranked, known, kind=kind, speakers=speakers, gender=_GENDER.get(word, ""))
@@ -179,6 +174,16 @@ def resolve_pronouns(
         )
 
 
+def _several(known: Antecedents) -> tuple[Referent | None, str] | None:
+    """What a pronoun of a group stands for if two things are spoken of, or several were just listed; the first, all."""
+    pair = known.pair()
+    if len(pair) > 1 and _may_be_two(pair):
+        return pair[0], f"{pair[0].name} and {pair[1].name}"
+    if known.together and known.clock - known.listed_at == 1:
+        return known.find(known.listed[0]), known.together
+    return None
+
+
 def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked: str) -> None:
     """Take in which pronouns stand for a name inside a text, and whom an answer names that the question did not.
 
@@ -187,6 +192,7 @@ def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked:
         spoken: The names in it, in order.
         asked: The question that it answers, if any, with its pronouns replaced as far as they could be.
     """
+    # Complexity over 15 because a pronoun is only counted if none of the names before it competes.
     names = [(mention, referent) for mention, referent in spoken if not mention.placed and not mention.titled]
     if not names:
         return
@@ -222,6 +228,7 @@ def choose(
     gender: str = "",
 ) -> tuple[Referent, float] | None:
     """The strongest referent that the pronoun may stand for, with how clearly it stands out."""
+    # Complexity over 15 because a referent is left out for reasons that all need how old and how central it is.
     fitting: list[tuple[float, Referent]] = []
     for strength, referent in ranked:
         age = known.clock - referent.last
@@ -267,6 +274,7 @@ def _may_be_two(pair: Sequence[Referent]) -> bool:
 
 def _may_be(referent: Referent, kind: str, known: Antecedents) -> bool:
     """Whether nothing speaks against the pronoun standing for it."""
+    # Complexity over 15 because each kind of pronoun has its own reasons against a referent, and they share the last.
     if referent.heading:
         return kind != "thing" or not referent.stands.get("person")
     if kind == "person":
@@ -302,12 +310,10 @@ def _is_empty(text: str, start: int) -> bool:
 
 def _free(text: str, match: re.Match[str], kind: str, referent: Referent, known: Antecedents, before: str) -> bool:
     """Whether nothing nearer competes, and the pronoun is no empty one."""
-    start = match.start()
-    ahead = text[:start]
+    # Complexity over 15 because what may stand nearer is looked for from the surest sign to the weakest.
+    ahead = text[: match.start()]
     if kind == "person":
-        if not referent.heading and _INDEFINITE.search(ahead):
-            return False
-        return _PERSON_NOUN.search(ahead) is None and (referent.heading or _PERSON_NOUN.search(before) is None)
+        return _is_only_person(ahead, referent, before)
     if not referent.heading and (
         (kind == "thing" and last_unit(ahead)) or (kind == "group" and _CONTRAST.search(ahead))
     ):
@@ -320,28 +326,40 @@ def _free(text: str, match: re.Match[str], kind: str, referent: Referent, known:
             return False
     elif not safe and _outdone(referent.name, before, near=bool(referent.stands.get("thing"))):
         return False
-    if kind != "person" and not referent.heading:
-        asked = _ASKED_ABOUT.search(before)
-        if (
-            asked is not None
-            and not RELATIONAL_NOUN.match(asked["noun"])
-            and asked["noun"] not in known.called(referent)
-        ):
-            return False
-        if kind == "group" and not _PLURALS.isdisjoint(ahead.lower().replace(",", " ").split()):
-            return False
+    if not referent.heading and _asks_otherwise(ahead, kind, referent, known, before):
+        return False
     if placelike:
         if _ELSEWHEN.search(own) or (_opens(last) or (kind == "thing" and _NEW_THING.search(last))):
             return False
         ahead = own
+    return not _competes(ahead, kind)
+
+
+def _is_only_person(ahead: str, referent: Referent, before: str) -> bool:
+    """Whether nobody else is told of before a pronoun of a person."""
+    if not referent.heading and _INDEFINITE.search(ahead):
+        return False
+    return _PERSON_NOUN.search(ahead) is None and (referent.heading or _PERSON_NOUN.search(before) is None)
+
+
+def _asks_otherwise(ahead: str, kind: str, referent: Referent, known: Antecedents, before: str) -> bool:
+    """Whether the step before asked about something else, or several things are told before a pronoun of a group."""
+    asked = _ASKED_ABOUT.search(before)
+    if asked is not None and not RELATIONAL_NOUN.match(asked["noun"]) and asked["noun"] not in known.called(referent):
+        return True
+    return kind == "group" and not _PLURALS.isdisjoint(ahead.lower().replace(",", " ").split())
+
+
+def _competes(ahead: str, kind: str) -> bool:
+    """Whether a noun phrase before a pronoun may be what it stands for."""
     for phrase in noun_phrases(ahead):
         if RELATIONAL_NOUN.match(phrase.head):
             continue
         if kind == "group" and phrase.head.endswith("s"):
-            return False
+            return True
         if kind == "thing" and _DETERMINER.search(ahead[: phrase.start]):
-            return False
-    return True
+            return True
+    return False
 
 
 def _opens(sentence: str) -> bool:

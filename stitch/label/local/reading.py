@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stitch.core.steps import Step
@@ -158,46 +158,23 @@ def read_step(
         most_chars: How much of it is read.
         language: That of what was said before, for a step that does not tell its own.
     """
+    # Complexity over 15 because a reading has thirty fields, and most depend on whether the step is data, or foreign.
     data = structured(step)
     is_data = bool(data.results or (data.calls and not step.tool_calls))
-    if is_data or not step.content.strip():
-        text = " . ".join(value for _, value in data.pairs if value)[:most_chars]
-        spans: list[tuple[int, int]] = []
-    else:
-        text = step.content[:most_chars]
-        spans = sentence_spans(text)[:MAX_READ_SENTENCES]
+    text, spans = _text_of(step, data, is_data=is_data, most_chars=most_chars)
     language = language_of(text) or language
     foreign = is_foreign(language)
     lowered = fold_case(text)
     parts = [lowered[start:end] for start, end in spans]
     forms = [_form(part, foreign) for part in parts]
-    asked: list[str] = []
-    told: list[str] = []
-    all_words: list[str] = []
-    if parts:
-        for part, form in zip(parts, forms, strict=True):
-            in_part = words_in(part)
-            all_words += in_part
-            (asked if form in _ASKING else told).extend(_carrying(in_part, language))
-    else:
-        all_words = words_in(text)
-        told = _carrying(all_words, language)
+    asked, told, all_words = _words_of(text, parts, forms, language)
     for call in data.calls:
         asked += _carrying(words(call.name))
         asked += [key for name, _ in call.arguments for key in _carrying(words(name))]
     told += [key for name, _ in data.results for key in _carrying(words(name))]
     stems = asked + told
     found = () if is_data else mentions_in(text, language)
-    values: dict[str, str] = {}
-    of_values: set[str] = set()
-    for mention in found:
-        of_values.update(stem_in(word, language) for word in words_in(mention.value))
-        for same in value_keys(mention.entity_type, mention.value):
-            values[same] = mention.entity_type
-    for key, value in data.pairs:
-        if value:
-            values[value.lower()] = key
-            of_values.update(map(stem, words(value)))
+    values, of_values = _values_of(found, data, language)
     asks = [asked_for(part) for part, form in zip(parts, forms, strict=True) if form is SentenceForm.QUESTION]
     gives = given(parts, forms, asks, values) if parts else ("data",)
     role = step.role.lower()
@@ -236,6 +213,48 @@ def read_step(
         language=language,
         answers_tool=answers_tool,
     )
+
+
+def _text_of(
+    step: Step, data: StructuredContent, *, is_data: bool, most_chars: int
+) -> tuple[str, list[tuple[int, int]]]:
+    """What is read of a step, and where its sentences are; of data its values, which are no sentences."""
+    if is_data or not step.content.strip():
+        return " . ".join(value for _, value in data.pairs if value)[:most_chars], []
+    text = step.content[:most_chars]
+    return text, sentence_spans(text)[:MAX_READ_SENTENCES]
+
+
+def _words_of(
+    text: str, parts: Sequence[str], forms: Sequence[SentenceForm], language: str | None
+) -> tuple[list[str], list[str], list[str]]:
+    """The words that carry meaning where something is asked, those elsewhere, and all words."""
+    if not parts:
+        all_words = words_in(text)
+        return [], _carrying(all_words, language), all_words
+    asked, told, all_words = list[str](), list[str](), list[str]()
+    for part, form in zip(parts, forms, strict=True):
+        in_part = words_in(part)
+        all_words += in_part
+        (asked if form in _ASKING else told).extend(_carrying(in_part, language))
+    return asked, told, all_words
+
+
+def _values_of(
+    found: Iterable[FoundMention], data: StructuredContent, language: str | None
+) -> tuple[dict[str, str], set[str]]:
+    """What a step names, each with its class, and the stems of the words of these."""
+    values: dict[str, str] = {}
+    of_values: set[str] = set()
+    for mention in found:
+        of_values.update(stem_in(word, language) for word in words_in(mention.value))
+        for same in value_keys(mention.entity_type, mention.value):
+            values[same] = mention.entity_type
+    for key, value in data.pairs:
+        if value:
+            values[value.lower()] = key
+            of_values.update(map(stem, words(value)))
+    return values, of_values
 
 
 def _form(sentence: str, foreign: bool) -> SentenceForm:

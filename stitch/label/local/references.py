@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
 from stitch.core.protocols import ErasedText, Forgotten
-from stitch.label.local.antecedents import Antecedents, Raised, distinct
+from stitch.label.local.antecedents import Antecedents, Raised, Referent, distinct
 from stitch.label.local.counting import find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
@@ -78,6 +78,7 @@ class ReferenceResolver:
             step: The next step of the trajectory.
             scope: Its thematic scope.
         """
+        # Complexity over 15 because what is replaced by one way is kept from all later ways.
         text = straighten_quotes(step.content)
         known = self._known
         known.clock += 1
@@ -266,12 +267,52 @@ class ReferenceResolver:
         pointed: Sequence[Pointed],
         resolved: str,
     ) -> None:
+        # Complexity over 15 because the next step depends on the order in which all this is taken in.
+        known = self._known
+        self._turn_to_unit(text, speaks_of_nothing=not names and not counted)
+        stood = [found for found in stood if found.kind != "several"]
+        self._stand_for(stood, counted, pointed)
+        alone = len({mention.text for mention in names}) == 1
+        beside = bool(stood or counted)
+        spoken, told = list[tuple[int, str]](), list[tuple[NameMention, Referent]]()
+        for mention in names:
+            referent = known.mention(mention, step=step.id, alone=alone, beside=beside)
+            spoken.append((mention.start, referent.name))  # a later mention may give the same thing a longer name
+            told.append((mention, referent))
+        observe(text, told, asked=self._said[-1].text if self._said and self._said[-1].role != step.role else "")
+        raised = [
+            (name, _around(text, mention), mention.placed)
+            for (_, name), mention in zip(spoken, names, strict=True)
+            if mention.leads or alone
+        ]
+        known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
+        raised_alone = alone and not beside and bool(known.raised) and known.raised[-1].step == step.id
+        known.follow(text[:_MAX_RAISING_CHARS], by=step.role, raised_alone=raised_alone)
+        about = [(phrase.start, phrase.name) for phrase in counted]
+        about += [(found.start, found.referent.name) for found in stood]
+        self._offer(text, spoken, counted=counted, about=about)
+        goes_on = bool(self._said) and self._said[-1].role == step.role
+        led = _led(text, names, spoken, alone=alone, goes_on=goes_on) or _compared(text, names, spoken)
+        pointed_at = [phrase.referent.name for phrase in pointed]
+        known.settle(
+            distinct([*led, *(name for _, name in about), *pointed_at]), passing=len(spoken) > len(led) and not goes_on
+        )
+        about += [place for place, mention in zip(spoken, names, strict=True) if mention.leads or alone]
+        self._topics = distinct(name for _, name in sorted(about))[:_MAX_TOPICS] or self._topics
+        self._hear(step, resolved)
+        spans = " ".join(text[phrase.start : phrase.end] for phrase in counted)
+        self._said = remember(self._said, resolved, role=step.role, counted=spans)
+
+    def _turn_to_unit(self, text: str, *, speaks_of_nothing: bool) -> None:
         known = self._known
         unit = last_unit(text[:_MAX_RAISING_CHARS])
         known.unit = last_unit(text) or known.unit
-        if unit and not names and not counted:
+        if unit and speaks_of_nothing:
             known.turn()
-        stood = [found for found in stood if found.kind != "several"]
+
+    def _stand_for(self, stood: Sequence[Stood], counted: Sequence[_Named], pointed: Sequence[Pointed]) -> None:
+        """Take in what pronouns, ordinals and pointers stood for."""
+        known = self._known
         for found in stood:
             known.stand_for(found.referent, kind=found.kind)
             if found.gender:
@@ -283,53 +324,42 @@ class ReferenceResolver:
                 referent.presented, referent.placed, referent.named = True, False, known.clock
         for point in pointed:
             known.stand_for(point.referent, kind="thing")
-        alone = len({mention.text for mention in names}) == 1
-        beside = bool(stood or counted)
-        raising = text[:_MAX_RAISING_CHARS]
-        spoken = []
-        told = []
-        for mention in names:
-            referent = known.mention(mention, step=step.id, alone=alone, beside=beside)
-            spoken.append((mention.start, referent.name))
-            told.append((mention, referent))
-        observe(text, told, asked=self._said[-1].text if self._said and self._said[-1].role != step.role else "")
-        raised = [
-            (name, _around(text, mention), mention.placed)
-            for (_, name), mention in zip(spoken, names, strict=True)
-            if mention.leads or alone
-        ]
-        known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
-        raised_alone = alone and not beside and bool(known.raised) and known.raised[-1].step == step.id
-        known.follow(raising, by=step.role, raised_alone=raised_alone)
-        about = [(phrase.start, phrase.name) for phrase in counted]
-        about += [(found.start, found.referent.name) for found in stood]
+
+    def _offer(
+        self,
+        text: str,
+        spoken: Sequence[tuple[int, str]],
+        *,
+        counted: Sequence[_Named],
+        about: Sequence[tuple[int, str]],
+    ) -> None:
+        """Take in between which things a choice is left."""
+        known = self._known
         if not spoken and any(phrase.listed for phrase in counted):
             known.listed_at = known.clock
-        else:
-            compared = [(phrase.start, phrase.name) for phrase in counted]
-            known.offer(text, sorted([*(compared if len(compared) > 1 else about), *spoken]))
-        goes_on = bool(self._said) and self._said[-1].role == step.role
-        led = [
-            name
-            for (_, name), mention in zip(spoken, names, strict=True)
-            if (mention.leads or alone) and not mention.titled and not _BRANCH.search(text, 0, mention.start)
-            if mention.presented or not goes_on or " " in name
-        ]
-        pointed_at = [phrase.referent.name for phrase in pointed]
-        if not led:
-            led = _compared(text, names, spoken)
-        known.settle(
-            distinct([*led, *(name for _, name in about), *pointed_at]), passing=len(spoken) > len(led) and not goes_on
-        )
-        about += [place for place, mention in zip(spoken, names, strict=True) if mention.leads or alone]
-        self._topics = distinct(name for _, name in sorted(about))[:_MAX_TOPICS] or self._topics
+            return
+        compared = [(phrase.start, phrase.name) for phrase in counted]
+        known.offer(text, sorted([*(compared if len(compared) > 1 else about), *spoken]))
+
+    def _hear(self, step: Step, resolved: str) -> None:
+        """Note a question that waits for its answer; what somebody else answers waits no more."""
         ask = read_ask(resolved, role=step.role)
         if ask is not None:
             self._ask = ask
         elif self._ask is not None and self._ask.role == step.role and self._said[-1].role != step.role:
             self._ask = None
-        spans = " ".join(text[phrase.start : phrase.end] for phrase in counted)
-        self._said = remember(self._said, resolved, role=step.role, counted=spans)
+
+
+def _led(
+    text: str, names: Sequence[NameMention], spoken: Sequence[tuple[int, str]], *, alone: bool, goes_on: bool
+) -> list[str]:
+    """The names of what a step is about."""
+    return [
+        name
+        for (_, name), mention in zip(spoken, names, strict=True)
+        if (mention.leads or alone) and not mention.titled and not _BRANCH.search(text, 0, mention.start)
+        if mention.presented or not goes_on or " " in name
+    ]
 
 
 def rewrite_utterance(history: Sequence[Step], utterance: Step | str) -> str:

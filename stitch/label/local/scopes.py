@@ -171,6 +171,7 @@ class ScopeTracker:
         self, reading: Reading, *, unit: str = "", named: int | None = None, subject: str = ""
     ) -> Decision | None:
         """The scope of a step where the text or the source says it; None where it must be weighed."""
+        # Complexity over 15 because what says the scope is asked in the order in which it outranks the rest.
         self._rivals = {}
         if not self.scopes or reading.is_notice:
             return Decision(None)
@@ -195,6 +196,7 @@ class ScopeTracker:
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """What the step may belong to: the current scope first, earlier ones, a new one last."""
+        # Complexity over 15 because each scope gets its evidence beside that of all others, in one pass.
         stream, current = self._stream, self.current
         weights = stream.weigh(sorted(reading.stem_set))
         total = sum(weights.values()) or 1.0
@@ -319,33 +321,38 @@ class ScopeTracker:
             if len(self._parents) > _MAX_PARENTS:
                 del self._parents[next(iter(self._parents))]
         if not reading.is_notice:
-            switched = stream.current is not None and scope.number != stream.current
-            turns = stream.turns.setdefault(reading.role, [0, 0])
-            turns[0] += 1
-            turns[1] += switched
-            if not reading.data.calls and not reading.answers_tool:
-                stream.voices.setdefault(reading.role, stream.position)
-            stream.run = 1 if switched else stream.run + 1
-            stream.switches += switched
-            if switched and stream.current is not None:
-                left = self.scopes[stream.current]
-                self._left = left.number
-                stream.returns += not is_new
-                stream.interruptions += not left.closed and left.opens in AWAITED and left.opens != "more"
-            stream.current = stream.spoke[reading.role] = scope.number
-            stream.tools = stream.tools or bool(reading.data.calls)
-            stream.service += SentenceForm.REQUEST in reading.forms or reading.opens in _SERVICE
-            stream.opener = stream.opener or reading.role
-            stream.last_role = reading.role
-            stream.last_closed = reading.closes
-            stream.last_called = bool(reading.data.calls)
-            stream.last_answered_tool = reading.answers_tool
+            self._go_on(reading, scope, is_new=is_new)
         stream.time_s = stream.time_s if reading.time_s is None else reading.time_s
         stream.session = reading.step.session
         self._count_words(reading)
         stream.position += 1
         self._rivals = {}
         return scope
+
+    def _go_on(self, reading: Reading, scope: Scope, *, is_new: bool) -> None:
+        """Count what a step of a scope says of how the talk goes: who speaks, and whether it goes over to the scope."""
+        stream = self._stream
+        switched = stream.current is not None and scope.number != stream.current
+        turns = stream.turns.setdefault(reading.role, [0, 0])
+        turns[0] += 1
+        turns[1] += switched
+        if not reading.data.calls and not reading.answers_tool:
+            stream.voices.setdefault(reading.role, stream.position)
+        stream.run = 1 if switched else stream.run + 1
+        stream.switches += switched
+        if switched and stream.current is not None:
+            left = self.scopes[stream.current]
+            self._left = left.number
+            stream.returns += not is_new
+            stream.interruptions += not left.closed and left.opens in AWAITED and left.opens != "more"
+        stream.current = stream.spoke[reading.role] = scope.number
+        stream.tools = stream.tools or bool(reading.data.calls)
+        stream.service += SentenceForm.REQUEST in reading.forms or reading.opens in _SERVICE
+        stream.opener = stream.opener or reading.role
+        stream.last_role = reading.role
+        stream.last_closed = reading.closes
+        stream.last_called = bool(reading.data.calls)
+        stream.last_answered_tool = reading.answers_tool
 
     def begin(self, *, given: bool = False) -> Scope:
         """A new scope, without steps yet; `given` if somebody else named it."""
