@@ -124,13 +124,27 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
         raise SettingsError(
             "no model is named", hint="name one with --model; any name, such as yours, if a person labels"
         )
+    _check_draft(loaded)
     window = WindowProgram()
     if loaded.label_program is not None:
         load_program(loaded.label_program, window, target="windowed")
     steps = WINDOW_STEPS if loaded.window == "auto" else loaded.window
     return OfflineLabeler(
-        loaded.model, fallback=LocalLabeler(), program=window, window_steps=steps, price=_price(loaded)
+        loaded.model,
+        fallback=LocalLabeler(),
+        program=window,
+        window_steps=steps,
+        price=_price(loaded),
+        draft=loaded.draft,
     )
+
+
+def _check_draft(settings: Settings) -> None:
+    if settings.draft and (settings.stepwise or settings.label_program is not None):
+        raise SettingsError(
+            "drafts are corrected in windows, by a prompt that nobody compiles",
+            hint="leave out --draft, or --stepwise and --program",
+        )
 
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
@@ -225,12 +239,8 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
     from stitch.signatures.programs import StepProgram, WindowProgram
 
     window_steps = WINDOW_STEPS if settings.window == "auto" else settings.window
+    _check_draft(settings)
     if settings.draft:
-        if settings.stepwise or settings.label_program is not None:
-            raise SettingsError(
-                "drafts are corrected in windows, by a prompt that nobody compiles",
-                hint="leave out --draft, or --stepwise and --program",
-            )
         return DraftedLabeler(model, fallback=LocalLabeler(), window_steps=window_steps)
     if settings.stepwise:
         steps = StepProgram()

@@ -26,7 +26,7 @@ from stitch.lm import Ledger
 from stitch.memory import Memory
 from stitch.parts import offline_labeler
 from stitch.testing.labeling import ScriptedLabeler
-from stitch.testing.model import LoopbackProvider, label_by_rules
+from stitch.testing.model import LoopbackProvider, fields_of, label_by_rules
 from stitch.testing.storing import ListStore
 
 LOCAL = LocalLabeler().name
@@ -58,12 +58,12 @@ def exported(memory: Memory, name: str = "hand", **options: Any) -> list[dict[st
     return [json.loads(write_window(window)) for window in handover.windows()]
 
 
-def imported(memory: Memory, replies: Sequence[Any], name: str = "hand") -> Any:
+def imported(memory: Memory, replies: Sequence[Any], name: str = "hand", **options: Any) -> Any:
     lines = [
         NumberedLine("replies", n, reply if isinstance(reply, bytes) else json.dumps(reply).encode())
         for n, reply in enumerate(replies, start=1)
     ]
-    return memory.lifecycle.handover(OfflineLabeler(name, fallback=LocalLabeler())).take_in(lines)
+    return memory.lifecycle.handover(OfflineLabeler(name, fallback=LocalLabeler(), **options)).take_in(lines)
 
 
 def replied(request: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -94,6 +94,32 @@ def test_rounds_of_export_and_import_give_the_labels_that_the_model_would_have_g
         memory.flush()
         assert [entry.labels for entry in memory.steps("t0")] == elsewhere
         assert memory.lifecycle.relabel().steps == 0
+
+
+def test_drafts_go_out_and_what_is_wrong_in_them_comes_in(tmp_path: Path) -> None:
+    changes = {"changes": [{"n": 1, "scope": "hotels of the trip", "events": ["ask hotel"]}]}
+    with filled(tmp_path / "a", trajectories=1) as memory:
+        local = [entry.labels for entry in memory.steps("t0")]
+        [request] = exported(memory, "m", draft=True)
+        shown = [json.loads(line) for line in fields_of(request["messages"][-1]["content"])["steps"].splitlines()]
+        assert shown[0]["scope"] == (local[0].intent.scope if local[0] else "")
+        assert "changes" in request["schema"]["properties"]
+        [whole] = exported(memory, "m")
+        assert whole["id"] != request["id"]
+        wrong = imported(memory, [{"id": request["id"], "reply": changes}], "m").rejections
+        assert len(wrong) == 1  # made for another way of labeling
+        assert imported(memory, [{"id": request["id"], "reply": changes}], "m", draft=True).steps == 24
+        made = [entry.labels for entry in memory.steps("t0")]
+    first = made[0]
+    assert first is not None
+    assert (first.intent.scope, first.intent.event_types) == ("hotels of the trip", ("ask hotel",))
+    assert [own.made_by for own in made if own] == ["m drafted-1"] * 24 + [LOCAL] * 16
+    with (
+        LoopbackProvider(lambda system, user: {"changes": []}) as provider,
+        open_memory(tmp_path / "a", labels="model", model="m", base_url=provider.base_url, draft=True) as memory,
+    ):
+        assert memory.lifecycle.relabel().steps == 16
+        assert set(makers(memory)) == {"m drafted-1"}
 
 
 def test_the_model_goes_on_where_the_batches_stopped(tmp_path: Path) -> None:

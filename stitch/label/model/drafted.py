@@ -11,6 +11,7 @@ from stitch.core import Labeler, ReferenceRewrite, Step, StepLabels, annotate_re
 from stitch.label.model.quoting import quote_window, shown_text
 from stitch.label.model.session import Estimate, ModelSession
 from stitch.label.model.windowed import WindowedLabeler, WindowedSession
+from stitch.lm import LanguageModel
 from stitch.signatures import CorrectDraft, StepChange, StepReading
 from stitch.text.sentences import sentence_spans
 
@@ -30,7 +31,7 @@ class DraftedLabeler(WindowedLabeler):
     @property
     def name(self) -> str:
         """The model's name and the way of labeling."""
-        return f"{self.model.name} {_VERSION}"
+        return drafted_by(self.model)
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session."""
@@ -46,7 +47,7 @@ class DraftedLabeler(WindowedLabeler):
 class DraftedSession(WindowedSession):
     """The labeling of a trajectory whose windows are drafted."""
 
-    def __init__(self, labeler: DraftedLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
+    def __init__(self, labeler: WindowedLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
         self._drafter = fallback
         self._correcting = dspy.Predict(CorrectDraft)
         self._drafts: list[StepReading] = []
@@ -98,6 +99,11 @@ class DraftedSession(WindowedSession):
             references=tuple(sorted((*written, *drafted), key=lambda rewrite: rewrite.start)),
             summary=reading.summary,
         )
+
+
+def drafted_by(model: LanguageModel) -> str:
+    """Who makes labels of drafts that a model corrects."""
+    return f"{model.name} {_VERSION}"
 
 
 def corrected(drafts: Sequence[StepReading], changes: Sequence[StepChange]) -> list[StepReading]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.core import Labeler, LabelSession, Step, StepLabels
 from stitch.errors import ReplyError
+from stitch.label.model.drafted import DraftedSession, drafted_by
 from stitch.label.model.session import ModelSession
 from stitch.label.model.windowed import WINDOW_STEPS, WindowedLabeler, WindowedSession
 from stitch.lm import Charge, LanguageModel, Ledger, Price
@@ -43,8 +44,8 @@ class WindowReply(NamedTuple):
 class OfflineLabeler(WindowedLabeler):
     """Labels a window from a reply that was made elsewhere, to the request that this made.
 
-    It has the name of the `WindowedLabeler` of the same model, shows the same prompts and holds replies to the same
-    checks: either goes on where the other stopped.
+    It has the name of the `WindowedLabeler`, or `DraftedLabeler`, of the same model, shows the same prompts and holds
+    replies to the same checks: either goes on where the other stopped.
 
     Args:
         model: Its name; when a person labels, any name.
@@ -52,6 +53,7 @@ class OfflineLabeler(WindowedLabeler):
         program: The prompt, if it was compiled.
         window_steps: How many steps a request has at most.
         price: What the model costs.
+        draft: Whether local labels are shown, and only what is wrong in them is answered, as by the `DraftedLabeler`.
     """
 
     consolidates = False
@@ -64,7 +66,9 @@ class OfflineLabeler(WindowedLabeler):
         program: WindowProgram | None = None,
         window_steps: int = WINDOW_STEPS,
         price: Price | None = None,
+        draft: bool = False,
     ) -> None:
+        self.draft = draft
         self._desk = _Desk()
         self._spent = _LastCharge()
         self._lock = threading.Lock()
@@ -72,15 +76,21 @@ class OfflineLabeler(WindowedLabeler):
         engine = LanguageModel(model, completion=self._desk, ledger=self._spent, price=price)
         super().__init__(engine, fallback=fallback, program=program, window_steps=window_steps)
 
+    @property
+    def name(self) -> str:
+        """That of the labeler that calls the same model in the same way."""
+        return drafted_by(self.model) if self.draft else super().name
+
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session; its `label` raises what `accept` raises."""
-        return _OfflineSession(self, self._fallback, trajectory, saved)
+        kind = _OfflineDraftedSession if self.draft else _OfflineWindowedSession
+        return kind(self, self._fallback, trajectory, saved)
 
     def request(self, session: LabelSession, steps: Sequence[Step]) -> WindowRequest:
         """What to ask about the next steps of a trajectory; the session stays where it is."""
         with self._lock:
-            self._desk.reply = _NO_READINGS
-            with suppress(ReplyError):  # no readings are never those of the steps
+            self._desk.reply = _NOTHING
+            with suppress(ReplyError):
                 session.label(steps)
             assert self._desk.asked is not None
             return self._desk.asked
@@ -101,13 +111,24 @@ class OfflineLabeler(WindowedLabeler):
         return None if reply.prompt_tokens is None else self._spent.last
 
 
-_NO_READINGS = WindowReply('{"readings": []}')
+_NOTHING = WindowReply("")
+"""Of no use to any prompt: who asks what would be asked takes in no labels."""
 
 
 class _OfflineSession(WindowedSession):
+    """Raises where a reply cannot be used, instead of asking again."""
+
     def _label(self, steps: list[Step]) -> list[StepLabels]:
         readings = self.read(steps)
         return [self.accept(step, reading) for step, reading in zip(steps, readings, strict=True)]
+
+
+class _OfflineWindowedSession(_OfflineSession):
+    """Of whole labels."""
+
+
+class _OfflineDraftedSession(_OfflineSession, DraftedSession):
+    """Of what is wrong in a draft."""
 
 
 class _LastCharge(Ledger):
@@ -122,7 +143,7 @@ class _Desk:
 
     def __init__(self) -> None:
         self.asked: WindowRequest | None = None
-        self.reply = _NO_READINGS
+        self.reply = _NOTHING
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         from dspy import lm15
