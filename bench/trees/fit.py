@@ -1,10 +1,11 @@
 """Fit the scorers of path queries: `python -m stitch.bench.trees.fit --data DIR --data DIR [--write]`.
 
 For each condition in words that was judged, every node of its type is an example. A logistic model over the features of
-`retrieve/path/scorers/features.py` is fitted, each condition with the root of its number of nodes as weight. What is
-told was judged on conditions that took no part in the fit: eight folds, conditions alike kept together, and each
-domain by a fit on the others. Conditions of our own (`own_sets`) take part in every fit, and no figure is told of them.
-`--write` writes the fit on all.
+`retrieve/path/scorers/features.py` is fitted, or over what a model says by itself (`--scorer nli:FOLDER`), each
+condition with the root of its number of nodes as weight. What is told was judged on conditions that took no part in the
+fit: eight folds, conditions alike kept together, and each domain by a fit on the others. Conditions of our own
+(`own_sets`) take part in every fit, and no figure is told of them. `--write` writes the fit on all. Of a scorer that is
+not fitted, `exact`, it is told how right it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import click
 
@@ -21,15 +22,13 @@ from stitch.bench.metrics.scores import mean
 from stitch.bench.trees.own_sets import OwnSet, own_sets
 from stitch.bench.trees.sets import SemanticGold, TreeSet, leaves, load_tree_set
 from stitch.errors import StitchError
-from stitch.retrieve.path.scorers.calibration import WEIGHTS, Calibration, Term, as_json
+from stitch.lm import LanguageModel
+from stitch.retrieve.path.scorers import scorer_named
+from stitch.retrieve.path.scorers.calibration import WEIGHTS, Calibration, Term, as_json, fitted_name
+from stitch.retrieve.path.scorers.pointwise import PointwiseScorer
+from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Scorer
 from stitch.retrieve.path.scorers.reading import asked_words
-from stitch.retrieve.path.scorers.similarity import (
-    Passages,
-    SimilarityScorer,
-    lexical_scorer,
-    minilm_scorer,
-    static_scorer,
-)
+from stitch.retrieve.path.scorers.similarity import Passages, SimilarityScorer
 from stitch.retrieve.path.semantics import passages_of
 from stitch.retrieve.path.versions import VERSION
 from stitch.text.kinds import singular_stem
@@ -46,11 +45,38 @@ FOLDS = 8
 LEFT_OUT = Path(__file__).parent / "left_out.json"
 """Models by which `stitch bench trees` judges the sets of the fit: on conditions that took no part in theirs."""
 _SAME = 0.5
-SCORERS: dict[str, Callable[[], SimilarityScorer]] = {
-    "static": static_scorer,
-    "lexical": lexical_scorer,
-    "minilm": minilm_scorer,
-}
+
+
+class Fitted(Protocol):
+    """A scorer that a logistic model makes of columns."""
+
+    @property
+    def name(self) -> str:
+        """The scorer with its model."""
+        ...
+
+    def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, Column]:
+        """The features of each passage by name."""
+        ...
+
+    def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
+        """Score passages."""
+        ...
+
+    def with_calibration(self, calibration: Calibration) -> Fitted:
+        """The same scorer with another fit."""
+        ...
+
+
+def scorer_of(said: str) -> Scorer:
+    """A scorer as commands name it, `nli:FOLDER`; of `model`, what stands behind the colon is asked.
+
+    Raises:
+        SettingsError: There is none of this name, or what it needs is missing.
+    """
+    kind, _, model = said.partition(":")
+    asked = LanguageModel(model) if kind == "model" and model else None
+    return scorer_named(kind, model=model or None, language_model=asked)
 
 
 class Example(NamedTuple):
@@ -65,7 +91,7 @@ class Example(NamedTuple):
     """Whether a node counts; of some it is unclear."""
 
 
-def examples_of(domain: TreeSet | OwnSet, scorer: SimilarityScorer) -> list[Example]:
+def examples_of(domain: TreeSet | OwnSet, scorer: Fitted | None) -> list[Example]:
     """The judged conditions of a domain; those on versions are left out, they are but a handful."""
     import numpy as np
 
@@ -81,7 +107,7 @@ def examples_of(domain: TreeSet | OwnSet, scorer: SimilarityScorer) -> list[Exam
                 domain.name,
                 gold,
                 passages,
-                scorer.columns(gold.condition, passages),
+                {} if scorer is None else scorer.columns(gold.condition, passages),
                 np.array([float(node.id in gold.yes) for node in nodes]),
                 np.array([node.id not in gold.borderline for node in nodes]),
             )
@@ -145,17 +171,21 @@ def left_out(
     group: Callable[[Example], str],
     *,
     folds: int,
-    scorer: SimilarityScorer,
+    scorer: Fitted,
     beside: Sequence[Example] = (),
 ) -> list[Judged]:
     """What the scorer says with models that were fitted on the other groups, and on what stands beside."""
-    judged = []
+    judged: list[Judged] = []
     for fold, model in _folds(examples, group, folds=folds, beside=beside):
-        unseen = SimilarityScorer(scorer.name, scorer.space, calibration=model)
-        for example in fold:
-            said = unseen.score(example.gold.condition, example.passages)
-            judged.append(Judged(example, _column(said.scores), said.cut))
+        unseen = scorer.with_calibration(model)
+        judged += [judged_by(unseen, example) for example in fold]
     return judged
+
+
+def judged_by(scorer: Fitted | Scorer, example: Example) -> Judged:
+    """What a scorer says of an example."""
+    said = scorer.judge(example.gold.condition, example.passages)
+    return Judged(example, _column(said.scores), said.cut)
 
 
 def _column(scores: Sequence[float]) -> Column:
@@ -211,6 +241,11 @@ def reliability(judged: Sequence[Judged]) -> list[tuple[float, int, float]]:
     return found
 
 
+def _tell(curve: Sequence[tuple[float, int, float]]) -> None:
+    for low, count, share in curve:
+        click.echo(f"  {low:.1f} to {low + 0.1:.1f}: {count:5} nodes, {share:.2f} of them right")
+
+
 def _told(judged: Sequence[Judged]) -> str:
     asked = [each for each in judged if each.example.right.any()]
     domains = sorted({each.example.domain for each in asked})
@@ -238,17 +273,27 @@ def _without(examples: Sequence[Example], beside: Sequence[Example]) -> dict[str
 @click.command()
 @click.option("--data", multiple=True, required=True, type=click.Path(path_type=Path), help="Folder of a domain.")
 @click.option(
-    "--scorer", multiple=True, type=click.Choice(list(SCORERS)), default=("static", "lexical"), help="Which to fit."
+    "--scorer",
+    "scorers",
+    metavar="NAME[:MODEL]",
+    multiple=True,
+    default=("static", "lexical"),
+    help="Which to fit; behind a colon the model of one that needs it: nli:FOLDER.  [default: static, lexical]",
 )
 @click.option("--write", is_flag=True, help="Write the fit on all conditions.")
 @click.option("--conditions", is_flag=True, help="Tell the F1 of each condition.")
-def command(data: Sequence[Path], scorer: Sequence[str], write: bool, conditions: bool) -> None:
+def command(data: Sequence[Path], scorers: Sequence[str], write: bool, conditions: bool) -> None:
     """Fit the scorers of path queries, and tell how they do on conditions left out."""
     domains = [load_tree_set(folder) for folder in data]
     made = json.loads(WEIGHTS.read_text(encoding="utf-8")) if WEIGHTS.exists() else {"scorers": {}}
     without = json.loads(LEFT_OUT.read_text(encoding="utf-8")) if LEFT_OUT.exists() else {}
-    for name in scorer:
-        made_scorer = SCORERS[name]()
+    for made_scorer in map(scorer_of, scorers):
+        name = fitted_name(made_scorer.name)
+        if not isinstance(made_scorer, SimilarityScorer | PointwiseScorer):
+            judged = [judged_by(made_scorer, each) for domain in domains for each in examples_of(domain, None)]
+            click.echo(f"{name}: not fitted: {_told(judged)}")
+            _tell(reliability(judged))
+            continue
         examples = [example for domain in domains for example in examples_of(domain, made_scorer)]
         beside = [example for domain in own_sets() for example in examples_of(domain, made_scorer)]
         folded = left_out(examples, alike(examples), folds=FOLDS, scorer=made_scorer, beside=beside)
@@ -256,8 +301,7 @@ def command(data: Sequence[Path], scorer: Sequence[str], write: bool, conditions
         if len(domains) > 1:
             apart = left_out(examples, lambda each: each.domain, folds=99, scorer=made_scorer, beside=beside)
             click.echo(f"{name}: domains left out: {_told(apart)}")
-        for low, count, share in reliability(folded):
-            click.echo(f"  {low:.1f} to {low + 0.1:.1f}: {count:5} nodes, {share:.2f} of them right")
+        _tell(reliability(folded))
         if conditions:
             for each in sorted(folded, key=lambda each: each.f1):
                 click.echo(f"  {each.f1:.2f} {each.example.domain} {each.example.gold.condition}")

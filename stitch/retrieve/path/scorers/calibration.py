@@ -52,6 +52,18 @@ def calibration_of(scorer: str) -> Calibration:
     return from_json(json.loads(WEIGHTS.read_text(encoding="utf-8"))["scorers"][scorer])
 
 
+def fitted_calibration(scorer: str) -> Calibration | None:
+    """The fitted model of a scorer that need not have one; of a model at a path, the last part of it is its name."""
+    made = json.loads(WEIGHTS.read_text(encoding="utf-8"))["scorers"].get(fitted_name(scorer))
+    return None if made is None else from_json(made)
+
+
+def fitted_name(scorer: str) -> str:
+    """Under which name a scorer is fitted: `nli /models/deberta` is `nli deberta`, wherever the model lies."""
+    kind, _, model = scorer.partition(" ")
+    return f"{kind} {model.replace(chr(92), '/').rstrip('/').rpartition('/')[2]}".strip()
+
+
 def from_json(made: Mapping[str, Any]) -> Calibration:
     """A model as it is written."""
     return Calibration(made["bias"], tuple(Term(*term) for term in made["terms"]))

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from stitch.errors import SettingsError, require_extra
-from stitch.retrieve.path.scorers.known import scored_once
-from stitch.retrieve.path.scorers.protocol import Judgement, Passage
+from stitch.retrieve.path.scorers.pointwise import PointwiseScorer
+from stitch.retrieve.path.scorers.protocol import Passage
 
 MAX_PREMISE_CHARS = 2_000
 Classify = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """The probability of entailment of each pair of a premise and a hypothesis."""
 
 
-class NliScorer:
+class NliScorer(PointwiseScorer):
     """Scores each passage by itself.
 
     Args:
@@ -25,24 +25,16 @@ class NliScorer:
         model: Its name.
     """
 
-    relative = False
-
     def __init__(self, classify: Classify, *, model: str) -> None:
+        super().__init__(f"nli {model}")
         self._classify = classify
-        self._name = f"nli {model}"
 
-    @property
-    def name(self) -> str:
-        """The scorer with its model."""
-        return self._name
+    def text_of(self, passage: Passage) -> str:
+        """The premise."""
+        return ". ".join(passage.texts)[:MAX_PREMISE_CHARS]
 
-    def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
-        """Score passages, each different text once, all in one batch."""
-        texts = [". ".join(passage.texts)[:MAX_PREMISE_CHARS] for passage in passages]
-        return Judgement(scored_once(self, condition, texts, self.entailed))
-
-    def entailed(self, condition: str, texts: Sequence[str]) -> tuple[float, ...]:
-        """The probability that each text entails the condition; nothing is remembered."""
+    def scores_of(self, condition: str, texts: Sequence[str]) -> Sequence[float]:
+        """The probability that each text entails the condition."""
         hypothesis = f"This has to do with: {condition}."
         return tuple(
             min(1.0, max(0.0, float(score))) for score in self._classify([(text, hypothesis) for text in texts])

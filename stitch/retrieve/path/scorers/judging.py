@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from stitch.errors import ReplyError
 from stitch.label.model.quoting import quote
-from stitch.retrieve.path.scorers.known import scored_once
-from stitch.retrieve.path.scorers.protocol import Judgement, Passage
+from stitch.retrieve.path.scorers.pointwise import PointwiseScorer
+from stitch.retrieve.path.scorers.protocol import Passage
 
 if TYPE_CHECKING:
     from stitch.lm import LanguageModel
@@ -18,7 +18,7 @@ Rate = Callable[[str, Sequence[str]], Sequence[float]]
 """One call: how likely it is that each text fulfils the condition, in their order."""
 
 
-class ModelScorer:
+class ModelScorer(PointwiseScorer):
     """Scores by a language model, one call a condition; each different text stands in it once.
 
     Args:
@@ -26,28 +26,20 @@ class ModelScorer:
         model: Which model it asks.
     """
 
-    relative = False
-
     def __init__(self, rate: Rate, *, model: str) -> None:
+        super().__init__(f"model {model}")
         self._rate = rate
-        self._name = f"model {model}"
 
-    @property
-    def name(self) -> str:
-        """The scorer with its model."""
-        return self._name
+    def text_of(self, passage: Passage) -> str:
+        """What the prompt shows of a passage."""
+        return "; ".join(passage.texts)[:MAX_PASSAGE_CHARS]
 
-    def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
-        """Score passages.
+    def scores_of(self, condition: str, texts: Sequence[str]) -> Sequence[float]:
+        """What the model says.
 
         Raises:
             ReplyError: The reply does not have one probability a text.
         """
-        texts = ["; ".join(passage.texts)[:MAX_PASSAGE_CHARS] for passage in passages]
-        return Judgement(scored_once(self, condition, texts, self.rated))
-
-    def rated(self, condition: str, texts: Sequence[str]) -> tuple[float, ...]:
-        """What the model says; nothing is remembered."""
         scores = self._rate(condition, texts)
         if len(scores) != len(texts) or not all(0 <= score <= 1 for score in scores):
             raise ReplyError(

@@ -13,7 +13,7 @@ from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
 from stitch.errors import require_extra
 from stitch.retrieve.path.scorers.absence import absent, denied
-from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of
+from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of, fitted_calibration
 from stitch.retrieve.path.scorers.features import features
 from stitch.retrieve.path.scorers.population import Space
 from stitch.retrieve.path.scorers.populations import Populations, populations_of
@@ -84,6 +84,10 @@ class SimilarityScorer:
             return Judgement(())
         return _judged(self, condition, passages if isinstance(passages, Passages) else Passages(passages))
 
+    def with_calibration(self, calibration: Calibration) -> SimilarityScorer:
+        """The same scorer with another fit."""
+        return SimilarityScorer(self._name, self.space, calibration=calibration)
+
     def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, Column]:
         """The features of each passage by name, as a model is fitted on them."""
         kept = passages if isinstance(passages, Passages) else Passages(passages)
@@ -145,9 +149,13 @@ def static_scorer(embedder: StaticEmbedder | None = None) -> SimilarityScorer:
 
 
 def embedder_scorer(embedder: Embedder) -> SimilarityScorer:
-    """Any embedder, such as a Sentence Transformer, with the calibration of the table: its features are relative."""
+    """Any embedder, such as a Sentence Transformer, with its own calibration if it was fitted.
+
+    With the table's if not: most features tell how passages stand beside each other, which is alike for all embedders.
+    """
     name = f"sentence-transformers {embedder.name}"
-    return SimilarityScorer(name, EmbeddedSpace(embedder), calibration=calibration_of("static"))
+    calibration = fitted_calibration(name) or calibration_of("static")
+    return SimilarityScorer(name, EmbeddedSpace(embedder), calibration=calibration)
 
 
 def minilm_scorer(model: str | None = None) -> SimilarityScorer:
