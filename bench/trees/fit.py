@@ -270,6 +270,20 @@ def _without(examples: Sequence[Example], beside: Sequence[Example]) -> dict[str
     return {"models": models, "conditions": conditions, "domains": domains}
 
 
+def _tell_of_fit(
+    name: str, examples: Sequence[Example], beside: Sequence[Example], *, scorer: Fitted, apart: bool, conditions: bool
+) -> None:
+    """Tell how fits do on what they did not see: conditions, and whole domains; and how sure they are."""
+    folded = left_out(examples, alike(examples), folds=FOLDS, scorer=scorer, beside=beside)
+    click.echo(f"{name}: conditions left out: {_told(folded)}")
+    if apart:
+        domains = left_out(examples, lambda each: each.domain, folds=99, scorer=scorer, beside=beside)
+        click.echo(f"{name}: domains left out: {_told(domains)}")
+    _tell(reliability(folded))
+    for each in sorted(folded, key=lambda each: each.f1) if conditions else ():
+        click.echo(f"  {each.f1:.2f} {each.example.domain} {each.example.gold.condition}")
+
+
 @click.command()
 @click.option("--data", multiple=True, required=True, type=click.Path(path_type=Path), help="Folder of a domain.")
 @click.option(
@@ -287,24 +301,16 @@ def command(data: Sequence[Path], scorers: Sequence[str], write: bool, condition
     domains = [load_tree_set(folder) for folder in data]
     made = json.loads(WEIGHTS.read_text(encoding="utf-8")) if WEIGHTS.exists() else {"scorers": {}}
     without = json.loads(LEFT_OUT.read_text(encoding="utf-8")) if LEFT_OUT.exists() else {}
-    for made_scorer in map(scorer_of, scorers):
-        name = fitted_name(made_scorer.name)
-        if not isinstance(made_scorer, SimilarityScorer | PointwiseScorer):
-            judged = [judged_by(made_scorer, each) for domain in domains for each in examples_of(domain, None)]
+    for scorer in map(scorer_of, scorers):
+        name = fitted_name(scorer.name)
+        if not isinstance(scorer, SimilarityScorer | PointwiseScorer):
+            judged = [judged_by(scorer, each) for domain in domains for each in examples_of(domain, None)]
             click.echo(f"{name}: not fitted: {_told(judged)}")
             _tell(reliability(judged))
             continue
-        examples = [example for domain in domains for example in examples_of(domain, made_scorer)]
-        beside = [example for domain in own_sets() for example in examples_of(domain, made_scorer)]
-        folded = left_out(examples, alike(examples), folds=FOLDS, scorer=made_scorer, beside=beside)
-        click.echo(f"{name}: conditions left out: {_told(folded)}")
-        if len(domains) > 1:
-            apart = left_out(examples, lambda each: each.domain, folds=99, scorer=made_scorer, beside=beside)
-            click.echo(f"{name}: domains left out: {_told(apart)}")
-        _tell(reliability(folded))
-        if conditions:
-            for each in sorted(folded, key=lambda each: each.f1):
-                click.echo(f"  {each.f1:.2f} {each.example.domain} {each.example.gold.condition}")
+        examples = [example for domain in domains for example in examples_of(domain, scorer)]
+        beside = [example for domain in own_sets() for example in examples_of(domain, scorer)]
+        _tell_of_fit(name, examples, beside, scorer=scorer, apart=len(domains) > 1, conditions=conditions)
         model = fit(examples + beside)
         made["scorers"][name] = as_json(model.bias, model.terms)
         without[name] = _without(examples, beside)

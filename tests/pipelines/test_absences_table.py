@@ -32,7 +32,7 @@ ADJECTIVES = """  1 a license
 
 def index(data):
     lines = [line.split() for line in data.splitlines() if not line.startswith(" ")]
-    found = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for offset, _, part, count, *rest in lines:
         for word in rest[: 2 * int(count, 16) : 2]:
             found.setdefault((word, part), []).append(offset)

@@ -185,6 +185,12 @@ def nested(form, depth):
     }[form]
 
 
+@pytest.mark.parametrize("declared", ["utf-8", "ISO-8859-1", "UTF-16", "UTF-7", "x-unheard-of", "base64"])
+def test_text_that_was_read_is_not_read_again_by_the_encoding_that_xml_declares(declared):
+    tree = read_text(f'<?xml version="1.0" encoding="{declared}"?><Plan name="Café +AGE-"/>', form="xml")
+    assert tree.root.fields["name"] == "Café +AGE-"
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_what_is_too_deep_is_refused(form):
     with pytest.raises(InputError, match="deep"):

@@ -6,10 +6,11 @@ What XML can do beyond this is refused: entities, external documents, and whatev
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler, ErrorHandler
 from xml.sax.saxutils import escape
-from xml.sax.xmlreader import AttributesImpl
+from xml.sax.xmlreader import AttributesImpl, InputSource
 
 from defusedxml import DefusedXmlException, sax
 
@@ -31,11 +32,13 @@ def read_xml(text: str) -> Said:
         InputError: It is malformed, declares entities or another document, or is too deep or too large.
     """
     reader = _Reader()
+    source = InputSource()
+    source.setByteStream(BytesIO(text.encode("utf-8", "replace")))
+    source.setEncoding("utf-8")  # whatever the document declares: it was read before it came here
     try:
-        sax.parseString(
-            text.encode("utf-8", "replace"), reader, errorHandler=ErrorHandler(),
-            forbid_dtd=False, forbid_entities=True, forbid_external=True,
-        )  # fmt: skip
+        sax.parse(
+            source, reader, errorHandler=ErrorHandler(), forbid_dtd=False, forbid_entities=True, forbid_external=True
+        )
     except DefusedXmlException as error:
         raise InputError(
             f"this XML is refused: it declares {_declared(error)}",
