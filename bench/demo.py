@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stitch.bench.coding_sample import coding_sample
 from stitch.bench.demo_tree import show_tree
-from stitch.bench.samples import Sample, SampleQuestion, coding_sample, travel_sample, write_jsonl
+from stitch.bench.samples import Sample, SampleQuestion, travel_sample, write_jsonl
 from stitch.console.printing import draw_lanes, one_line
 from stitch.console.progress import progress_drawn
 from stitch.core.progress import counted

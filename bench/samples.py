@@ -1,20 +1,19 @@
-"""The project's own sample trajectories: a trip over two interleaved days, and a coding agent with two bugs.
+"""The project's own sample trajectories: a trip over two interleaved days, and in `coding_sample` a coding agent.
 
 Both are told from symbolic plans, so what every step is about is known: its gold scope, event, objects and answer.
 They are made to defeat similarity: the same places and files come back under other goals, and answers do not name
-what they answer about. More than 400 lines because the plans, which are data, stand beside the code that tells them.
+what they answer about.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from stitch.core import Step, ToolCall, Trajectory
+from stitch.core import Step, Trajectory
 
 
 class GoldStep(NamedTuple):
@@ -56,7 +55,7 @@ def write_jsonl(sample: Sample, path: Path) -> None:
     path.write_text(line + "\n", encoding="utf-8")
 
 
-class _Story:
+class Story:
     """Collects the steps of a trajectory together with their gold; every operation takes one minute."""
 
     def __init__(self, name: str, *, begins: datetime) -> None:
@@ -66,6 +65,7 @@ class _Story:
         self.gold: list[GoldStep] = []
 
     def tell(self, step: Step, *, scope: str, event: str, objects: tuple[str, ...], answer: str | None = None) -> None:
+        """Add a step, and what is known of it."""
         named = step.model_copy(
             update={"id": f"{self.name}-{len(self.steps) + 1}", "timestamp": f"{self.now:%Y-%m-%dT%H:%M}"}
         )
@@ -73,9 +73,11 @@ class _Story:
         self.gold.append(GoldStep(str(named.id), scope, event, objects, answer))
 
     def wait(self) -> None:
+        """Let a minute pass."""
         self.now += timedelta(minutes=1)
 
     def sample(self, questions: tuple[SampleQuestion, ...]) -> Sample:
+        """What was told, with these questions."""
         return Sample(self.name, Trajectory(id=self.name, steps=tuple(self.steps)), tuple(self.gold), questions)
 
     def find(self, *, scope: str, event: str, answer: str, last: bool = False) -> str:
@@ -238,7 +240,7 @@ _ORDINALS = ("first", "second", "third")
 
 def travel_sample() -> Sample:
     """A trip of two days that are planned in turns: places recur on both, and the agent's answers name none."""
-    story = _Story("trip", begins=datetime(2026, 3, 14, 9, 0))
+    story = Story("trip", begins=datetime(2026, 3, 14, 9, 0))
     proposed: dict[tuple[int, str], list[str]] = {}
     count: Counter[str] = Counter()
     day = 0
@@ -270,7 +272,7 @@ def travel_sample() -> Sample:
     )
 
 
-def _tell_turn(story: _Story, turn: _Turn, *, day: int, known: list[str], nth: int) -> None:
+def _tell_turn(story: Story, turn: _Turn, *, day: int, known: list[str], nth: int) -> None:
     """Tell the turn for the `nth` time; `known` are the places proposed so far for this day and slot."""
     options = turn.options if known else ()
     objects = (turn.name,) if turn.name else tuple(known[option - 1] for option in options)
@@ -297,261 +299,6 @@ def _refer(day: int, slot: str, option: int) -> str:
     kind = _KINDS.get(slot, "restaurant")
     goal = f"day {day}" if slot in _KINDS else f"day {day}'s {slot}"
     return f"the {_ORDINALS[option - 1]} {kind} I raised for {goal}"
-
-
-# --- the coding agent -------------------------------------------------------------------------------------------------
-
-
-class _Said(NamedTuple):
-    """Somebody says something."""
-
-    role: str
-    event: str
-    text: str
-    objects: tuple[str, ...] = ()
-    answer: str | None = None
-
-
-class _Called(NamedTuple):
-    """The agent calls a tool and gets its result."""
-
-    tool: str
-    arguments: dict[str, str]
-    thought: str
-    result: str
-    answer: str | None = None
-
-    @property
-    def event(self) -> str:
-        return self.tool.replace("_", " ")
-
-    @property
-    def objects(self) -> tuple[str, ...]:
-        return tuple(self.arguments[key] for key in ("path", "query") if key in self.arguments)
-
-
-_LOGIN = "login timeout"
-_EXPORT = "duplicate export rows"
-
-_CLOCK = (
-    "def deadline(now: float, seconds: float) -> float:\n    return now + seconds\n\n\n"
-    "def window(start: int, length: int) -> range:\n    return range(start, start + length + 1)"
-)
-_SESSION = "def open_session(user, now):\n    return Session(user, ends=deadline(now, SETTINGS.idle_minutes))"
-_PAGES = (
-    "def rows(store):\n    for start in range(0, store.size, SETTINGS.page):\n"
-    "        yield from store.fetch(window(start, SETTINGS.page))"
-)
-
-_MOVES: dict[str, tuple[_Said | _Called, ...]] = {
-    _LOGIN: (
-        _Said(
-            "user",
-            "report",
-            "First the login timeout: people are signed out half a minute after they sign in. It should be half "
-            "an hour.",
-        ),
-        _Called(
-            "search",
-            {"query": "deadline("},
-            "I look for whoever computes when a session ends.",
-            "app/clock.py:4: def deadline(now, seconds)\napp/session.py:18: ends=deadline(now, SETTINGS.idle_minutes)",
-        ),
-        _Called("read_file", {"path": "app/session.py"}, "Let me see the caller.", _SESSION),
-        _Called("read_file", {"path": "app/clock.py"}, "And the function it relies on.", _CLOCK),
-        _Called(
-            "run_tests",
-            {"path": "tests/test_session.py"},
-            "First, how do things stand?",
-            "11 passed in 0.88 s",
-            "11 passed",
-        ),
-        _Said(
-            "assistant",
-            "explain",
-            "The reason is that minutes go in where seconds are expected, so thirty of them last thirty seconds. "
-            "No test "
-            "covers this.",
-            ("app/session.py",),
-            "minutes are passed as seconds",
-        ),
-        _Called(
-            "edit_file",
-            {"path": "tests/test_session.py"},
-            "I first write down what we want as a test.",
-            "edited: 6 lines added",
-        ),
-        _Called(
-            "run_tests",
-            {"path": "tests/test_session.py"},
-            "It has to fail now.",
-            "11 passed, 1 failed in 0.93 s\nFAILED test_idle_half_hour: 30.0 != 1800.0",
-            "11 passed, 1 failed",
-        ),
-        _Called(
-            "edit_file",
-            {"path": "app/session.py"},
-            "I multiply by sixty at the call.",
-            "error: the text to replace occurs 2 times, give more of its surroundings",
-        ),
-        _Called(
-            "read_file",
-            {"path": "app/session.py"},
-            "There must be another place.",
-            _SESSION + "\n\n\ndef renew(session, now):\n    session.ends = deadline(now, SETTINGS.idle_minutes)",
-        ),
-        _Called(
-            "edit_file",
-            {"path": "app/session.py"},
-            "Both places get the same change, through one small helper.",
-            "edited: 2 lines changed, 3 added",
-        ),
-        _Called(
-            "run_tests",
-            {"path": "tests/test_session.py"},
-            "Once more, now with the fix in place.",
-            "12 passed in 0.91 s",
-            "12 passed",
-        ),
-        _Called(
-            "read_file",
-            {"path": "app/config.py"},
-            "Does the setting say what it counts in?",
-            "class Settings:\n    idle_minutes = 30\n    page = 100",
-        ),
-        _Said(
-            "assistant",
-            "summarize",
-            "Sessions now end after thirty minutes, both when opened and when renewed.",
-            ("app/session.py",),
-        ),
-        _Called("edit_file", {"path": "CHANGELOG.md"}, "A line for the release notes.", "edited: 1 line added"),
-        _Said("user", "confirm", "Good, that one can go out."),
-    ),
-    _EXPORT: (
-        _Said(
-            "user",
-            "report",
-            "Let us turn to the duplicate export rows: in the CSV file of a large account some lines stand twice.",
-        ),
-        _Called(
-            "search",
-            {"query": "window("},
-            "I look for the code that cuts the data into pages.",
-            "app/clock.py:8: def window(start, length)\napp/export.py:27: store.fetch(window(start, SETTINGS.page))",
-        ),
-        _Called("read_file", {"path": "app/export.py"}, "Let me see the loop.", _PAGES),
-        _Called(
-            "run_tests", {"path": "tests/test_export.py"}, "Is anything red already?", "8 passed in 1.42 s", "8 passed"
-        ),
-        _Said("user", "inform", "Support adds that it is always every hundredth line."),
-        _Called(
-            "read_file",
-            {"path": "app/config.py"},
-            "A hundred sounds like a setting.",
-            "class Settings:\n    idle_minutes = 30\n    page = 100",
-        ),
-        _Called("read_file", {"path": "app/clock.py"}, "So it happens where one page meets the next.", _CLOCK),
-        _Said(
-            "assistant",
-            "explain",
-            "The reason is that the range counts its own end, so the last record of a page comes again as the first of "
-            "the next one.",
-            ("app/clock.py",),
-            "window() includes its end",
-        ),
-        _Called(
-            "edit_file",
-            {"path": "tests/test_export.py"},
-            "A test with 250 records, none of them twice.",
-            "edited: 9 lines added",
-        ),
-        _Called(
-            "run_tests",
-            {"path": "tests/test_export.py"},
-            "This should be red.",
-            "8 passed, 1 failed in 1.51 s\nFAILED test_no_line_twice: 252 != 250",
-            "8 passed, 1 failed",
-        ),
-        _Called("edit_file", {"path": "app/clock.py"}, "I take the one away.", "edited: 1 line changed"),
-        _Called("run_tests", {"path": "tests/test_export.py"}, "And now?", "9 passed in 1.47 s", "9 passed"),
-        _Called(
-            "run_tests",
-            {"path": "tests/test_clock.py"},
-            "The function is used elsewhere too, so its own tests as well.",
-            "4 passed, 1 failed in 0.10 s\nFAILED test_window_is_closed: expected 11 numbers, got 10",
-            "4 passed, 1 failed",
-        ),
-        _Said(
-            "assistant",
-            "explain",
-            "That old test asserts the mistake itself. I would change the test, not the function.",
-            ("tests/test_clock.py",),
-        ),
-        _Said("user", "confirm", "Agreed, nobody else wants the end included."),
-        _Called("edit_file", {"path": "tests/test_clock.py"}, "Then it now asks for ten.", "edited: 2 lines changed"),
-        _Called("run_tests", {"path": "tests/test_clock.py"}, "Last check.", "5 passed in 0.09 s", "5 passed"),
-        _Called("edit_file", {"path": "CHANGELOG.md"}, "And its line for the release notes.", "edited: 1 line added"),
-        _Said(
-            "assistant",
-            "summarize",
-            "Pages no longer overlap, and two tests say so.",
-            ("app/clock.py", "app/export.py"),
-        ),
-    ),
-}
-"""What happens to each bug, in order."""
-
-_SCHEDULE = ((_LOGIN, 5), (_EXPORT, 4), (_LOGIN, 3), (_EXPORT, 6), (_LOGIN, 4), (_EXPORT, 9), (_LOGIN, 4))
-"""Which bug is worked on, and for how many moves, before the other has its turn."""
-
-_SWITCHES = ("Back to the {bug}. ", "I return to the {bug}. ", "Let us continue with the {bug}. ")
-
-
-def coding_sample() -> Sample:
-    """A coding agent with tools that works on two bugs by turns; files, functions and commands are shared."""
-    story = _Story("bugs", begins=datetime(2026, 5, 4, 14, 0))
-    left: dict[str, Iterator[_Said | _Called]] = {bug: iter(moves) for bug, moves in _MOVES.items()}
-    seen: set[str] = set()
-    for visit, (bug, moves) in enumerate(_SCHEDULE):
-        opening = _SWITCHES[visit % len(_SWITCHES)].format(bug=bug) if bug in seen else ""
-        seen.add(bug)
-        for _ in range(moves):
-            _tell_move(story, next(left[bug]), scope=bug, opening=opening)
-            opening = ""
-            story.wait()
-    fixed = story.find(scope=_LOGIN, event="run tests", answer="12 passed", last=True)
-    cause = story.find(scope=_EXPORT, event="explain", answer="window() includes its end")
-    return story.sample(
-        (
-            SampleQuestion(
-                "What did the tests report after the fix for the login timeout?",
-                "12 passed",
-                (fixed,),
-                "A test report does not say what it is for; eight others, of both bugs, look the same.",
-            ),
-            SampleQuestion(
-                "What was the cause of the duplicate export rows?",
-                "window() includes its end",
-                (cause,),
-                "The explanation says neither 'duplicate' nor 'export'; the complaint and the switches say both.",
-            ),
-        )
-    )
-
-
-def _tell_move(story: _Story, move: _Said | _Called, *, scope: str, opening: str) -> None:
-    if isinstance(move, _Said):
-        step = Step(role=move.role, content=opening + move.text)
-        story.tell(step, scope=scope, event=move.event, objects=move.objects, answer=move.answer)
-        return
-    call = ToolCall(name=move.tool, arguments=move.arguments, id=f"call-{len(story.steps) + 1}")
-    story.tell(
-        Step(role="assistant", content=opening + move.thought, tool_calls=(call,)),
-        scope=scope, event=move.event, objects=move.objects,
-    )  # fmt: skip
-    result = Step(role="tool", content=move.result, tool_name=move.tool)
-    story.tell(result, scope=scope, event=move.event, objects=move.objects, answer=move.answer)
 
 
 _NOTES = """

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stitch.bench.samples import Sample, coding_sample, travel_sample, write_jsonl
+from stitch.bench.coding_sample import coding_sample
+from stitch.bench.samples import Sample, travel_sample, write_jsonl
 from stitch.core import Step
 from stitch.text.words import stems
 

@@ -15,15 +15,8 @@ from stitch.core import StepState
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
 from stitch.journal import Entry, SqliteJournal
 from stitch.journal.entries import encode_labels
-from stitch.testing.contracts.journal import (
-    ENCODED,
-    LABELS,
-    OTHERS,
-    JournalContract,
-    MakeJournal,
-    append,
-    say,
-)
+from stitch.testing.contracts.journal import JournalContract, MakeJournal
+from stitch.testing.journal_lives import ENCODED, LABELS, OTHERS, append, say
 from stitch.testing.journaling import DictJournal
 
 

@@ -1,4 +1,7 @@
-"""Replaces references by what they stand for (§2.2.3), or leaves them where that is unsure."""
+"""Replaces references by what they stand for (§2.2.3), or leaves them where that is unsure.
+
+More than 400 lines because one class takes in each step: what it replaces depends on what the steps before left behind.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ More than 400 lines because choosing, assigning and joining share one memory of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import repeat
@@ -34,6 +34,7 @@ from stitch.label.local.forgetting import close_up, drop, forget_speaker, return
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.label.local.replies import FADING_STEPS, Heard, Replies, blend, fit, shipped_replies, vector, vectors
+from stitch.label.local.scope_counts import bounded, counted, restored, saved
 from stitch.label.local.threads import (
     JOIN_FEATURES,
     JOIN_MARGIN,
@@ -363,7 +364,7 @@ class ScopeTracker:
         """Take in that an earlier step does not belong to a scope."""
         scope.spans = [part for span in scope.spans for part in without_place(span, position)]
         scope.steps -= 1
-        for counts, keys in _counted(scope, reading):
+        for counts, keys in counted(scope, reading):
             for key in keys:
                 uncount(counts, key)
         for value in reading.values:
@@ -461,7 +462,7 @@ class ScopeTracker:
             holders = self._holders.setdefault(value, [])
             if scope.number not in holders:
                 holders.append(scope.number)
-        for counts, keys in _counted(scope, reading):
+        for counts, keys in counted(scope, reading):
             for key in keys:
                 counts[key] = counts.get(key, 0) + 1
         self._bound(scope)
@@ -488,10 +489,10 @@ class ScopeTracker:
         scope.addressed = list(reading.addressees)
 
     def _bound(self, scope: Scope) -> None:
-        scope.terms = _bounded(scope.terms, _MAX_TERMS)
-        scope.values = _bounded(scope.values, _MAX_VALUES)
-        scope.asked, scope.told = _bounded(scope.asked, _MAX_TERMS), _bounded(scope.told, _MAX_TERMS)
-        scope.pointed = _bounded(scope.pointed, _MAX_TERMS)
+        scope.terms = bounded(scope.terms, _MAX_TERMS)
+        scope.values = bounded(scope.values, _MAX_VALUES)
+        scope.asked, scope.told = bounded(scope.asked, _MAX_TERMS), bounded(scope.told, _MAX_TERMS)
+        scope.pointed = bounded(scope.pointed, _MAX_TERMS)
         del scope.recent[:-_RECENT_STEPS]
 
     @property
@@ -546,7 +547,7 @@ class ScopeTracker:
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
         return {
-            "scopes": [_saved(scope) for scope in self.scopes],
+            "scopes": [saved(scope) for scope in self.scopes],
             "stream": orjson.loads(orjson.dumps(self._stream)),
             "holders": self._holders,
             "parents": self._parents,
@@ -557,7 +558,7 @@ class ScopeTracker:
     def load(cls, data: Mapping[str, Any]) -> ScopeTracker:
         """Continue from what `save` returned."""
         tracker = cls()
-        tracker.scopes = [_restored(scope) for scope in data["scopes"]]
+        tracker.scopes = [restored(scope) for scope in data["scopes"]]
         tracker._stream = Stream(**data["stream"])
         tracker._holders = {value: list(numbers) for value, numbers in data["holders"].items()}
         tracker._parents = dict(data["parents"])
@@ -565,38 +566,8 @@ class ScopeTracker:
         return tracker
 
 
-def _counted(scope: Scope, reading: Reading) -> tuple[tuple[dict[str, int], Iterable[str]], ...]:
-    """What a scope counts of a step."""
-    return (
-        (scope.terms, reading.stems),
-        (scope.values, reading.values),
-        (scope.asked, sorted(reading.asking)),
-        (scope.told, sorted(reading.telling)),
-        (scope.pointed, sorted(reading.pointed)),
-        (scope.kinds, dict.fromkeys(reading.values.values())),
-        (scope.calls, [call.name for call in reading.data.calls]),
-    )
-
-
 @lru_cache(maxsize=1)
 def shipped_weights() -> Mapping[str, float]:
     """The weights made by `stitch.pipelines.fit_local`."""
     data = files("stitch.label.local").joinpath("scope_weights.json").read_bytes()
     return {str(name): float(weight) for name, weight in orjson.loads(data)["weights"].items()}
-
-
-def _saved(scope: Scope) -> dict[str, Any]:
-    saved: dict[str, Any] = orjson.loads(orjson.dumps(scope, default=list))  # many times faster than `asdict`
-    return saved
-
-
-def _restored(saved: Mapping[str, Any]) -> Scope:
-    rivals = {number: Rival(*rival) for number, rival in saved["rivals"].items()}
-    return Scope(**{**saved, "rivals": rivals})
-
-
-def _bounded(counts: dict[str, int], most: int) -> dict[str, int]:
-    """`counts`, or its most frequent half once it has grown to twice the bound."""
-    if len(counts) <= 2 * most:
-        return counts
-    return dict(sorted(counts.items(), key=lambda item: -item[1])[:most])

@@ -17,7 +17,7 @@ import pytest
 from stitch.core import Projection
 from stitch.journal import Journal
 from stitch.journal.projections import catch_up, follow
-from stitch.testing.contracts.journal import live
+from stitch.testing.journal_lives import live
 from stitch.testing.journaling import DictJournal
 
 Derive = Callable[[Journal], tuple[Projection, Callable[[], Any]]]
