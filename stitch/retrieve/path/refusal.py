@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from stitch.errors import InputError
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class PathSyntaxError(InputError):
@@ -30,6 +34,7 @@ def _any_of(expected: tuple[str, ...]) -> str:
 
 
 def _excerpt(query: str, position: int) -> str:
-    """The query around a character, with a mark before it."""
+    """The query around a character, with a mark before it; halves of characters, which no wire can carry, replaced."""
+    query = query.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _HALF.search(query) else query
     start, end = max(0, position - 30), position + 20
     return f"{'…' if start else ''}{query[start:position]}⟨here⟩{query[position:end]}{'…' if end < len(query) else ''}"

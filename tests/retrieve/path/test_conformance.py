@@ -283,6 +283,13 @@ def test_an_error_points_at_the_character_and_says_what_is_wrong():
         assert "⟨here⟩" in refused.value.hint
 
 
+def test_an_error_can_be_written_whatever_the_query_holds():
+    with pytest.raises(PathSyntaxError) as refused:
+        parse_query('//A[node ~= "\ud800"]')
+    assert "half of a character" in refused.value.message
+    f"{refused.value} {refused.value.hint}".encode()
+
+
 def test_an_unknown_type_is_named_with_near_ones():
     with pytest.raises(InputError, match="no node has the type 'Dya'") as refused:
         ask("//Dya[2]/POI")

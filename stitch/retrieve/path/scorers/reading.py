@@ -88,9 +88,9 @@ def initials_of(text: str) -> frozenset[str]:
 
 
 def alternatives(condition: str) -> list[str]:
-    """What of a condition is enough by itself: "noodles or pasta" are two."""
+    """What of a condition is enough by itself: "noodles or pasta" are two; none if no words are said."""
     found = [part.strip() for part in re.split(r"\sor\s|[/,]", condition.lower())]
-    return [part for part in found if part] or [condition.lower()]
+    return [part for part in found if words_of(part)]
 
 
 @text_cache(maxsize=4_096)

@@ -18,6 +18,7 @@ from stitch.retrieve.path.scorers.features import features
 from stitch.retrieve.path.scorers.population import Space
 from stitch.retrieve.path.scorers.populations import Populations, populations_of
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, best_cut
+from stitch.retrieve.path.scorers.reading import alternatives
 from stitch.retrieve.path.scorers.spaces import EmbeddedSpace, SummedSpace, WordlessSpace
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ class SimilarityScorer:
 
     def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
         """Score passages beside each other."""
-        if not passages:
-            return Judgement(())
+        if not passages or not alternatives(condition):
+            return Judgement((0.0,) * len(passages))
         return _judged(self, condition, passages if isinstance(passages, Passages) else Passages(passages))
 
     def with_calibration(self, calibration: Calibration) -> SimilarityScorer:
@@ -101,7 +102,7 @@ class SimilarityScorer:
         ready, places = _made_ready(self, passages)
         probabilities = absent(condition, ready)
         if probabilities is not None:
-            if opposite := denied(condition):
+            if (opposite := denied(condition)) and alternatives(opposite):
                 probabilities = np.minimum(probabilities, 1 - self._probabilities(opposite, ready))
             probabilities[ready.empty] = 0.0
             return Judgement(tuple(probabilities[places].tolist()))
