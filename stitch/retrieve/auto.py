@@ -4,6 +4,7 @@
 |---|---|
 | labels decide: a scope, or classes of a scope are asked for | intent |
 | what somebody wanted is asked: whole goals | intent |
+| how one thing, named by its identifier, was left in the end | intent |
 | all else | hits as intent ranks them; the context of what covers the question, from the themes |
 
 Of one fact the best steps are shown with all that they say; of several things, sentences of many steps.
@@ -73,6 +74,10 @@ def _intent_alone(found: RetrievalResult, request: SearchRequest) -> str:
     """Why intent answers alone; empty if it does not."""
     if found.decided_by is DecidedBy.LABEL_DENSITY:
         return "labels decide"
-    if found.rule == RUNS and read_run_question(request.query).requests:
-        return "whole goals are asked for"
+    if found.rule == RUNS:
+        asked = read_run_question(request.query)
+        if asked.requests:
+            return "whole goals are asked for"
+        if asked.state and asked.identifiers:
+            return "what became of one thing is asked for"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,44 @@ def test_of_what_somebody_wanted_whole_goals_answer_and_a_task_is_covered(tmp_pa
         assert auto.trace[0].figures == {"intent": 1.0, "themes": 0.0}
         task = memory.search("I want to return a broken lamp and get a refund for order B-77.", retriever="auto")
         assert task.trace[0].figures == {"intent": 1.0, "themes": 1.0}
+
+
+def test_how_one_thing_was_left_is_answered_by_whole_steps_and_how_a_kind_of_thing_was_done_is_covered(
+    tmp_path: Path,
+) -> None:
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many([{**step, "id": f"a{place}"} for place, step in enumerate(RUN)], trajectory="x")
+        left = memory.search("How was A-1001 left in the end?", retriever="auto")
+        assert left.trace[0].reason == "what became of one thing is asked for"
+        assert left.context() == memory.search("How was A-1001 left in the end?").context()
+        done = memory.search("By which calls did we give money back before?", retriever="auto")
+        assert done.trace[0].figures == {"intent": 1.0, "themes": 1.0}
+
+
+def test_a_call_counts_by_its_rank_where_calls_are_asked_for(tmp_path: Path) -> None:
+    from stitch.core import SearchRequest
+    from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
+
+    talk = [
+        {**step, "id": f"{run}{place}", "content": step["content"].replace("A-1001", f"A-{run}001")}
+        for run in range(6)
+        for place, step in enumerate(RUN)
+    ]
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many(talk, trajectory="x")
+        lens: Any = memory._parts.retrievers["themes"]
+
+        def first_call(question: str, table: ThemeConstants) -> int:
+            request = SearchRequest(tenant="t", query=question, trajectory="x", budget_tokens=4096)
+            pieces = lens.with_constants(table).search(request).pieces
+            return next(place for place, piece in enumerate(pieces) if piece.statement is None)
+
+        lifted, plain = replace(THEME_CONSTANTS, calls_share=1.0), replace(THEME_CONSTANTS, calls_share=0.0)
+        asked = "By which calls did we give money back before?"
+        assert first_call(asked, lifted) < first_call(asked, plain)
+        assert first_call("Why did the parcel arrive broken?", lifted) == first_call(
+            "Why did the parcel arrive broken?", plain
+        )
 
 
 def test_as_of_a_moment_nothing_later_is_in_the_context(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ class ThemeConstants:
     """What all sentences of a statement lose but the one that bears most on the question."""
     raw: float = chosen(0.03, _SETS)
     """What a step loses that says nothing which stands alone."""
+    calls_share: float = chosen(0.5, "experience, agent_runs")
+    """Where calls are asked for, a step that says nothing is lifted by so much of the way up to its rank."""
     whole_tokens: int = chosen(20, _SETS)
     """Statements of up to so many tokens are shown whole; of longer ones, sentence by sentence."""
     embedded: int = chosen(100, _SETS)

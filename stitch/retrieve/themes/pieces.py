@@ -76,12 +76,15 @@ class Reading:
         counter: Counts tokens.
         embed: Makes the vectors of sentences.
         wide: Whether the question asks for what was said over a stretch.
+        calls: Whether it asks for calls: they say nothing that stands alone, so words tell little of them, and their
+            rank counts more.
     """
 
     constants: ThemeConstants
     counter: TokenCounter
     embed: Callable[[Sequence[str]], Vectors]
     wide: bool
+    calls: bool = False
 
     def read(
         self,
@@ -136,7 +139,10 @@ class Reading:
                 (1 - known.lexical_share) * near + known.lexical_share * lexical
             )  # fmt: skip
             raw = 0.0 if each.statement is not None else known.raw
-            found.append((1 - share) * own + share * each.relevance - raw)
+            told = (1 - share) * own + share * each.relevance - raw
+            if self.calls and each.statement is None:
+                told += known.calls_share * max(0.0, each.relevance - told)
+            found.append(told)
         return found
 
     def _parts(self, statements: Sequence[Said], wording: Wording, vector: Vectors) -> list[Sentence]:

@@ -30,7 +30,9 @@ from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.question.form import QuestionForm, form_of
+from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.coverage import Covering, choose_covering
+from stitch.retrieve.rank.scorers import RUNS
 from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.expansion import Beside, Expanded, expand
 from stitch.retrieve.themes.gate import Gate
@@ -129,7 +131,13 @@ class ThemesRetriever:
         hierarchy = None if self._hierarchies is None else self._hierarchies(request.tenant)
         check_canceled()
         [vector] = self._embedder.embed([request.query])
-        reading = Reading(constants=known, counter=counter, embed=self._embedder.embed, wide=form.wide)
+        reading = Reading(
+            constants=known,
+            counter=counter,
+            embed=self._embedder.embed,
+            wide=form.wide,
+            calls=found.rule == RUNS and _asks_for_calls(request.query),
+        )
         told = reading.read(
             found.hits,
             question=request.query,
@@ -258,6 +266,12 @@ class ThemesRetriever:
             snippet = own.snippet if own else snippets[name]
             made.append(ScoredSnippet(snippet, own.matched if own else frozenset(), parts, value))
         return tuple(made)
+
+
+def _asks_for_calls(question: str) -> bool:
+    """Whether it asks by which calls something was done, and not what came of it in the end."""
+    read = read_run_question(question)
+    return read.calls and not read.state
 
 
 def _theme_ids(told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> dict[str, str | None]:
