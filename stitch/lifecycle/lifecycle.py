@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from stitch.lifecycle.transfer import Imported
     from stitch.lm import Ledger
 
+_REINDEX_HINT = "`stitch reindex --memory DIR` on its machine does, or `Tenants.reindex`"
+
 
 class Lifecycle:
     """What can be done with the steps that one tenant has. Reached as `Memory.lifecycle`.
@@ -262,7 +264,7 @@ class Lifecycle:
             ScopeError: This memory is one of `Tenants`; see `Tenants.reindex`.
         """
         if not self._for_all:
-            raise ScopeError("one tenant cannot build the store anew for all", hint="call `Tenants.reindex`")
+            raise ScopeError("one tenant cannot build the store anew for all", hint=_REINDEX_HINT)
         from stitch.lifecycle.rebuild import rebuild
 
         return rebuild(self._writer)

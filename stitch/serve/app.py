@@ -193,8 +193,14 @@ class Gate:
         access, path = self._served.access, scope["path"]
         if scope["http_version"] not in _VERSIONS:
             raise RefusalError(
-                HTTPStatus.BAD_REQUEST, "BadRequest", "only HTTP/1.1 is spoken here", hint="ask with HTTP/1.1"
-            )
+                HTTPStatus.BAD_REQUEST, "BadRequest", "only HTTP/1.1 is spoken here", hint="ask with HTTP/1.1",
+                headers={"Connection": "close"},
+            )  # fmt: skip
+        if "transfer-encoding" in headers and ("content-length" in headers or scope["http_version"] == "1.0"):
+            raise RefusalError(  # a proxy may take another end of the body for the right one
+                HTTPStatus.BAD_REQUEST, "BadRequest", "the body says in two ways where it ends",
+                hint="send Content-Length or, in HTTP/1.1, Transfer-Encoding", headers={"Connection": "close"},
+            )  # fmt: skip
         for name in _ONCE:
             if len(headers.getlist(name)) > 1:
                 raise RefusalError(

@@ -69,9 +69,13 @@ class PatientProtocol(H11Protocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more: it still gets the answer to a whole request, if that does not take long.
 
-        One that has left looks the same; so what it has asked is given up a moment later than it would have to be.
+        One that has left looks the same; so what it has asked is given up a moment later than it would have to be. A
+        request that is not whole is refused, unless its answer has begun.
         """
         if self.conn.their_state is h11.SEND_BODY or not self._answering():
+            begun = self._answering() and self.cycle.response_started
+            if not begun and (self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]):
+                self._refuse(HTTPStatus.BAD_REQUEST, "BadRequest", "the request ended before it was whole")
             return False
         self._half_closed = self.loop.call_later(self.half_closed_s, self.transport.close)
         return True
@@ -130,7 +134,14 @@ class PatientProtocol(H11Protocol):
         return cycle is not None and not cycle.response_complete
 
     def _wait_for_headers(self) -> None:
-        self._headers_due = self.loop.call_later(self.headers_s, self.transport.abort)
+        self._headers_due = self.loop.call_later(self.headers_s, self._too_late)
+
+    def _too_late(self) -> None:
+        self._headers_due = None
+        if self.conn.trailing_data[0]:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "the headers came too slowly")
+        else:  # nothing was asked
+            self.transport.abort()
 
     def _no_headers_due(self) -> None:
         if self._headers_due is not None:

@@ -10,6 +10,9 @@ import pytest
 from stitch import Memory
 from stitch.serve.connections import PatientProtocol
 
+ASKED = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+CHUNKED = b'Transfer-Encoding: chunked\r\n\r\nd\r\n{"query":"x"}\r\n0\r\n\r\n'
+
 
 @pytest.fixture
 def hurried(monkeypatch):
@@ -21,14 +24,57 @@ def connect(client):
     return socket.create_connection((client.host, client.port), timeout=20)
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: local"])
-def test_headers_that_do_not_come_end_the_connection(hurried, serving, sent):
+def test_a_connection_on_which_nothing_is_asked_ends(hurried, serving):
+    client = serving()
+    with connect(client) as raw, suppress(ConnectionResetError):
+        assert raw.recv(100) == b""
+    assert client.get("/healthz").status == 200
+
+
+@pytest.mark.parametrize("sent", [b"GET /healthz\r\n", b"GET / HTTP/1.1\r\nHost: local"])
+def test_headers_that_do_not_end_are_408(hurried, serving, sent):
     client = serving()
     with connect(client) as raw:
         raw.sendall(sent)
-        with suppress(ConnectionResetError):
-            assert raw.recv(100) == b""
-    assert client.get("/healthz").status == 200
+        head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
+    assert b" 408 " in head
+    assert json.loads(body)["error"] == "TooSlow"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"POST /v1/sea",
+        b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-",
+        ASKED + b'Content-Length: 99\r\n\r\n{"qu',
+        ASKED + b'Transfer-Encoding: chunked\r\n\r\n20\r\n{"qu',
+    ],
+)
+def test_a_request_that_ends_before_it_is_whole_is_400(serving, sent):
+    client = serving()
+    with connect(client) as raw:
+        raw.sendall(sent)
+        raw.shutdown(socket.SHUT_WR)
+        head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert set(json.loads(body)) == {"error", "message", "hint"}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        ASKED + b"Content-Length: 4\r\n" + CHUNKED,
+        ASKED.replace(b"HTTP/1.1", b"HTTP/1.0") + CHUNKED,
+    ],
+)
+def test_what_a_proxy_could_read_otherwise_is_refused_once_and_the_connection_ends(serving, sent):
+    client = serving()
+    with connect(client) as raw:
+        raw.sendall(sent)
+        answer = raw.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"\r\n\r\n") == 1, "one answer"
 
 
 def test_so_do_headers_of_a_later_request(hurried, serving):
@@ -40,8 +86,8 @@ def test_so_do_headers_of_a_later_request(hurried, serving):
             pass
         answer.read(len(b'{"status":"ok"}'))
         raw.sendall(b"GET /healthz HTTP/1.1\r\n")
-        with suppress(ConnectionResetError):
-            assert raw.recv(100) == b""
+        assert answer.read().startswith(b"HTTP/1.1 408 ")
+        answer.close()
 
 
 def test_an_answer_that_is_not_read_ends_the_connection(hurried, serving):
