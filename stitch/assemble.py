@@ -386,6 +386,7 @@ def _open(
             recalls=recalls if settings.recall_log else None,
             model=model,
             tree_program=tree_program,
+            judge=parts.judge_of(settings, model),
             model_workers=threads,
             process=process,
         )

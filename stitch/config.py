@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     """What decides whether the lens of themes shows more of what it chose first: nothing, so that it does not; what the
     question names (`clues`); how a model's short answers agree (`answers`, three calls a look), or how likely it finds
     its answer (`likelihood`, one call)."""
+    relevance: Literal["words", "model"] = "words"
+    """What leaves out hits where a search asks for a least relevance: chances told by words and vectors alone, or, of
+    what these leave, a language model too (one call a search)."""
     k: Annotated[int, Field(ge=1, le=10_000)] = 40
     """How many steps a search returns."""
     budget_tokens: Annotated[int, Field(ge=1)] = 4096

@@ -29,6 +29,7 @@ class GivenSettings(TypedDict, total=False):
     retriever: str | None
     statements: Literal["local", "model"] | None
     gate: Literal["off", "clues", "answers", "likelihood"] | None
+    relevance: Literal["words", "model"] | None
     k: int | None
     budget_tokens: int | None
     ranking: Ranking | Literal["auto", "strict", "weighed"] | None

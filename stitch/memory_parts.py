@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stitch.ingest import Ingestor
     from stitch.lm import LanguageModel, Ledger
     from stitch.observe.recalls import RecallLog
+    from stitch.retrieve.relevance import RelevanceJudge
     from stitch.signatures.programs import TreeProgram
     from stitch.themes import TenantThemes
 
@@ -107,6 +108,8 @@ class MemoryParts:
     """The language model; None if none is used."""
     tree_program: TreeProgram | None = None
     """The prompts about trees, if they were compiled."""
+    judge: RelevanceJudge | None = None
+    """Says which hits bear on a question, where a least relevance is asked for; None where chances alone do."""
     model_workers: int = 0
     """How many trajectories a language model labels side by side; 0 if none labels."""
     process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))
@@ -163,7 +166,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
 
         store = PastStore(store, ingestor=ingestor, moment=request.as_of)
     estimator = RelevanceEstimator(store)
-    return RelevanceRetriever(retriever, estimator=estimator, counter=PieceCounter())
+    return RelevanceRetriever(retriever, estimator=estimator, counter=PieceCounter(), judge=parts.judge)
 
 
 def note_search(result: RetrievalResult, parts: MemoryParts) -> None:

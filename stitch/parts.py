@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Completion, LanguageModel, Ledger, Price, Sampling
+    from stitch.retrieve.relevance import RelevanceJudge
     from stitch.retrieve.themes.gate import Gate
     from stitch.signatures.programs import TreeProgram
     from stitch.store.connection import Server
@@ -90,7 +91,11 @@ def _digest(secret: SecretStr) -> str:
 def chosen_labelers(settings: Settings) -> frozenset[str]:
     """The settings by which texts are shown to a language model; none if they are not."""
     labels = settings.labels == "model"
-    others = {"gate": settings.gate in _GATES_OF_A_MODEL, "statements": settings.statements == "model"}
+    others = {
+        "gate": settings.gate in _GATES_OF_A_MODEL,
+        "relevance": settings.relevance == "model",
+        "statements": settings.statements == "model",
+    }
     named = frozenset(name for name, asks in {"labels": labels, **others}.items() if asks)
     return named | {"model"} if named or _filter_by_model(settings) else named
 
@@ -159,6 +164,7 @@ def asks_model(settings: Settings) -> bool:
         or _filter_by_model(settings)
         or settings.path_program is not None
         or settings.gate in _GATES_OF_A_MODEL
+        or settings.relevance == "model"
         or settings.statements == "model"
     )
 
@@ -281,6 +287,13 @@ def gate_of(settings: Settings, model: LanguageModel | None) -> Gate | None:
     if settings.gate == "off" or model is None:
         return None
     return SampledGate(model) if settings.gate == "answers" else LikelihoodGate(model)
+
+
+def judge_of(settings: Settings, model: LanguageModel | None) -> RelevanceJudge | None:
+    """What says which hits bear on a question; None where chances alone do."""
+    from stitch.retrieve.relevance import RelevanceJudge
+
+    return RelevanceJudge(model) if settings.relevance == "model" and model is not None else None
 
 
 def statement_model_of(settings: Settings, model: LanguageModel | None) -> StatementModel | None:

@@ -12,18 +12,27 @@ stands in `bench/results/relevance.md`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
-from stitch.core import RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
+from stitch.core import Decision, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
 from stitch.core.protocols import SnippetStore, WordCounts
+from stitch.core.results import WITHOUT_MODEL
 from stitch.embed.lexical import index_of
+from stitch.errors import ModelError
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.context.quoting import quote
 from stitch.text.languages import content_stems
 
+if TYPE_CHECKING:
+    from stitch.lm import LanguageModel
+
+JUDGED, JUDGED_CHARS = 20, 600
+"""A model is shown so many hits, of each so many characters."""
 FIRST = 10
 """What the best hits say together is looked for among so many."""
 
@@ -166,6 +175,45 @@ class RelevanceEstimator:
         return evidence_of(hits, words, self._store.word_counts(request.tenant, words, ids=ids))
 
 
+class RelevanceJudge:
+    """Lets a language model say which steps bear on a question, in one call: it tells near misses, too.
+
+    Args:
+        model: Is asked.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+
+    def bearing(self, question: str, texts: Sequence[str]) -> frozenset[int]:
+        """The places, from 0, of those texts that bear on the question.
+
+        Raises:
+            ModelError: The model cannot be reached, or its reply names no line and does not say that there is none.
+        """
+        from stitch.lm import Purpose
+        from stitch.lm.salvage import said_in
+        from stitch.signatures.relevance import NAME_RELEVANT
+
+        lines = "\n".join(f'<step number="{number}">{quote(text)}</step>' for number, text in enumerate(texts, start=1))
+        [sample] = self._model.sample(
+            f"{lines}\n\nQuestion: {quote(question)}\nNumbers:",
+            purpose=Purpose("relevance"),
+            system=NAME_RELEVANT,
+            count=1,
+            temperature=0.0,
+        )
+        reply = said_in(sample.text)
+        named = {int(number) - 1 for number in _NUMBER.findall(reply)}
+        if not named and not _NONE.search(reply):
+            raise ModelError(f"the reply on what is relevant names no line: {reply[:80]!r}")
+        return frozenset(named & set(range(len(texts))))
+
+
+_NUMBER = re.compile(r"(?<![\w.$€£])[0-9]{1,3}(?!\w|\.[0-9])")
+_NONE = re.compile(r"\bnone\b", re.IGNORECASE)
+
+
 class RelevanceRetriever:
     """Adds to the answers of another retriever how likely it is that each hit bears on the question.
 
@@ -175,26 +223,37 @@ class RelevanceRetriever:
         retriever: Whose similarity is that of vectors and words together.
         estimator: Tells the chances.
         counter: Counts the tokens of the context.
+        judge: Where a least chance is given, says which of the first hits that are left bear on the question; what
+            stands behind these goes too. None leaves it at the chances.
     """
 
-    def __init__(self, retriever: Retriever, *, estimator: RelevanceEstimator, counter: TokenCounter) -> None:
+    def __init__(
+        self,
+        retriever: Retriever,
+        *,
+        estimator: RelevanceEstimator,
+        counter: TokenCounter,
+        judge: RelevanceJudge | None = None,
+    ) -> None:
         self.mode = retriever.mode
-        self._retriever, self._estimator, self._counter = retriever, estimator, counter
+        self._retriever, self._estimator, self._counter, self._judge = retriever, estimator, counter, judge
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. Where a context is made of less than steps, it stands or goes as a whole."""
         found = self._retriever.search(request)
         chances = relevance(self._estimator.evidence(request, found.hits))
         hits = tuple(hit._replace(relevance=own) for hit, own in zip(found.hits, chances.hits, strict=True))
-        judged = replace(found, hits=hits, relevance=chances.result)
-        least = request.min_relevance
-        if least is None or all(hit.relevance is not None and hit.relevance >= least for hit in hits):
-            return judged
-        return self._without(judged, least)
+        found = replace(found, hits=hits, relevance=chances.result)
+        if request.min_relevance is None:
+            return found
+        kept = tuple(hit for hit in hits if (hit.relevance or 0.0) >= request.min_relevance)
+        if kept and self._judge is not None:
+            kept, decision = _judged(self._judge, request.query, kept)
+            found = replace(found, trace=(*found.trace, decision))
+        return found if len(kept) == len(hits) else self._with(found, kept)
 
-    def _without(self, found: RetrievalResult, least: float) -> RetrievalResult:
-        """The result with those hits alone that are likely enough."""
-        kept = tuple(hit for hit in found.hits if (hit.relevance or 0.0) >= least)
+    def _with(self, found: RetrievalResult, kept: tuple[ScoredSnippet, ...]) -> RetrievalResult:
+        """The result with these of its hits alone."""
         if not kept:
             return replace(found, hits=(), context_text="", context_tokens=0, context_hits=(), pieces=())
         if found.pieces:
@@ -215,3 +274,17 @@ class RelevanceRetriever:
             context_tokens=made.context_tokens,
             context_hits=made.context_hits,
         )
+
+
+def _judged(
+    judge: RelevanceJudge, question: str, hits: tuple[ScoredSnippet, ...]
+) -> tuple[tuple[ScoredSnippet, ...], Decision]:
+    """Those of the first hits that a model says bear on the question; all hits, if it cannot be asked."""
+    shown = hits[:JUDGED]
+    try:
+        bearing = judge.bearing(question, [hit.snippet.resolved[:JUDGED_CHARS] for hit in shown])
+    except ModelError as error:
+        return hits, Decision("relevance", {"shown": float(len(shown))}, f"{WITHOUT_MODEL}{error}")
+    kept = tuple(hit for place, hit in enumerate(shown) if place in bearing)
+    figures = {"shown": float(len(shown)), "bearing": float(len(kept))}
+    return kept, Decision("relevance", figures, "a model says which steps bear on the question")

@@ -131,7 +131,7 @@ def _asked(
     from stitch.lm import Purpose
     from stitch.signatures.gates import ANSWER_SHORTLY
 
-    lines = "\n".join(f"<line>{quote(text)}</line>" for text in context)
+    lines = "\n".join(f"<step>{quote(text)}</step>" for text in context)
     return model.sample(
         f"{lines}\n\nQuestion: {quote(question)}\nAnswer:",
         purpose=Purpose("gate"),
