@@ -14,14 +14,24 @@ import click
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import shown
 from stitch.bench.goals import goal_rows
+from stitch.bench.metrics.scores import mean
 from stitch.bench.registry import METHODS
 from stitch.bench.runs import BUDGETS, Run, read_run
-from stitch.bench.scoring import decided_by, grouped
+from stitch.bench.scoring import decided_by, grouped, precision_in
 from stitch.core import DecidedBy
 from stitch.errors import InputError
 
 _COLUMNS = {
-    "retrieval": ("recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall"),
+    "retrieval": (
+        "recall@5",
+        "recall@10",
+        "recall@20",
+        "all@10",
+        "mrr",
+        "ndcg@10",
+        "budget_recall",
+        "budget_precision",
+    ),
     "came": ("answer_in_context", "answer_tied", "evidence_recall"),
 }
 _OF_ANSWERS = {"retrieval": ("accuracy", "token_f1", "bleu_1", "rouge_l"), "came": ("precision", "recall", "f1")}
@@ -45,7 +55,7 @@ def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = (), *, part
         lines += _table(head, rows)
     if rows := list(_differences(runs)):
         lines += ["", "## Do labels help?", "", _HELP, ""]
-        head = ["set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels"]
+        head = ["set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels", "precision", "tokens"]
         lines += _table(head, rows)
     if rows := list(goal_rows(runs, saved)):
         lines += ["", "## Against the goals", "", _GOALS, ""]
@@ -102,7 +112,9 @@ Macro averages over the questions that were scored, by the judge of the run; wha
 counted beside them, and asked for again by the run's command. Calls, tokens and dollars are those of answers and
 verdicts."""
 
-_HELP = "`stitch` minus another method, question by question, on the measure that matters most for the set."
+_HELP = """\
+`stitch` minus another method, question by question, on the measure that matters most for the set. *Precision* is the
+share of the steps shown inside the budget that are evidence, *tokens* what the context takes (median)."""
 
 _GOALS = """\
 Local labels, no model. The weights of the scope tracker are fitted on parts of star, sgd, irc, tiage, dialseg711 and
@@ -164,7 +176,16 @@ def _differences(runs: Sequence[Run]) -> Iterator[list[str]]:
             continue
         cells = [_difference(found.get(other)) for other in ("stitch-unlabeled", "bm25", "hybrid")]
         mine = run.interval("stitch", run.main)
-        yield [run.manifest.settings.set, run.main, f"{mine.value:.3f}" if mine else "-", *cells, _verdict(found)]
+        shown = f"{mine.value:.3f}" if mine else "-"
+        yield [run.manifest.settings.set, run.main, shown, *cells, _verdict(found), *_spent(run)]
+
+
+def _spent(run: Run) -> Iterator[str]:
+    """How much of what is shown inside the budget is evidence, and how many tokens that takes."""
+    found = mean(precision_in(record, run.manifest.settings.budget_tokens) for record in run.records["stitch"])
+    yield "-" if found.value is None else f"{found.value:.3f}"
+    tokens = run.row("stitch")["context_tokens_p50"]
+    yield "-" if tokens is None else f"{tokens:,.0f}"
 
 
 def _difference(row: Mapping[str, Any] | None) -> str:

@@ -17,7 +17,7 @@ from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diag
 from stitch.bench.metrics.ndcg import ndcg_at
 from stitch.bench.metrics.paired import PairedDifference, compare_paired
 from stitch.bench.metrics.plans import items_of
-from stitch.bench.metrics.recall import all_at, recall_at
+from stitch.bench.metrics.recall import all_at, precision_of, recall_at
 from stitch.bench.metrics.reciprocal_rank import reciprocal_rank
 from stitch.bench.metrics.rouge_l import rouge_l
 from stitch.bench.metrics.scores import Score, Unscored, mean
@@ -45,6 +45,7 @@ def retrieval_measures(budget_tokens: int) -> dict[str, Measure]:
         "mrr": lambda r: reciprocal_rank(r.steps, r.evidence),
         "ndcg@10": lambda r: ndcg_at(r.steps, r.evidence, k=10),
         "budget_recall": lambda r: recall_in(r, r.window_tokens or budget_tokens),
+        "budget_precision": lambda r: precision_in(r, r.window_tokens or budget_tokens),
     }
 
 
@@ -73,6 +74,11 @@ def answer_measures() -> dict[str, Measure]:
 def recall_in(record: Record, budget_tokens: int) -> Score:
     """Evidence recall of the ranked steps that fit a budget as they are shown."""
     return recall_at(shown_within(record, budget_tokens), record.evidence)
+
+
+def precision_in(record: Record, budget_tokens: int) -> Score:
+    """The share of the ranked steps that fit a budget as they are shown that are evidence; 0 if none is shown."""
+    return precision_of(shown_within(record, budget_tokens), record.evidence)
 
 
 def all_in(record: Record, budget_tokens: int) -> Score:

@@ -17,6 +17,14 @@ def recall_at(ranking: Sequence[str], gold: Collection[str], *, k: int | None = 
     return len(wanted.intersection(ranking[:k])) / len(wanted)
 
 
+def precision_of(ranking: Sequence[str], gold: Collection[str]) -> Score:
+    """The share of the ranking that is gold; 0 of an empty one."""
+    wanted = set(gold)
+    if not wanted:
+        return NO_EVIDENCE
+    return len(wanted.intersection(ranking)) / (len(ranking) or 1)
+
+
 def all_at(ranking: Sequence[str], gold: Collection[str], *, k: int | None = None) -> Score:
     """1 if all gold steps are among the first `k`, else 0."""
     found = recall_at(ranking, gold, k=k)

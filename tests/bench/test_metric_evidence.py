@@ -15,7 +15,7 @@ from stitch.bench.metrics.evidence_density import EvidenceDensity, evidence_dens
 from stitch.bench.metrics.label_selection import SelectionDiagnostics, diagnose_selection, mean_diagnostics
 from stitch.bench.metrics.ndcg import ndcg_at
 from stitch.bench.metrics.paired import bootstrap_mean, compare_paired
-from stitch.bench.metrics.recall import all_at, recall_at
+from stitch.bench.metrics.recall import all_at, precision_of, recall_at
 from stitch.bench.metrics.reciprocal_rank import reciprocal_rank
 from stitch.bench.metrics.scores import Score, Unscored
 
@@ -152,3 +152,9 @@ def test_an_interval_lies_inside_the_range_of_the_scores(values: list[float], se
     assert not isinstance(found, Unscored)
     assert min(values) - 1e-9 <= found.low <= found.high <= max(values) + 1e-9
     assert isinstance(bootstrap_mean([]), Unscored)
+
+
+def test_precision_is_the_share_of_what_is_shown_that_is_evidence() -> None:
+    assert precision_of(["a", "x", "b", "y"], ["a", "b", "c"]) == 0.5
+    assert precision_of([], ["a"]) == 0.0
+    assert isinstance(precision_of(["a"], []), Unscored)
