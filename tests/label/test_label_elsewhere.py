@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,20 @@ def test_rounds_of_export_and_import_give_the_labels_that_the_model_would_have_g
         memory.flush()
         assert [entry.labels for entry in memory.steps("t0")] == elsewhere
         assert memory.lifecycle.relabel().steps == 0
+
+
+def test_a_window_behind_a_checkpoint_is_asked_for_as_if_all_before_it_were_read_again(tmp_path: Path) -> None:
+    with filled(tmp_path / "m", trajectories=1, number=60) as memory:
+        [first] = exported(memory)
+        assert imported(memory, [replied(first)]).windows == 1
+        [second] = exported(memory)
+        shown = fields_of(second["messages"][-1]["content"])
+        assert "plan of day 1" in shown["known_scopes"]
+    with closing(sqlite3.connect(tmp_path / "m" / "journal.sqlite")) as db:
+        assert db.execute("DELETE FROM checkpoints").rowcount == 1
+        db.commit()
+    with open_memory(tmp_path / "m") as memory:
+        assert exported(memory) == [second]
 
 
 def test_drafts_go_out_and_what_is_wrong_in_them_comes_in(tmp_path: Path) -> None:
