@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import orjson
-
-from stitch.journal import Journal, NewRecord
-from stitch.themes.told import sound_records
+from stitch.journal import Journal
+from stitch.themes.model_records import ModelRecords
 
 KIND = "theme names"
 """The kind of the records."""
@@ -32,12 +30,11 @@ class ThemeNames:
     """
 
     def __init__(self, journal: Journal, *, tenant: str) -> None:
-        self._journal, self._tenant = journal, tenant
-        self._by_theme: dict[int, Named] | None = None
+        self._kept = ModelRecords(journal, tenant=tenant, kind=KIND, plain=_plain, read=_read)
 
     def of(self, theme: int, statements: Collection[str]) -> str:
         """The name of a theme; empty if it has none, or has become another one."""
-        named = self._all().get(theme)
+        named = self._kept.all().get(str(theme))
         if named is None:
             return ""
         same = len(named.statements.intersection(statements))
@@ -46,25 +43,16 @@ class ThemeNames:
     def take(self, names: Iterable[tuple[int, Named]]) -> None:
         """Keep names, in the place of those that these themes had."""
         for theme, named in names:
-            known = theme in self._all()
-            payload = orjson.dumps({"name": named.name, "statements": sorted(named.statements)})
-            self._journal.append_records(
-                self._tenant, [NewRecord(KIND, str(theme), payload)], instead_of=[str(theme)] if known else ()
-            )
-            self._all()[theme] = named
+            self._kept.put(str(theme), named)
 
     def drop(self, statements: Collection[str]) -> None:
         """Erase the names that were given for one of these statements: they may have its words."""
-        gone = [theme for theme, named in self._all().items() if not named.statements.isdisjoint(statements)]
-        if gone:
-            self._journal.erase_records(self._tenant, kind=KIND, key=[str(theme) for theme in gone])
-        for theme in gone:
-            del self._all()[theme]
+        self._kept.drop([key for key, named in self._kept.all().items() if not named.statements.isdisjoint(statements)])
 
-    def _all(self) -> dict[int, Named]:
-        if self._by_theme is None:
-            self._by_theme = {}
-            for record in sound_records(self._journal, self._tenant, kind=KIND):
-                read = orjson.loads(record.payload)
-                self._by_theme[int(record.key)] = Named(read["name"], frozenset(read["statements"]))
-        return self._by_theme
+
+def _plain(named: Named) -> dict[str, Any]:
+    return {"name": named.name, "statements": sorted(named.statements)}
+
+
+def _read(plain: Any) -> Named:
+    return Named(plain["name"], frozenset(plain["statements"]))

@@ -8,18 +8,14 @@ again. A step that was corrected since is not the one that was read, and says wh
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
-
-import orjson
+from typing import Any, NamedTuple
 
 from stitch.core import Statement, Trust
-from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord, Record
+from stitch.journal import Entry, Journal
 from stitch.text.dates import day_meant
+from stitch.themes.model_records import ModelRecords
 from stitch.themes.statements import statement_id, trust_of
-
-_log = logging.getLogger(__name__)
 
 KIND = "statements"
 """The kind of the records."""
@@ -64,11 +60,9 @@ class Told:
     """
 
     def __init__(self, journal: Journal, *, tenant: str) -> None:
-        self._journal, self._tenant = journal, tenant
-        self._by_key: dict[str, Reading] | None = None
-        self._of: dict[Place, str] = {}
-        """The key of the last record in which each step was read."""
-        self._numbers: dict[str, int] = {}
+        self._tenant = tenant
+        self._kept = ModelRecords(journal, tenant=tenant, kind=KIND, plain=_plain, read=_read)
+        self._of: dict[Place, str] | None = None
 
     def covers(self, entry: Entry) -> bool:
         """Whether a step was read as it is now."""
@@ -85,42 +79,40 @@ class Told:
 
     def newest(self) -> int:
         """The number of the last record; 0 if there is none."""
-        return max((self._numbers[key] for key in self._all()), default=0)
+        return max(map(self._kept.number, self._kept.all()), default=0)
 
     def since(self, number: int) -> list[Reading]:
         """What was said after the record of a number."""
-        return [each for key, each in self._all().items() if self._numbers[key] > number]
+        return [each for key, each in self._kept.all().items() if self._kept.number(key) > number]
 
     def take(self, reading: Reading) -> None:
         """Keep what was said, in the place of what was said of the same window before."""
-        readings = self._all()
-        key = _key(reading)
-        [number] = self._journal.append_records(
-            self._tenant, [NewRecord(KIND, key, _encoded(reading))], instead_of=[key] if key in readings else ()
-        )
-        self._hold(key, reading, number=number)
+        key, places = _key(reading), self._places()
+        self._kept.put(key, reading)
+        places.update(dict.fromkeys(((reading.trajectory, step) for step in reading.read), key))
 
     def drop(self, trajectory: str, steps: Collection[str]) -> list[Reading]:
         """Erase all that was said by somebody who was shown one of these steps; return it."""
         gone = {(trajectory, step) for step in steps}
-        keys = [key for key, each in self._all().items() if not gone.isdisjoint(_places(each))]
-        if keys:
-            self._journal.erase_records(self._tenant, kind=KIND, key=keys)
-        dropped = [self._all().pop(key) for key in keys]
-        self._of = {place: key for place, key in self._of.items() if key in self._all()}
+        dropped = self._kept.drop([key for key, each in self._kept.all().items() if not gone.isdisjoint(_places(each))])
+        if dropped:
+            self._of = None
         return dropped
 
     def ids_of(self, trajectory: str, steps: Iterable[str]) -> list[str]:
         """The ids of all statements of which these steps are the last, as they are told now."""
         found = []
         for step in steps:
-            reading = self._all().get(self._of.get((trajectory, step), ""))
+            reading = self._at(trajectory, step)
             count = sum(each.steps[-1] == step for each in reading.said) if reading else 0
             found += [told_id(self._tenant, trajectory, step, number=number) for number in range(count)]
         return found
 
+    def _at(self, trajectory: str, step: str) -> Reading | None:
+        return self._kept.all().get(self._places().get((trajectory, step), ""))
+
     def _reading(self, entry: Entry) -> Reading | None:
-        reading = self._all().get(self._of.get((entry.trajectory, entry.id), ""))
+        reading = self._at(entry.trajectory, entry.id)
         return reading if reading is not None and reading.read[entry.id] == digest_of(entry) else None
 
     def _statement(self, entry: Entry, said: Said, *, number: int, trust: Trust) -> Statement:
@@ -139,28 +131,13 @@ class Told:
             position=entry.position,
         )
 
-    def _all(self) -> dict[str, Reading]:
-        if self._by_key is None:
-            self._by_key = {}
-            for record in sound_records(self._journal, self._tenant, kind=KIND):
-                self._hold(record.key, _decoded(record.payload), number=record.number)
-        return self._by_key
-
-    def _hold(self, key: str, reading: Reading, *, number: int) -> None:
-        self._all()[key] = reading
-        self._numbers[key] = number
-        for step in reading.read:
-            self._of[reading.trajectory, step] = key
-
-
-def sound_records(journal: Journal, tenant: str, *, kind: str) -> list[Record]:
-    """The records of a kind; if one is damaged, none, and they are erased: a model can be asked again."""
-    try:
-        return list(journal.records(tenant, kind=kind))
-    except DamagedRecordError as error:
-        _log.warning("%s; what a model said is asked of again", error.message)
-        journal.erase_records(tenant, kind=kind)
-        return []
+    def _places(self) -> dict[Place, str]:
+        """The key of the last record in which each step was read."""
+        if self._of is None:
+            self._of = {}
+            for key, each in self._kept.all().items():
+                self._of.update(dict.fromkeys(((each.trajectory, step) for step in each.read), key))
+        return self._of
 
 
 def told_id(tenant: str, trajectory: str, step: str, *, number: int) -> str:
@@ -183,16 +160,15 @@ def _key(reading: Reading) -> str:
     return hashlib.blake2b(named.encode(), digest_size=12).hexdigest()
 
 
-def _encoded(reading: Reading) -> bytes:
-    return orjson.dumps({**reading._asdict(), "said": [each._asdict() for each in reading.said]})
+def _plain(reading: Reading) -> dict[str, Any]:
+    return {**reading._asdict(), "said": [each._asdict() for each in reading.said]}
 
 
-def _decoded(payload: bytes) -> Reading:
-    fields = orjson.loads(payload)
+def _read(plain: Any) -> Reading:
     said = tuple(
-        Said(each["text"], tuple(each["steps"]), each["date"], tuple(each["corrects"])) for each in fields["said"]
+        Said(each["text"], tuple(each["steps"]), each["date"], tuple(each["corrects"])) for each in plain["said"]
     )
-    return Reading(**{**fields, "said": said, "shown": tuple((one, step) for one, step in fields["shown"])})
+    return Reading(**{**plain, "said": said, "shown": tuple((one, step) for one, step in plain["shown"])})
 
 
 def read_without_a_model(entries: Sequence[Entry]) -> Reading:
