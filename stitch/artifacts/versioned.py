@@ -409,7 +409,8 @@ class VersionedTree:
         if not operations:
             raise InputError(f"tree {self.name!r} is as it was in {then}: there is nothing to revert")
         new = self._new(operations, message=message or f"Revert to {then}", author=author, time="")
-        return self._commit(new._replace(schema=self._log.schema(then)), trajectory=trajectory)
+        schema = self._log.schema(then)
+        return self._commit(new._replace(schema=None if schema == self.schema else schema), trajectory=trajectory)
 
     def begin_branch(self, name: str, *, at: str | float | None = None) -> VersionedTree:
         """Begin another line of versions, at a version or where this stands; return the tree standing there.

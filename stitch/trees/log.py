@@ -67,6 +67,8 @@ class TreeLog(TreeVersions):
         self._journal, self._tenant = journal, tenant
         self._numbers: list[int] = []
         self._index: tuple[str, Index] | None = None
+        self._greatest = 0
+        """The greatest number of a version, of erased ones too."""
         self._since: dict[str, tuple[int, int]] = {}
         """Of a version: the commits since the last whole tree, and their operations."""
         self.refresh()
@@ -130,6 +132,7 @@ class TreeLog(TreeVersions):
                     self._heads[entry.name] = entry.at
                 elif isinstance(entry, Erased):
                     self._erased += entry.versions
+                    self._greatest = max(self._greatest, *map(number_of, entry.versions), 0)
                 else:
                     self._take(entry)
                 self._numbers.append(record.number)
@@ -150,10 +153,11 @@ class TreeLog(TreeVersions):
     def _forget(self) -> None:
         for known in (self._commits, self._heads, self._schemas, self._numbers, self._trees, self._since, self._erased):
             known.clear()
-        self._index = None
+        self._index, self._greatest = None, 0
 
     def _take(self, commit: Commit) -> None:
         super()._take(commit)
+        self._greatest = max(self._greatest, number_of(commit.id))
         commits, operations = self._since.get(commit.parent or "", (0, 0))
         self._since[commit.id] = (0, 0) if commit.snapshot else (commits + 1, operations + len(commit.operations))
 
@@ -211,7 +215,7 @@ class TreeLog(TreeVersions):
             commits, operations = self._since[parent]
             made: list[Commit] = []
             records: list[NewRecord] = []
-            for number, new in enumerate(several, start=self._next_number()):
+            for number, new in enumerate(several, start=self._greatest + 1):
                 schema = new.schema or schema
                 edited = edit(index, new.operations, schema=schema)
                 self._index = None  # it is ahead of the journal until all is kept
@@ -233,9 +237,6 @@ class TreeLog(TreeVersions):
             self._index = (at, index)
             self._keep(at, index.root)
             return made
-
-    def _next_number(self) -> int:
-        return max(map(number_of, (*self._commits, *self._erased))) + 1
 
     def rewrite(self, records: Sequence[NewRecord]) -> None:
         """Keep other records instead of all there are of this tree, in one stroke.

@@ -65,11 +65,13 @@ class SqliteRecords(CopyableJournal):
 
     @override
     def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
+        # of one key, the index leads to the records after a number at once, however many there are before it
+        of_key, keys = ("", ()) if key is None else (" AND key = ?", (key,))
         query = (
             "SELECT number, kind, key, payload, checksum FROM records"
-            " WHERE number > ? AND tenant = ? AND kind = ? AND (? IS NULL OR key = ?) ORDER BY number LIMIT ?"
+            f" WHERE tenant = ? AND kind = ?{of_key} AND number > ? ORDER BY number LIMIT ?"
         )
-        while rows := self._file.rows(query, after, tenant, kind, key, key, PAGE):
+        while rows := self._file.rows(query, tenant, kind, *keys, after, PAGE):
             for *fields, check in rows:
                 record = Record(*fields)
                 if not is_sound(check, record.key.encode(), record.payload):
