@@ -32,7 +32,9 @@ from stitch.bench.metrics.switches import switch_f1
 from stitch.bench.metrics.v_measure import v_measure
 from stitch.bench.metrics.window_diff import window_diff
 from stitch.bench.texttiling import texttiling
+from stitch.console.progress import progress_drawn
 from stitch.core import PHASE_MARK, ContextualIntent, Labeler, LabelKind, Trajectory, goal_of, with_calls
+from stitch.core.progress import counted
 
 Intents = Sequence[ContextualIntent]
 """The intent of each step of a trajectory, in order."""
@@ -43,7 +45,8 @@ _NO_LABELS = Unscored("no labels of this kind")
 def measure_labels(labeled: LabeledSet, labeler: Labeler) -> dict[str, Any]:
     """Label a set and measure the labels, with the trivial baselines."""
     started = time.perf_counter()
-    intents = [label_trajectory(labeler, trajectory) for trajectory in labeled.trajectories]
+    trajectories = counted(labeled.trajectories, "trajectories labeled", of=lambda: len(labeled.trajectories))
+    intents = [label_trajectory(labeler, trajectory) for trajectory in trajectories]
     seconds = time.perf_counter() - started
     return {
         "set": labeled.name,
@@ -224,7 +227,8 @@ def command(data: Path, labels: str, limit: int | None, names: bool, as_json: bo
     labeled = load_labels(data)
     if limit is not None:
         labeled = replace(labeled, trajectories=labeled.trajectories[:limit])
-    figures = measure_labels(labeled, labeler_named(labels))
+    with progress_drawn("labeling"):
+        figures = measure_labels(labeled, labeler_named(labels))
     if not names:
         del figures["names"]
     if as_json:

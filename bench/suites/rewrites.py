@@ -16,7 +16,9 @@ from stitch.bench.data.sets import load_rewrites
 from stitch.bench.data.types import RewriteSet
 from stitch.bench.figures import DIGITS, print_json, print_table
 from stitch.bench.metrics.bleu import corpus_bleu
+from stitch.console.progress import progress_drawn
 from stitch.core import Step
+from stitch.core.progress import counted
 from stitch.errors import require_extra
 
 Rewriter = Callable[[Sequence[Step], str], str]
@@ -25,7 +27,8 @@ Rewriter = Callable[[Sequence[Step], str], str]
 
 def measure_rewrites(rewrites: RewriteSet, rewriter: Rewriter) -> dict[str, Any]:
     """Rewrite all utterances and measure the result, in all and by kind."""
-    given = [rewriter(pair.history.steps, pair.utterance) for pair in rewrites.pairs]
+    pairs = counted(rewrites.pairs, "utterances rewritten", of=lambda: len(rewrites.pairs))
+    given = [rewriter(pair.history.steps, pair.utterance) for pair in pairs]
     kinds = sorted({pair.kind for pair in rewrites.pairs})
     places = {kind: [i for i, pair in enumerate(rewrites.pairs) if pair.kind == kind] for kind in kinds}
     return {
@@ -69,7 +72,8 @@ def command(data: Path, limit: int | None, as_json: bool) -> None:
     loaded = load_rewrites(data)
     if limit is not None:
         loaded = RewriteSet(loaded.name, loaded.pairs[:limit], loaded.digest)
-    figures = measure_rewrites(loaded, rewrite_utterance)
+    with progress_drawn("rewriting"):
+        figures = measure_rewrites(loaded, rewrite_utterance)
     if as_json:
         print_json(figures)
         return

@@ -259,7 +259,7 @@ def retry(memory: Memory, request: Nothing) -> RetryResponse:
 def flush(memory: Memory, request: Nothing) -> Done:
     """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
     memory.flush()
-    return Done()
+    return Done(done=True)
 
 
 def finish(memory: Memory, request: FinishRequest) -> FinishResponse:
