@@ -11,6 +11,7 @@ T = TypeVar("T", int, float)
 
 _SETS = "LoCoMo (multi-hop), BEAM, QMSum"
 _SPANS = "QMSum, BEAM"
+_HALF = "five conversations of LoCoMo (multi-hop)"
 
 
 def chosen(value: T, on: str) -> T:
@@ -41,7 +42,7 @@ class ThemeConstants:
     """The same three where a question asks for a summary or a discussion."""
     wide_around_share: float = chosen(0.7, _SPANS)
     wide_around_steps: float = chosen(8.0, _SPANS)
-    repeat: float = chosen(0.12, _SETS)
+    repeat: float = chosen(0.3, _HALF)
     """What a sentence loses for each one of its step that is chosen already, as a share of the best relevance."""
     wide_repeat: float = chosen(0.3, _SPANS)
     """The same where a summary or an order is asked for: much is said of it, in many steps."""
