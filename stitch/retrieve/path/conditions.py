@@ -133,6 +133,7 @@ class Judge:
         if not places:
             return Verdicts({}, set())
         if isinstance(condition, Alike):
+            condition = self._meant(condition)
             self._trace.scored(written_condition(condition), nodes=len(places))
             scored = self._semantics.scored(condition, places, forest=self._forest)
             return Verdicts.of(scored.scores, least=scored.cut if self._threshold is None else self._threshold)
@@ -144,6 +145,13 @@ class Judge:
         if isinstance(condition, Evidence):
             return self.evidence(condition, places)
         return Verdicts.of(self._typed(condition, places))
+
+    def _meant(self, condition: Alike) -> Alike:
+        """`content` is `node` where no node has such a field: the paper's code knows it by both words."""
+        if condition.target != Field(_CONTENT) or _CONTENT in self._forest.fields():
+            return condition
+        self._trace.note(f"no node has the field {_CONTENT!r}: it is read as `node`")
+        return Alike("node", condition.words)
 
     def _all_of(self, condition: Joined, places: list[int]) -> Verdicts:
         row, holding = dict.fromkeys(places, 1.0), set(places)
@@ -293,6 +301,7 @@ class Judge:
         return [found[number] for number in covering.order[:count]]
 
 
+_CONTENT = "content"
 _MOST_COMPARED = 200
 """Of so many nodes, the best ones, is looked at how alike they are."""
 _COVERAGE_SHARE = 0.5

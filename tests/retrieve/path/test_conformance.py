@@ -442,6 +442,16 @@ def test_a_field_an_own_text_and_what_is_contained_are_asked_apart():
     assert ask('//POI[title ~= "zoo"]', semantics=semantics).ids == ()
 
 
+def test_content_is_the_node_where_no_node_has_such_a_field():
+    found = ask('//POI[content =~ "poster"]')
+    assert found.ids == ("p4",)
+    assert "no node has the field 'content': it is read as `node`" in found.explain()
+    semantics = ScorerSemantics(ExactScorer())
+    assert ask('//POI[content =~ "zoo"]', semantics=semantics).ids == ("p7",)
+    notes = Tree(Node("r", "R", children=[stop("a", content="zoo"), stop("b", name="zoo")]))
+    assert ask('//POI[content =~ "zoo"]', tree=notes, semantics=semantics).ids == ("a",)
+
+
 def test_the_default_scorer_finds_by_meaning():
     semantics = ScorerSemantics(static_scorer())
     assert "p7" in ask('//POI[node ~= "zoo animals"]', semantics=semantics).ids
