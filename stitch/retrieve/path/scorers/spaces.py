@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stitch.core.protocols import Embedder
+from stitch.core.text_cache import tell_of_clearing
 from stitch.embed.static import StaticEmbedder
 from stitch.retrieve.path.scorers.population import Bags, Lists
 
@@ -34,6 +35,11 @@ class SummedSpace:
     def __init__(self, embedder: StaticEmbedder) -> None:
         self._embedder = embedder
         self._known: tuple[Sequence[str], Matrix] | None = None
+        tell_of_clearing(self)
+
+    def clear_texts(self) -> None:
+        """Forget the words that were read last."""
+        self._known = None
 
     def texts(self, said: Bags) -> SummedTexts:
         """Texts, each given by its words."""
