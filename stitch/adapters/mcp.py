@@ -19,6 +19,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
+from anyio import to_thread
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -34,6 +35,7 @@ from stitch.api.operations import Action, ask, made
 from stitch.api.theme_models import ThemesRequest
 from stitch.api.upkeep_models import CorrectRequest
 from stitch.core import Origin, Trust
+from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StitchError, no_trajectory
 from stitch.retrieve.context.recalled import is_recalled, step_without_recalled
 from stitch.sources.given import step_of
@@ -306,12 +308,24 @@ def _logging_unchanged() -> Iterator[None]:
 
 
 def _tool(answer: Callable[..., BaseModel], annotations: ToolAnnotations) -> Tool:
-    """A tool of a method: what goes wrong on purpose is told the model, and its schema says nothing twice."""
+    """A tool of a method: what goes wrong on purpose is told the model, and its schema says nothing twice.
+
+    A call that only reads is given up at its next boundary once the client has taken it back; any other is finished.
+    """
 
     @wraps(answer)
-    def call(*arguments: Any, **options: Any) -> CallToolResult:
+    async def call(*arguments: Any, **options: Any) -> CallToolResult:
+        taken_back = threading.Event()
+
+        def run() -> BaseModel:
+            with cancelable(taken_back.is_set if annotations.read_only_hint else None):
+                return answer(*arguments, **options)
+
         try:
-            found = answer(*arguments, **options)
+            found = await to_thread.run_sync(run, abandon_on_cancel=True)
+        except asyncio.CancelledError:
+            taken_back.set()
+            raise
         except StitchError as error:
             said = f"{error.message}{f'; next: {error.hint}' if error.hint else ''}"
             raise ToolError(harmless(said)) from error

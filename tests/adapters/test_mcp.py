@@ -28,6 +28,7 @@ from stitch.adapters.mcp import McpOverHttp, make_server
 from stitch.errors import ScopeError
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled, without_recalled
+from stitch.testing.model import LoopbackProvider
 
 MOST_TOKENS = 1500
 """What the six tools may cost the context of a model."""
@@ -241,6 +242,35 @@ def test_a_memory_with_trees_has_two_more_tools(memory: Memory, mode: Any) -> No
             assert "no" in refused.content[0].text
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_search_that_is_taken_back_ends_at_its_next_boundary(mode: Any, tmp_path: Path) -> None:
+    asked, may_answer = threading.Semaphore(0), threading.Event()
+
+    def script(system: str, user: str) -> dict[str, Any]:
+        asked.release()
+        assert may_answer.wait(20)
+        return {"scopes": [], "event_types": [], "entity_types": [], "reasons": []}
+
+    with LoopbackProvider(script) as provider:
+        settings: dict[str, Any] = {"filter": "model", "model": "openai/m", "base_url": provider.base_url}
+        with open_memory(tmp_path / "m", recall_log=9, **settings) as memory:
+            memory.add(Step(role="user", content="A hotel in Porto."), trajectory="t")
+
+            async def use() -> None:
+                async with Client(make_server(lambda action, request: memory), mode=mode) as client:
+                    begun = asyncio.create_task(client.call_tool("search", {"query": "train"}))
+                    assert await asyncio.to_thread(asked.acquire, timeout=20)
+                    begun.cancel()
+                    with pytest.raises(asyncio.CancelledError):
+                        await begun
+                    await client.list_tools()  # the server has read what came before
+                    may_answer.set()
+                    await call(client, "search", query="hotel")
+
+            asyncio.run(use())
+            assert [recall.query for recall in memory.recalls()] == ["hotel"]
 
 
 def test_who_may_not_write_is_told(memory: Memory) -> None:
