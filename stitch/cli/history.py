@@ -30,7 +30,7 @@ def command(step: str, *, as_json: bool, trajectory: str | None, **arguments: An
     with opened_memory(**arguments) as memory:
         told: HistoryResponse = ask(memory, "history", request)
     if as_json:
-        print_json(told.model_dump())
+        print_json(told.model_dump(exclude={"next"}))
         return
     for revision in told.revisions:
         until = datetime.fromtimestamp(revision.until, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")

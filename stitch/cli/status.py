@@ -34,9 +34,9 @@ def command(as_json: bool, **arguments: Any) -> None:
         _print_journal(as_json=as_json, away=error.message, **arguments)
         raise
     if as_json:
-        print_json(status.model_dump())
+        print_json(status.model_dump(exclude={"next"}))  # which is told of pages alone
         return
-    _print_lines(status.model_dump(exclude={"away", "model"}))
+    _print_lines(status.model_dump(exclude={"away", "model", "next"}))
     if spent.total.calls:
         click.echo("\nspent on language models")
         for line in spent.lines(most=_SHOWN_TRAJECTORIES):

@@ -9,7 +9,7 @@ import click
 import orjson
 
 from stitch.api.listing_models import ScopeSpans
-from stitch.core import ScopeSummary
+from stitch.core import PHASE_MARK, ScopeSummary, goal_of
 
 _COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 _NAME_WIDTH = 28
@@ -29,7 +29,7 @@ def print_json(value: Any) -> None:
 def draw_lanes(scopes: Sequence[ScopeSpans | ScopeSummary], *, length: int, width: int = 60) -> str:
     """Return one line a scope: its name, `━` where it is pursued, `·` while it waits to be resumed, and its spans."""
     width = min(width, max(length, 1))
-    lines = []
+    lines, above = [], ""
     for number, scope in enumerate(sorted(scopes, key=lambda scope: scope.spans[0])):
         lane = [" "] * width
         first, last = scope.spans[0][0], scope.spans[-1][1]
@@ -38,11 +38,20 @@ def draw_lanes(scopes: Sequence[ScopeSpans | ScopeSummary], *, length: int, widt
         for start, end in scope.spans:
             for column in range(_column(start, length, width), _column(end, length, width) + 1):
                 lane[column] = "━"
-        name = one_line(scope.name, limit=_NAME_WIDTH)
+        name, above = _short(scope.name, above=above), goal_of(scope.name)
         spans = ", ".join(f"{start}-{end}" if end > start else f"{start}" for start, end in scope.spans)
         lane_text = click.style("".join(lane), fg=_COLORS[number % len(_COLORS)])
         lines.append(f"  {name:<{_NAME_WIDTH}} {lane_text} {spans if len(spans) <= 40 else spans[:39] + '…'}")
     return "\n".join(lines)
+
+
+def _short(name: str, *, above: str) -> str:
+    """The name of a scope in a lane: of a phase, the goal is cut and not the phase, and not said again below itself."""
+    goal, mark, phase = name.partition(PHASE_MARK)
+    if not mark:
+        return one_line(name, limit=_NAME_WIDTH)
+    tail = one_line(f"{mark.strip()} {phase}", limit=_NAME_WIDTH - 4)
+    return f"  {tail}" if goal == above else f"{one_line(goal, limit=_NAME_WIDTH - 1 - len(tail))} {tail}"
 
 
 def _column(position: int, length: int, width: int) -> int:

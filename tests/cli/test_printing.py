@@ -2,8 +2,11 @@
 
 import json
 
+import click
+
 from stitch import Step, ToolCall, open_memory
-from stitch.console.printing import one_line
+from stitch.console.printing import draw_lanes, one_line
+from stitch.core import ScopeSummary
 
 
 def test_a_text_is_shown_on_one_line_without_control_characters():
@@ -56,3 +59,17 @@ def test_a_file_of_settings_that_is_not_there_is_named_without_numbers_of_errors
     assert (code, err.splitlines()[0]) == (
         2, "stitch: cannot read settings from 'none.yaml': no such file or directory"
     )  # fmt: skip
+
+
+def test_a_lane_of_a_phase_shows_the_phase_and_says_the_goal_once():
+    goal = "SyntaxError: invalid syntax in missing_colon.py"
+    names = [goal, f"{goal} / locate", "cancel the order", f"{goal} / verify", f"{goal} / submit"]
+    scopes = [ScopeSummary(name=name, trajectory="t", steps=1, spans=((n, n),)) for n, name in enumerate(names)]
+    lanes = [line[:30].rstrip() for line in click.unstyle(draw_lanes(scopes, length=5)).splitlines()]
+    assert lanes == [
+        "  SyntaxError: invalid syntax…",
+        "    / locate",
+        "  cancel the order",
+        "  SyntaxError: inval… / verify",
+        "    / submit",
+    ]
