@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from click.testing import CliRunner
 
 from stitch.bench.demo import command
+from stitch.cli.show import command as show
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_demo_streams_draws_asks_and_says_what_to_try(tmp_path):
@@ -22,3 +27,10 @@ def test_without_a_folder_nothing_is_kept():
     done = CliRunner().invoke(command, catch_exceptions=False)
     assert done.exit_code == 0
     assert "The samples and their memory" not in done.output
+
+
+def test_the_first_page_shows_what_is_drawn_of_the_demo(tmp_path):
+    CliRunner().invoke(command, ["--keep", str(tmp_path / "kept")], catch_exceptions=False)
+    memory = str(tmp_path / "kept" / "demo.memory")
+    drawn = CliRunner().invoke(show, ["--memory", memory, "--trajectory", "bugs"], catch_exceptions=False)
+    assert drawn.output.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
