@@ -121,10 +121,10 @@ class LocalLabelSession:
                 continue
             self._runs.heard(step)
             reading = self._read(step)
-            unit = turned_to(reading)
-            scope = self._choose(reading, unit=unit)
-            naming = self._naming(reading, scope, unit=unit)
-            given = known.intent.scope or ""
+            unit, given = turned_to(reading), known.intent.scope or ""
+            if known.made_by == NAME or not given:
+                scope = self._choose(reading, unit=unit)
+                naming = self._naming(reading, scope, unit=unit)
             if known.made_by != NAME or clean_label(naming.name) != given:  # a model's label, or a person's
                 scope = self._scope_called(given)
                 naming = self._naming(reading, scope, unit=unit, given=given)
