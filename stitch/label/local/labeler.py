@@ -122,13 +122,19 @@ class LocalLabelSession:
             self._runs.heard(step)
             reading = self._read(step)
             unit, given = turned_to(reading), known.intent.scope or ""
-            if known.made_by == NAME or not given:
+            if given and known.made_by != NAME:  # a model's label, or a person's, is no matter of choice
+                scope, naming = self._given(reading, given, unit=unit)
+            else:
                 scope = self._choose(reading, unit=unit)
                 naming = self._naming(reading, scope, unit=unit)
-            if known.made_by != NAME or clean_label(naming.name) != given:  # a model's label, or a person's
-                scope = self._scope_called(given)
-                naming = self._naming(reading, scope, unit=unit, given=given)
+                if known.made_by != NAME or clean_label(naming.name) != given:
+                    scope, naming = self._given(reading, given, unit=unit)
             self._take(reading, scope, naming, unit=unit, known=known)
+
+    def _given(self, reading: Reading, given: str, *, unit: str) -> tuple[Scope | None, _Naming]:
+        """The scope that somebody else has named, None if it is new, and what it is called."""
+        scope = self._scope_called(given)
+        return scope, self._naming(reading, scope, unit=unit, given=given)
 
     def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
         """Take in that an earlier step says something else, or has other labels; see `CorrectableSession.correct`.
