@@ -71,6 +71,8 @@ class Line:
         self._marks: list[Mark] = []
         self._starts: list[int] | None = []
         """Places at which episodes begin; None if they are to be found again."""
+        self._ids: dict[str, str] = {}
+        """Of episodes, by the steps with which they begin."""
 
     def __len__(self) -> int:
         return len(self._marks)
@@ -155,7 +157,10 @@ class Line:
         return parts(self._marks[place - 1], self._marks[place])
 
     def _id(self, start: int) -> str:
-        return episode_id(self._tenant, self._trajectory, self._marks[start].step)
+        first = self._marks[start].step
+        if first not in self._ids:
+            self._ids[first] = episode_id(self._tenant, self._trajectory, first)
+        return self._ids[first]
 
 
 def episode_id(tenant: str, trajectory: str, first: str) -> str:

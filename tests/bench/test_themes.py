@@ -27,5 +27,6 @@ def test_themes_are_measured_over_a_stream_and_in_other_orders() -> None:
     assert told["largest"] <= 12
     assert 0 <= told["reassigned"] <= 1
     assert told["cpu_ms_a_step_last"] > 0
+    assert told["load_cpu_s"] > 0
     assert measure_themes(TALKS, most=9)["statements"] == 9
     assert [each.statements for each in in_orders(TALKS)] == [27, 27, 27]
