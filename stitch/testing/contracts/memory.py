@@ -196,6 +196,21 @@ class MemoryContract:
         assert chosen.intent_filter.scopes == (scope,)
         assert {hit.snippet.step for hit in memory.search("hotel", trajectory="trip", as_of="1")} <= {"0", "1"}
 
+    def test_what_is_too_unlikely_is_left_out_where_that_is_asked_for(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        every = memory.search("hotel")
+        chances = [hit.relevance for hit in every]
+        assert all(chance is not None and 0 <= chance <= (every.relevance or 0) <= 1 for chance in chances)
+        least = max(chance for chance in chances if chance is not None)
+        assert [hit.relevance for hit in memory.search("hotel", min_relevance=least)] == [least]
+        nothing = memory.search("hotel", min_relevance=1.0)
+        assert (nothing.nothing_relevant, len(nothing), nothing.context()) == (True, 0, "")
+        assert nothing.relevance == every.relevance
+        with pytest.raises(InputError, match="min_relevance"):
+            memory.search("hotel", min_relevance=2.0)
+        with pytest.raises(SettingsError, match="cannot tell how likely"):
+            memory.search("hotel", retriever="lexical", min_relevance=0.5)
+
     def test_a_question_that_cannot_be_asked_is_refused(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")
         with pytest.raises(InputError, match="no trajectory 'none'"):
