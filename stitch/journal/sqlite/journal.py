@@ -30,7 +30,6 @@ from stitch.journal.entries import (
     Entry,
     IngestCounts,
     KeptStep,
-    Revision,
     Selected,
     encode_step,
     erased_entry,
@@ -40,15 +39,15 @@ from stitch.journal.sqlite import reading, writing
 from stitch.journal.sqlite.connection import Connection
 from stitch.journal.sqlite.copies import copy_database, settle
 from stitch.journal.sqlite.erased import ErasedSteps
+from stitch.journal.sqlite.history import SqliteHistory
 from stitch.journal.sqlite.reading import PAGE
-from stitch.journal.sqlite.records import SqliteRecords
 from stitch.journal.sqlite.schema import bring_up, check_version, checksum, is_sound
 from stitch.journal.sqlite.writing import ENTRIES, GIVEN, entry_of, number_of
 
 _log = logging.getLogger(__name__)
 
 
-class SqliteJournal(SqliteRecords):
+class SqliteJournal(SqliteHistory):
     """The journal of a memory, in one SQLite file; one process owns it at a time.
 
     What `append_many` has returned is accepted: it outlives the death of the process at any moment (kill -9), because
@@ -436,38 +435,6 @@ class SqliteJournal(SqliteRecords):
             writing.correct(db, seq, payload=payload, labels=labels, at=at, by=by, checkpoint=checkpoint)
 
     @override
-    def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
-        query = f"SELECT seq, at, made_by, payload, labels FROM history WHERE seq IN {GIVEN} ORDER BY number"
-        found: dict[int, list[Revision]] = {}
-        for seq, *fields in self._file.rows(query, json.dumps(list(seqs))):
-            found.setdefault(seq, []).append(_revision(*fields))
-        return found
-
-    @override
-    def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
-        query = (
-            "SELECT h.seq, h.at, h.made_by, h.payload, h.labels, min(h.number) FROM history h JOIN steps s USING (seq)"
-            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND h.at > ? GROUP BY h.seq"
-        )
-        return {seq: _revision(*fields) for seq, *fields, _ in self._file.rows(query, tenant, at)}
-
-    @override
-    def correctors(self, tenant: str) -> frozenset[tuple[int, str]]:
-        query = (
-            "SELECT h.seq, h.made_by FROM history h JOIN steps s USING (seq)"
-            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ?"
-        )
-        return frozenset((seq, by) for seq, by in self._file.rows(query, tenant))
-
-    @override
-    def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
-        query = (
-            "SELECT h.number, h.payload, h.labels FROM history h JOIN steps s USING (seq)"
-            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND t.name = ? ORDER BY h.number"
-        )
-        return [Encoded(*row) for row in self._file.rows(query, tenant, trajectory)]
-
-    @override
     def retire(self, seqs: Sequence[int], *, at: float, reason: str) -> int:
         with self._file.transaction() as db:
             return writing.retire(db, seqs, at=at, reason=reason)
@@ -575,16 +542,6 @@ class SqliteJournal(SqliteRecords):
         db.execute(f"PRAGMA synchronous = {'FULL' if power_safe else 'NORMAL'}")
         if brought_up:  # its version stands in the file then, where it is read before anything is opened
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def _revision(at: float, by: str, step: bytes, labels: bytes | None) -> Revision:
-    try:
-        made = None if labels is None else StepLabels.model_validate_json(labels)
-        return Revision(at, by, Step.model_validate_json(step), made)
-    except ValueError as error:
-        raise JournalError(
-            "what a step was before its correction is damaged in the journal", hint="`stitch verify` names the step"
-        ) from error
 
 
 def _values(states: Collection[StepState]) -> str:

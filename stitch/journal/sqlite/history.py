@@ -1,0 +1,60 @@
+"""What steps were before they were corrected, and who corrected them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from stitch.core import Step, StepLabels
+from stitch.errors import JournalError
+from stitch.journal.entries import Encoded, Revision
+from stitch.journal.sqlite.records import SqliteRecords
+from stitch.journal.sqlite.writing import GIVEN
+
+
+class SqliteHistory(SqliteRecords):
+    """The revisions of a journal; the rest of it is `SqliteJournal`."""
+
+    @override
+    def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
+        query = f"SELECT seq, at, made_by, payload, labels FROM history WHERE seq IN {GIVEN} ORDER BY number"
+        found: dict[int, list[Revision]] = {}
+        for seq, *fields in self._file.rows(query, json.dumps(list(seqs))):
+            found.setdefault(seq, []).append(_revision(*fields))
+        return found
+
+    @override
+    def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
+        query = (
+            "SELECT h.seq, h.at, h.made_by, h.payload, h.labels, min(h.number) FROM history h JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND h.at > ? GROUP BY h.seq"
+        )
+        return {seq: _revision(*fields) for seq, *fields, _ in self._file.rows(query, tenant, at)}
+
+    @override
+    def correctors(self, tenant: str) -> frozenset[tuple[int, str]]:
+        query = (
+            "SELECT h.seq, h.made_by FROM history h JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ?"
+        )
+        return frozenset((seq, by) for seq, by in self._file.rows(query, tenant))
+
+    @override
+    def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
+        query = (
+            "SELECT h.number, h.payload, h.labels FROM history h JOIN steps s USING (seq)"
+            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND t.name = ? ORDER BY h.number"
+        )
+        return [Encoded(*row) for row in self._file.rows(query, tenant, trajectory)]
+
+
+def _revision(at: float, by: str, step: bytes, labels: bytes | None) -> Revision:
+    try:
+        made = None if labels is None else StepLabels.model_validate_json(labels)
+        return Revision(at, by, Step.model_validate_json(step), made)
+    except ValueError as error:
+        raise JournalError(
+            "what a step was before its correction is damaged in the journal", hint="`stitch verify` names the step"
+        ) from error
