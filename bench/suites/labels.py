@@ -35,6 +35,7 @@ from stitch.bench.texttiling import texttiling
 from stitch.console.progress import progress_drawn
 from stitch.core import PHASE_MARK, ContextualIntent, Labeler, LabelKind, Trajectory, goal_of, with_calls
 from stitch.core.progress import counted
+from stitch.lm import LanguageModel
 
 Intents = Sequence[ContextualIntent]
 """The intent of each step of a trajectory, in order."""
@@ -46,12 +47,16 @@ def measure_labels(labeled: LabeledSet, labeler: Labeler) -> dict[str, Any]:
     """Label a set and measure the labels, with the trivial baselines."""
     started = time.perf_counter()
     trajectories = counted(labeled.trajectories, "trajectories labeled", of=lambda: len(labeled.trajectories))
-    intents = [label_trajectory(labeler, trajectory) for trajectory in trajectories]
+    made_by: Counter[str] = Counter()
+    intents = [label_trajectory(labeler, trajectory, made_by=made_by) for trajectory in trajectories]
     seconds = time.perf_counter() - started
+    model = getattr(labeler, "model", None)
     return {
         "set": labeled.name,
         "labels": labeler.name,
         "steps": labeled.steps,
+        "labeled_by": dict(made_by.most_common()),
+        "unusable_replies": model.ledger.total().unusable if isinstance(model, LanguageModel) else 0,
         **score_intents(labeled, intents),
         "names": [_names(trajectory, own) for trajectory, own in zip(labeled.trajectories, intents, strict=True)],
         "steps_per_s": round(labeled.steps / seconds, 1) if seconds else None,
@@ -67,13 +72,20 @@ def _names(trajectory: Trajectory, intents: Intents) -> dict[str, Any]:
     return {"trajectory": trajectory.id, "scopes": dict(Counter(intent.scope or "" for intent in intents))}
 
 
-def label_trajectory(labeler: Labeler, trajectory: Trajectory) -> Intents:
+def label_trajectory(labeler: Labeler, trajectory: Trajectory, *, made_by: Counter[str] | None = None) -> Intents:
     """The intents that a labeler gives the steps of a trajectory, all in one batch.
 
     Merges that were recorded on the way are applied, as they are when a memory is searched.
+
+    Args:
+        labeler: Labels the steps.
+        trajectory: Of these steps.
+        made_by: Counts who made the labels: what stood in for a model is not the model's.
     """
     session = labeler.begin(trajectory.id)
     labels = session.label(trajectory.steps) if trajectory.steps else []
+    if made_by is not None:
+        made_by.update(label.made_by for label in labels)
     vocabulary = session.inventory().vocabulary()
     return [_canonical(label.intent, vocabulary.canonical) for label in labels]
 
@@ -236,6 +248,12 @@ def command(data: Path, labels: str, limit: int | None, names: bool, as_json: bo
         return
     rows = {figures["labels"]: figures, **figures["baselines"]}
     click.echo(f"{figures['set']}: {figures['steps']} steps, {figures['steps_per_s']} steps/s")
+    if (others := figures["steps"] - figures["labeled_by"].get(figures["labels"], 0)) or figures["unusable_replies"]:
+        click.echo(
+            f"stitch: {others} steps have labels that stand in for those of {figures['labels']};"
+            f" {figures['unusable_replies']} replies were cut or of no use",
+            err=True,
+        )
     for kind in ("scope", "goal", "event_type", "outcome", "entity_type"):
         if figures[kind] is not None:
             print_table({name: row[kind] for name, row in rows.items()}, title=kind)

@@ -25,7 +25,11 @@ from stitch.bench.suites.rewrites import measure_rewrites
 from stitch.bench.texttiling import texttiling
 from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
 from stitch.errors import InputError, SettingsError
+from stitch.label.local import LocalLabeler
+from stitch.label.model import WindowedLabeler
+from stitch.lm import LanguageModel
 from stitch.testing.labeling import ScriptedLabeler
+from stitch.testing.model import ScriptedCompletion, label_by_rules
 
 
 def trajectory(name: str, *steps: tuple[str, dict[str, list[str]]]) -> dict[str, Any]:
@@ -284,3 +288,15 @@ def test_goals_and_phases_are_measured_apart_and_outcomes_against_results_and_er
     plain = LabeledSet("s", labeled.trajectories, {"t": {"0": GoldLabels(scope=("fix",))}}, "")
     assert score_intents(plain, [own])["goal"] is None
     assert score_intents(plain, [own])["outcome"] is None
+
+
+def test_labels_that_stand_in_for_a_models_are_told_apart_and_so_are_replies_of_no_use():
+    steps = tuple(Step(id=str(n), role="user", content=f"What about day {n}?") for n in range(4))
+    labeled = LabeledSet("talk", (Trajectory(id="t", steps=steps),), {"t": {"0": GoldLabels(scope=("day 0",))}}, "0")
+    replies = iter(["I cannot."] * 3)  # for the window, its first half, and the first step of that
+    model = LanguageModel("m", completion=ScriptedCompletion(lambda s, u: next(replies, None) or label_by_rules(s, u)))
+    figures = measure_labels(labeled, WindowedLabeler(model, fallback=LocalLabeler()))
+    assert figures["labeled_by"] == {"m windowed-2": 3, LocalLabeler().name: 1}
+    assert figures["unusable_replies"] == 3
+    local = measure_labels(labeled, LocalLabeler())
+    assert (local["labeled_by"], local["unusable_replies"]) == ({LocalLabeler().name: 4}, 0)
