@@ -56,7 +56,10 @@ def _written(folder: Path, *, beside: bool) -> dict[str, bytes]:
         for number in range(1, 4):
             for text in SAID:
                 if other is not None:
-                    other.add(Step(role="user", content=f"{text.format(number)} Lake, hotel!"), trajectory=f"t{number}")
+                    other.add(
+                        Step(role="user", content=f"{text.format(number)} Lake, hotel!"),
+                        trajectory=f"t{number}",
+                    )
                 ann.add(Step(role="user", content=text.format(number)), trajectory=f"t{number}")
                 if other is not None and number == 2:
                     other.themes()
@@ -70,14 +73,20 @@ def _told(memory: Memory, operation: str, fields: dict[str, Any]) -> bytes:
     return _OF_THE_CLOCK.sub(b"", orjson.dumps(said, default=lambda part: part.model_dump(mode="json")))
 
 
-def test_what_a_tenant_is_told_does_not_depend_on_others(tmp_path: Path) -> None:
-    alone = _written(tmp_path / "a", beside=False)
-    beside = _written(tmp_path / "b", beside=True)
-    paths = {str(tmp_path / name).encode() for name in "ab"}
-    differ = {
+def _differing(folder: Path) -> tuple[dict[str, bytes], dict[str, tuple[bytes, bytes]]]:
+    """What a tenant is told that is alone, and what of it is otherwise for one that is not."""
+    alone, beside = _written(folder / "a", beside=False), _written(folder / "b", beside=True)
+    paths = {str(folder / name).encode() for name in "ab"}
+    return alone, {
         name: (said, beside[name])
         for name, said in alone.items()
         if said.replace(min(paths), b"") != beside[name].replace(max(paths), b"")
     }
+
+
+def test_what_a_tenant_is_told_does_not_depend_on_others(tmp_path: Path) -> None:
+    alone, differ = _differing(tmp_path / "once")
+    if differ:  # contexts tell the minute in which a step was accepted, which may have passed in between
+        alone, differ = _differing(tmp_path / "again")
     assert differ == {}
     assert sum(len(re.findall(rb"\d+", said)) for said in alone.values()) > 500
