@@ -134,14 +134,11 @@ class ThemeProjection:
         if state is None:
             return False
         saved, reached = state.named, self._journal.last_change()
-        after = saved["last"][0] - 1 if saved["last"] else 0
-        kept = self._kept(after=after)
-        as_it_was = [kept[0][0]] if kept and saved["last"] else []
-        if (
-            (saved["embedder"], saved["tends"]) != (self.embedder.name, self._tends)
-            or saved["applied"] > reached
-            or saved["last"] != (mark_of_record(as_it_was[0]) if as_it_was else [])
-        ):
+        number = saved["last"][0] if saved["last"] else 0
+        kept = self._kept(after=max(0, number - 1))
+        last = next((record for record, _ in kept if record.number == number), None)
+        made_with = saved["embedder"], saved["tends"], saved["last"]
+        if saved["applied"] > reached or made_with != (self.embedder.name, self._tends, mark_of_record(last)):
             return False
         self._clear()
         self.loaded = True
@@ -149,8 +146,8 @@ class ThemeProjection:
         there = {name: name for name in self.holding.statements}
         self.upkeep.load(saved["upkeep"], state.arrays, statements=[there[name] for name in saved["order"]])
         self._saved_at, self._records = (len(there), saved["applied"]), saved["records"]
-        self._last = as_it_was[0] if as_it_was else None
-        later = kept[len(as_it_was) :]
+        self._last = last
+        later = [each for each in kept if each[0].number > number]
         derived, changed_at = self._taken(self._journal.changes(after=saved["applied"]))
         for reading in self.told.since(saved["told"]):
             derived += self.holding.take(self._found((reading.trajectory, step) for step in reading.read))
@@ -334,7 +331,9 @@ class ThemeProjection:
         for record, read in kept:
             events += read.events
             self.upkeep.recall(read.measures, next_theme=read.next_theme)
-            self._records, self._last = int(record.key) + 1, record
+            self._records = int(record.key) + 1
+            if self._last is None or record.number > self._last.number:
+                self._last = record
         return events
 
     def _write(self) -> None:
@@ -359,11 +358,13 @@ class ThemeProjection:
                 )
         if not any(_ATTACHED in changed.get(record.key, record.payload) for record, _ in kept):
             self._journal.erase_records(self.tenant, kind=KIND)
+            self._last = None
         elif changed:
             # Interrupted between the two, the statements of these events are without a theme until all is read again.
             self._journal.erase_records(self.tenant, kind=KIND, key=list(changed))
             records = [NewRecord(KIND, key, payload) for key, payload in changed.items()]
-            self._journal.append_records(self.tenant, records)
+            numbers = self._journal.append_records(self.tenant, records)
+            self._last = Record(numbers[-1], *records[-1])
 
     def _said_by(self, trajectory: str, steps: Iterable[str]) -> Iterator[str]:
         """The ids of all statements that steps say, or said before they were corrected."""

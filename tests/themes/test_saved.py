@@ -149,6 +149,26 @@ def test_a_step_is_gone_from_the_file_before_it_is_gone_from_the_journal(journal
     assert b"mountain" in file.read_bytes()
 
 
+def test_what_is_saved_after_an_erasure_is_not_derived_again(journal: DictJournal, tmp_path: Path) -> None:
+    first = opened(journal, tmp_path)
+    for number, text in enumerate(
+        ("A cat sleeps on the warm roof.", "The cat eats fish at noon.", "Rain fell in May.")
+    ):
+        first.bring_up()
+        add(journal, [text], trajectory=f"u{number}")  # each time its events are one more record
+    first.bring_up()
+    first.save()
+    again = opened(journal, tmp_path)
+    again.erase("a", trajectory="t", steps=["t2"])
+    [entry] = journal.entries("a", "t", start=2, stop=3)
+    journal.erase([entry.seq], tenant="a", trajectory="t", checkpoint=None)
+    again.bring_up()
+    again.save()
+    after = opened(journal, tmp_path, embedder=NeverAsked(32))
+    after.bring_up()
+    assert everything(after) == everything(again)
+
+
 def test_what_is_rebuilt_for_all_tenants_is_not_taken_from_files(journal: DictJournal, tmp_path: Path) -> None:
     held = TenantThemes(journal=journal, embedder=HashingEmbedder(32), folder=tmp_path)
     assert held.of("a").themes()
