@@ -174,6 +174,7 @@ class IntentRetriever:
         rule = asked.rule
         if deep.k > self._constants.beside_hits and _lets_neighbors_in(asked):
             rule, hits = beside_rule(rule), self._with_neighbors(asked, hits)
+        hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
         making = partial(answer, selection=asked.selection, rule=rule, mode=self.mode, started=started)
         ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
         return ranked, partial(making, request, hits=hits[: request.k], counter=self._counter)
@@ -434,3 +435,18 @@ def informativeness(label: Label, inventory: LabelInventory) -> float:
         return 1.0
     carried = min(max(inventory.count(label), 1), inventory.steps)
     return 1.0 - math.log(carried) / math.log(inventory.steps)
+
+
+def _as_matched(hit: ScoredSnippet, vocabulary: LabelVocabulary) -> ScoredSnippet:
+    """A hit whose labels read as merges say where it matched by such a reading: what matched stands among them."""
+    intent = hit.snippet.intent
+    if hit.matched <= set(intent.labels()):
+        return hit
+    told = {
+        "scope": intent.scope and vocabulary.canonical(LabelKind.SCOPE, intent.scope),
+        "event_types": tuple(dict.fromkeys(vocabulary.canonical(LabelKind.EVENT_TYPE, v) for v in intent.event_types)),
+        "entity_types": tuple(
+            dict.fromkeys(vocabulary.canonical(LabelKind.ENTITY_TYPE, v) for v in intent.entity_types)
+        ),
+    }
+    return hit._replace(snippet=hit.snippet.model_copy(update={"intent": intent.model_copy(update=told)}))

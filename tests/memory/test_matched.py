@@ -1,4 +1,4 @@
-"""What a hit is said to have matched stands among its labels, as merges read them, and density counts no more."""
+"""What a hit is said to have matched stands among the labels that it shows, and density counts no more than that."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from stitch import Step, open_memory
 from stitch.api.asking import answer_of
-from stitch.core import IntentFilter, LabelKind, RetrievalResult
-from stitch.memory import Memory
+from stitch.core import IntentFilter, RetrievalResult, goal_of
 from stitch.testing.model import LoopbackProvider, fields_of
 
 SCOPES = ("hotel of day 1", "hotel of day 2", "museum tickets", "dinner")
@@ -77,17 +76,16 @@ def test_every_name_in_matched_stands_among_the_labels_that_are_shown(
                     memory.search(question, k=20, ranking=ranking, intent_filter=chosen),
                     memory.search(question, k=20, ranking=ranking, diverse=True),
                 ):
-                    _check(memory, found, density, strict=ranking == "strict")
+                    _check(found, density, strict=ranking == "strict")
         with open_memory(Path(folder), labels="local", filter="local") as memory:
-            _check(memory, memory.search(question, k=20), "values", strict=False)
+            _check(memory.search(question, k=20), "values", strict=False)
 
 
-def _check(memory: Memory, found: RetrievalResult, density: str, *, strict: bool) -> None:
-    vocabulary = memory.inventory().vocabulary()
+def _check(found: RetrievalResult, density: str, *, strict: bool) -> None:
     for hit in answer_of(found).hits:
         shown = {"scope": [hit.scope or ""], "event_type": hit.event_types, "entity_type": hit.entity_types}
         for kind, names in hit.matched.items():
-            assert set(names) <= {vocabulary.canonical(LabelKind(kind), own) for own in shown[kind]}
+            assert set(names) <= {*shown[kind], goal_of(shown["scope"][0])}
         values = [name for names in hit.matched.values() for name in names]
         counted = len(values) if density == "values" else sum(map(bool, hit.matched.values()))
         if strict or "density" in hit.parts:
