@@ -27,6 +27,8 @@ from stitch.errors import (
     StitchError,
     StoreLockedError,
 )
+from stitch.lifecycle.folder import LEDGER_FILE
+from stitch.lm import Charge, Ledger
 from stitch.observe import LogObserver
 from stitch.remote import address, joining
 from stitch.remote.memory import RemoteMemory
@@ -355,6 +357,20 @@ def test_tenants_go_on_when_the_process_that_had_them_open_is_gone(
         assert tenants.away == ""
     with open_memory(tmp_path / "m", tenant="bob", share=False) as bob:
         assert bob.trajectories() == ["t"]
+
+
+def test_what_models_cost_all_tenants_is_told_by_the_lines_of_the_ledger(
+    owner: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "m" / LEDGER_FILE)
+    charge = Charge(model="m", stage="window", tenant="ann", prompt_tokens=3, reply_tokens=4, cost_usd=0.5, key="k")
+    ledger.charge(charge)
+    with open_tenants(tmp_path / "m") as tenants:
+        assert (tenants.ledger.total().calls, tenants.ledger.stages(), tenants.ledger.keys()) == (0, {}, {})
+        ledger.charge(charge)
+        told = tenants.ledger
+        assert (told.total().tokens, told.stages()["window"].calls, told.keys()["k"].cost_usd) == (7, 1, 0.5)
+    assert tell(owner, "Now day 2.") == "added"
 
 
 def test_observers_of_all_tenants_are_told_in_the_process_that_has_them_open(
