@@ -248,10 +248,10 @@ def _prepare(job: Job, method: Method) -> None:
     method.prepare(job.data.trajectories)
     (trajectory,) = job.data.trajectories
     operations = job.data.operations.get(trajectory.id, ())
-    named, seconds, spent, themes = None, perf_counter() - started, Totals(), None
+    named, seconds, spent, themes, stand_ins = None, perf_counter() - started, Totals(), None, 0
     if isinstance(method, MemoryMethod):
         themes = method.themes(len(trajectory.steps))
-        spent = method.shared.spent
+        spent, stand_ins = method.shared.spent, method.shared.stand_ins
         seconds = method.shared.seconds  # methods that share a memory share what it took
         texts = method.texts(trajectory.id) if operations else {}
         named = sum(surfaces(operation.entity, texts.get(operation.step, "")) for operation in operations)
@@ -266,6 +266,8 @@ def _prepare(job: Job, method: Method) -> None:
         model_calls=spent.calls,
         model_tokens=spent.tokens,
         cost_usd=spent.cost_usd,
+        stand_ins=stand_ins,
+        unusable_replies=spent.unusable,
     )
     append(prepared_file(job.folder), note)
 

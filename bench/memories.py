@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,6 +70,8 @@ class SharedMemory:
         """What taking in `steps` steps took, opening included."""
         self.spent = Totals()
         """What the calls of a model came to meanwhile."""
+        self.stand_ins = 0
+        """How many steps have labels of another than who was to label."""
 
     def take_in(self, trajectories: Sequence[Trajectory]) -> None:
         """Hold these trajectories and nothing else; doing it twice is done once."""
@@ -87,6 +90,7 @@ class SharedMemory:
         from stitch.lifecycle.folder import LEDGER_FILE
 
         self.spent = sum_up(read_ledger(Path(folder) / LEDGER_FILE))
+        self.stand_ins = self.steps - memory.status().labeled_by.get(memory.labeler, 0)
         self._memory, self._holds = memory, names
 
     def _folder(self, names: Sequence[str]) -> str:
@@ -204,7 +208,7 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
         pieces=tuple(_shown(result)),
         steps=tuple(hit.snippet.step for hit in result.hits),
         milliseconds=milliseconds,
-        context=result.context_text,
+        context=_RECORDED.sub(r"\1", result.context_text),
         context_tokens=result.context_tokens,
         context_steps=tuple(step_of[own] for own in result.context_hits if own in step_of),
         labels=matched_by_kind(result.intent_filter.labels()),
@@ -212,6 +216,10 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
         parts={hit.snippet.step: hit.parts for hit in result.hits[:MATCHED_SHOWN]},
         decided_by=result.decided_by.value,
     )
+
+
+_RECORDED = re.compile(r"(?<=<step )([^>]*?) recorded=\"[^\"]*\"")
+"""When a run took a step in: not the data's, and other with each run, so that no provider could cache a prompt."""
 
 
 def _shown(result: RetrievalResult) -> Iterator[Shown]:

@@ -96,6 +96,10 @@ class Prepared(BaseModel):
     """What labeling took, where a model labels; methods that share a memory each note it."""
     model_tokens: int = 0
     cost_usd: float | None = None
+    stand_ins: int = 0
+    """How many steps have labels of another than who was to label."""
+    unusable_replies: int = 0
+    """How many replies of the model were cut or of no use."""
 
 
 def record_file(folder: Path, method: str) -> Path:

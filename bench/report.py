@@ -59,7 +59,8 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
         price = "at an unknown price" if cost is None else f"for US$ {cost:.4f}"
         yield (
             f'<p class="soft">Labeling {taken["steps"]:,} steps took {taken["model_calls"]:,} calls of a model, '
-            f"{taken['model_tokens']:,} tokens, {price}.</p>"
+            f"{taken['model_tokens']:,} tokens, {price}; {taken['stand_ins']:,} steps have labels that stand in for its"
+            f" own, {taken['unusable_replies']:,} replies were cut or of no use.</p>"
         )
     if run.models:
         told = ", ".join(f"{what} by {who}" for what, who in run.models.items())

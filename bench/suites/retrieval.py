@@ -94,9 +94,9 @@ def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
     steps = sum(note.steps for note in own)
     found: dict[str, Any] = {"steps": steps, "steps_per_s": round(steps / seconds, 1) if seconds else None}
     if any(note.model_calls for note in own):
-        found["model_calls"] = sum(note.model_calls for note in own)
-        found["model_tokens"] = sum(note.model_tokens for note in own)
         costs = [note.cost_usd for note in own if note.model_calls]
+        for name in ("model_calls", "model_tokens", "stand_ins", "unusable_replies"):
+            found[name] = sum(getattr(note, name) for note in own)
         found["model_cost_usd"] = None if None in costs else sum(cost for cost in costs if cost is not None)
     return found
 

@@ -121,7 +121,9 @@ def test_a_model_judges_recorded_answers_as_the_paper_lets_it(tmp_path: Path, mo
         for name, value in {"MODEL": "openai/m", "BASE_URL": provider.base_url, "OFFLINE": "true"}.items():
             monkeypatch.setenv(f"STITCH_{name}", value)
         said: dict[str, Any] = json.loads(CliRunner().invoke(group, arguments, catch_exceptions=False).stdout)
-        CliRunner().invoke(group, [*arguments[:-1], "--judge", "containment"], catch_exceptions=False)
+        idle = CliRunner().invoke(group, [*arguments[:-1], "--judge", "containment"]).exception
+        CliRunner().invoke(group, [*arguments[:3], "--judge", "containment"], catch_exceptions=False)
+    assert "--judge-model would do nothing" in str(idle)
     assert (said["agreement"], said["judge"]) == (1.0, "openai/judge temperature=0 top_p=0.9")
     asked = provider.requests[0].body
     assert (asked["model"], asked["temperature"], asked["top_p"]) == ("judge", 0.0, 0.9)

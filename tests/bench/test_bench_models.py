@@ -160,6 +160,19 @@ def test_single_answers_are_measured_against_gold() -> None:
     assert 0 < row["bleu_1"] < row["rouge_l"] < 1
 
 
+def test_labels_that_stand_in_for_those_of_a_model_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = str(write_set(tmp_path / "toy"))
+    arguments = ["came", "--data", data, "--methods", "stitch", "--labels", "model", "--json"]
+    with LoopbackProvider(lambda system, user: "I would rather not.") as provider:
+        given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
+        for name, value in {**given, "FILTER": "local"}.items():
+            monkeypatch.setenv(f"STITCH_{name}", value)
+        result = CliRunner().invoke(group, arguments, catch_exceptions=False)
+    ingest = json.loads(result.stdout)["ingest"]
+    assert ingest["stand_ins"] == ingest["steps"] == 2
+    assert ingest["unusable_replies"] == ingest["model_calls"] > 0
+
+
 def test_labels_of_a_model_stand_in_a_run_with_what_they_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, page = tmp_path / "r", tmp_path / "page.html"
     arguments = ["came", "--data", str(write_set(tmp_path / "toy")), "--methods", "stitch", "--labels", "model"]
@@ -170,6 +183,7 @@ def test_labels_of_a_model_stand_in_a_run_with_what_they_cost(tmp_path: Path, mo
         result = CliRunner().invoke(group, [*arguments, "--json", "--out", str(run)], catch_exceptions=False)
     ingest = json.loads(result.stdout)["ingest"]
     assert ingest["model_calls"] == 1  # both turns in one window, closed by the end of the trajectory
+    assert (ingest["stand_ins"], ingest["unusable_replies"]) == (0, 0)
     assert ingest["model_tokens"] > 0
     assert ingest["model_cost_usd"] == pytest.approx(ingest["model_tokens"] / 1e6)
     if importlib.util.find_spec("matplotlib") is not None:

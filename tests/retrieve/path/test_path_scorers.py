@@ -268,10 +268,10 @@ def test_texts_that_stood_in_the_version_before_are_not_embedded_again():
 def test_what_scorers_have_read_is_forgotten_with_all_other_texts():
     def words_kept():
         lists = (each for each in gc.get_objects() if type(each) is list and each[:1] == [""])
-        return sum("unspeakable" in each for each in lists)
+        return sum("zworbleflimp" in each for each in lists)
 
     semantics = ScorerSemantics(static_scorer())
-    plan = Tree(Node("p", "Plan", children=[Node("d", "Dish", fields={"name": "unspeakable soup"})]))
+    plan = Tree(Node("p", "Plan", children=[Node("d", "Dish", fields={"name": "zworbleflimp soup"})]))
     select('//Dish[node ~= "soup"]', forest=Forest(plan), semantics=semantics)
     assert words_kept() > 0
     clear_text_caches()
