@@ -208,7 +208,7 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
         pieces=tuple(_shown(result)),
         steps=tuple(hit.snippet.step for hit in result.hits),
         milliseconds=milliseconds,
-        context=_RECORDED.sub(r"\1", result.context_text),
+        context=_without_clock(result.context_text),
         context_tokens=result.context_tokens,
         context_steps=tuple(step_of[own] for own in result.context_hits if own in step_of),
         labels=matched_by_kind(result.intent_filter.labels()),
@@ -218,8 +218,13 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
     )
 
 
-_RECORDED = re.compile(r"(?<=<step )([^>]*?) recorded=\"[^\"]*\"")
-"""When a run took a step in: not the data's, and other with each run, so that no provider could cache a prompt."""
+_HEADER = re.compile(r"<step [^<>]*>")
+_RECORDED = re.compile(r' recorded="[^"]*"')
+
+
+def _without_clock(context: str) -> str:
+    """A context without when steps were taken in: that is not the data's, and with it no two runs have one prompt."""
+    return _HEADER.sub(lambda header: _RECORDED.sub("", header[0], count=1), context)
 
 
 def _shown(result: RetrievalResult) -> Iterator[Shown]:

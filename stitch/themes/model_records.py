@@ -45,13 +45,14 @@ class ModelRecords(Generic[T]):
 
     def put(self, key: str, kept: T) -> None:
         """Keep something, in the place of what its key had."""
-        known = key in self._all()
+        held = self._all()
         [self._numbers[key]] = self._journal.append_records(
             self._tenant,
             [NewRecord(self._kind, key, orjson.dumps(self._plain(kept)))],
-            instead_of=[key] if known else (),
+            instead_of=[key] if key in held else (),
         )
-        self._all()[key] = kept
+        held.pop(key, None)  # what is kept stands in the order of the records, as whoever reads them has it
+        held[key] = kept
 
     def drop(self, keys: Collection[str]) -> list[T]:
         """Erase what keys have, and return it."""

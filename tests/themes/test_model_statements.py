@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stitch import Memory, open_memory
+from stitch import Memory, Step, open_memory
+from stitch.journal import SqliteJournal
 from stitch.lifecycle.selection import Selector
 from stitch.lm import read_ledger
 from stitch.testing.model import LoopbackProvider, fields_of
 from stitch.themes.asking import WINDOW_STEPS
+from stitch.themes.told import Reading, Said, Told, digest_of
 
 PETS = [
     ("Ada", "I adopted a brown dog called Rex on 3 March 2024 from the shelter."),
@@ -225,3 +227,25 @@ def test_without_the_setting_no_model_is_asked(tmp_path: Path) -> None:
         memory.flush()
         assert memory.themes()
         assert provider.requests == []
+
+
+def test_of_windows_that_overlap_the_one_told_last_holds_after_another_is_erased(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "journal.sqlite")
+    with closing(journal):
+        journal.append_many(
+            [Step(id=str(n), role="user", content=f"Step {n} says something of its own.") for n in range(6)],
+            tenant="a", trajectory="t", recorded=1.0,
+        )  # fmt: skip
+        entries = {entry.id: entry for entry in journal.entries("a", "t")}
+
+        def reading(*steps: str, text: str) -> Reading:
+            digests = {step: digest_of(entries[step]) for step in steps}
+            return Reading("t", digests, (), "low", (Said(text, ("2",), None, ()),), "m")
+
+        told = Told(journal, tenant="a")
+        for each in (reading("1", "2", text="first"), reading("2", "3", text="other"), reading("1", "2", text="last")):
+            told.take(each)
+        told.take(Reading("t", {"5": digest_of(entries["5"])}, (), "low", (), "m"))
+        told.drop("t", ["5"])
+        for reader in (told, Told(journal, tenant="a")):
+            assert [each.text for each in reader.said_by(entries["2"]) or ()] == ["last"]
