@@ -18,7 +18,7 @@ from stitch.errors import InputError, ModelError, ReplyError
 from stitch.label.model.batches import BatchFormat, SentWindow, read_window, write_window
 from stitch.label.model.offline import WindowRequest
 from stitch.lm.kept import KeptReplies
-from stitch.lm.replies import digest_of, pack_reply
+from stitch.lm.replies import digest_of, pack_reply, prompt_of
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -100,11 +100,8 @@ class Desk:
         raise AwaitedError(f"a reply is awaited in {str(self.file)!r}", hint="hand it in with --replies")
 
     def _line(self, digest: bytes, request: lm15.Request) -> bytes:
-        system = request.system or ""
-        told = system if isinstance(system, str) else "".join(map(_text, system))
-        user = "".join(_text(part) for message in request.messages for part in message.parts)
         schema = dict(request.config.response_format or {}).get("schema", {})
-        window = SentWindow(digest.hex(), request.model, "", (), WindowRequest(told, user, schema))
+        window = SentWindow(digest.hex(), request.model, "", (), WindowRequest(*prompt_of(request), schema))
         line: dict[str, Any] = orjson.loads(write_window(window, form=self._form))
         config = request.config
         sampling = {"temperature": config.temperature, "top_p": config.top_p, "seed": config.seed,
@@ -113,7 +110,3 @@ class Desk:
         for empty in ("trajectory", "steps"):
             line.pop(empty, None)
         return orjson.dumps(line)
-
-
-def _text(part: Any) -> str:
-    return getattr(part, "text", "")

@@ -47,20 +47,11 @@ class RuleCompletion:
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """Return a reply as long as a model's would be."""
-        from dspy import lm15
+        from stitch.lm.replies import prompt_of, reply_of
 
-        system = request.system or ""
-        system = system if isinstance(system, str) else "".join(map(_text, system))
-        user = "".join(_text(part) for message in request.messages for part in message.parts)
+        system, user = prompt_of(request)
         text = json.dumps(reply_to(user))
-        asked, told = (len(system) + len(user)) // 4, len(text) // 4
-        return lm15.Response(
-            id=None,
-            model=request.model,
-            message=lm15.Message.assistant([lm15.TextPart(text)]),
-            finish_reason="stop",
-            usage=lm15.Usage(input_tokens=asked, output_tokens=told, total_tokens=asked + told),
-        )
+        return reply_of(text, model=request.model, usage=((len(system) + len(user)) // 4, len(text) // 4))
 
 
 def reply_to(prompt: str) -> dict[str, Any]:
@@ -334,7 +325,3 @@ def _measure_questions(steps: Sequence[Step], *, latency_s: float, concurrency: 
             slow=lambda: slow_model(provider.base_url, concurrency=concurrency),
             latency_s=latency_s,
         )
-
-
-def _text(part: Any) -> str:
-    return getattr(part, "text", "")

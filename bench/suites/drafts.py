@@ -110,21 +110,13 @@ class GoldCompletion:
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """Return what gold says of the next window; of names that mean the same, that there are none."""
-        from dspy import lm15
-
+        from stitch.lm.replies import prompt_of, reply_of
         from stitch.retrieve import PieceCounter
 
-        system = request.system if isinstance(request.system, str) else "".join(map(_text, request.system or ()))
-        user = "".join(_text(part) for message in request.messages for part in message.parts)
+        system, user = prompt_of(request)
         text = json.dumps(self._reply(user), ensure_ascii=False)
         asked, told = (PieceCounter().count(part) for part in (system + user, text))
-        return lm15.Response(
-            id=None,
-            model=request.model,
-            message=lm15.Message.assistant([lm15.TextPart(text)]),
-            finish_reason="stop",
-            usage=lm15.Usage(input_tokens=asked, output_tokens=told, total_tokens=asked + told),
-        )
+        return reply_of(text, model=request.model, usage=(asked, told))
 
     def _reply(self, user: str) -> dict[str, Any]:
         asked = user.rpartition("Respond with")[2]
@@ -158,7 +150,3 @@ def _changes(steps: Sequence[Mapping[str, Any]], right: Sequence[Mapping[str, An
         if change:
             changes.append({"n": step["n"], **change})
     return changes
-
-
-def _text(part: Any) -> str:
-    return getattr(part, "text", "")

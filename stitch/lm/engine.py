@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from stitch.errors import BudgetSpentError, CutReplyError, ModelError, ModelUnavailableError, ReplyError
 from stitch.lm.ledger import Charge, Price, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import PendingCalls, Places
-from stitch.lm.replies import decode_reply, digest_of, encode_reply, reply_keeper, text_of
+from stitch.lm.replies import decode_reply, digest_of, encode_reply, prompt_of, reply_keeper, text_of
 from stitch.lm.sampling import Sample
 
 if TYPE_CHECKING:
@@ -225,9 +225,7 @@ class AsyncEngine:
 
 
 def _chars(request: lm15.Request) -> int:
-    system = request.system or ""
-    count = len(system) if isinstance(system, str) else sum(len(getattr(part, "text", "")) for part in system)
-    return count + sum(len(getattr(part, "text", "")) for message in request.messages for part in message.parts)
+    return sum(map(len, prompt_of(request)))
 
 
 def first_line(error: Exception) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
@@ -69,16 +69,11 @@ class _Further:
 
 def digest_of(request: lm15.Request) -> bytes:
     """What two requests share that ask the same model the same."""
-    from dspy import lm15
-
-    def texts(parts: object) -> list[str]:
-        return [part.text for part in parts if isinstance(part, lm15.TextPart)]  # type: ignore[attr-defined]
-
     system = request.system or ""
     asked = [
         request.model,
-        system if isinstance(system, str) else texts(system),
-        [[message.role, texts(message.parts)] for message in request.messages],
+        system if isinstance(system, str) else _texts(system),
+        [[message.role, _texts(message.parts)] for message in request.messages],
         repr(request.config),
     ]
     return hashlib.blake2b(json.dumps(asked).encode(), digest_size=16).digest()
@@ -111,14 +106,35 @@ def pack_reply(text: str, finish_reason: str, *, usage: tuple[int | None, int | 
 
 def decode_reply(reply: bytes, *, model: str) -> lm15.Response:
     """The reply that was kept."""
+    kept = json.loads(reply)
+    usage = kept.get("usage") or (None, None)
+    return reply_of(kept["text"], model=model, finish_reason=kept["finish_reason"], usage=usage)
+
+
+def prompt_of(request: lm15.Request) -> tuple[str, str]:
+    """The system prompt of a request, and the texts of its messages, those of examples first, as one."""
+    system = request.system or ""
+    told = system if isinstance(system, str) else "".join(_texts(system))
+    return told, "".join(text for message in request.messages for text in _texts(message.parts))
+
+
+def reply_of(
+    text: str, *, model: str, finish_reason: str = "stop", usage: tuple[int | None, int | None] = (None, None)
+) -> lm15.Response:
+    """A reply that says `text`; `usage` are the tokens of prompt and reply, None if nobody counted."""
     from dspy import lm15
 
-    kept = json.loads(reply)
-    asked, replied = kept.get("usage") or (None, None)
+    asked, replied = usage
     return lm15.Response(
         id=None,
         model=model,
-        message=lm15.Message.assistant([lm15.TextPart(kept["text"])]),
-        finish_reason=kept["finish_reason"],
+        message=lm15.Message.assistant([lm15.TextPart(text)]),
+        finish_reason=finish_reason,
         usage=lm15.Usage(input_tokens=asked, output_tokens=replied),
     )
+
+
+def _texts(parts: Iterable[object]) -> list[str]:
+    from dspy import lm15
+
+    return [part.text for part in parts if isinstance(part, lm15.TextPart)]

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from stitch.lm.replies import prompt_of, reply_of
 from stitch.testing.servers import LoopbackServer, Reply, Request, Silence
 
 if TYPE_CHECKING:
@@ -51,28 +52,15 @@ class ScriptedCompletion:
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """Return what the script says; tokens are counted as four characters each."""
-        from dspy import lm15
-
-        system = request.system if isinstance(request.system, str) else "".join(_texts(request.system or ()))
-        user = "".join(text for message in request.messages for text in _texts(message.parts))
+        system, user = prompt_of(request)
         with self._lock:
             self.prompts.append((system, user))
             if self._errors:
                 raise self._errors.pop(0)
         said = self.script(system, user)
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        asked, replied = (len(system) + len(user)) // 4, len(text) // 4
-        return lm15.Response(
-            id=None,
-            model=request.model,
-            message=lm15.Message.assistant([lm15.TextPart(text)]),
-            finish_reason=self.finish_reason,
-            usage=lm15.Usage(input_tokens=asked, output_tokens=replied, total_tokens=asked + replied),
-        )
-
-
-def _texts(parts: Iterable[Any]) -> Iterable[str]:
-    return (getattr(part, "text", "") for part in parts)
+        usage = (len(system) + len(user)) // 4, len(text) // 4
+        return reply_of(text, model=request.model, finish_reason=self.finish_reason, usage=usage)
 
 
 class LoopbackProvider(LoopbackServer):

@@ -13,6 +13,7 @@ from stitch.label.model.drafted import DraftedSession, drafted_by
 from stitch.label.model.session import ModelSession
 from stitch.label.model.windowed import WINDOW_STEPS, WindowedLabeler, WindowedSession
 from stitch.lm import Charge, LanguageModel, Ledger, Price
+from stitch.lm.replies import prompt_of, reply_of
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -146,21 +147,12 @@ class _Desk:
         self.reply = _NOTHING
 
     def complete(self, request: lm15.Request) -> lm15.Response:
-        from dspy import lm15
-
-        system = request.system or ""
-        told = system if isinstance(system, str) else "".join(map(_text, system))
-        user = "".join(_text(part) for message in request.messages for part in message.parts)
-        self.asked = WindowRequest(told, user, dict(request.config.response_format or {}).get("schema", {}))
+        schema = dict(request.config.response_format or {}).get("schema", {})
+        self.asked = WindowRequest(*prompt_of(request), schema)
         reply = self.reply
-        return lm15.Response(
-            id=None,
+        return reply_of(
+            reply.text,
             model=request.model,
-            message=lm15.Message.assistant([lm15.TextPart(reply.text)]),
             finish_reason="length" if reply.finish_reason == "length" else "stop",
-            usage=lm15.Usage(input_tokens=reply.prompt_tokens, output_tokens=reply.reply_tokens),
+            usage=(reply.prompt_tokens, reply.reply_tokens),
         )
-
-
-def _text(part: Any) -> str:
-    return getattr(part, "text", "")
