@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from stitch.core.text_cache import tell_of_clearing
+
 MAX_WORDS = 65_536
 """So many words are remembered; then it begins anew."""
 
@@ -47,6 +49,11 @@ class WordPieces:
         self._longest: int = pieces.max_input_chars_per_word if self._by_word else 0
         self._unknown = model.unk_token_id if self._by_word else None
         self._words: dict[str, list[int]] = {}
+        tell_of_clearing(self)
+
+    def clear_texts(self) -> None:
+        """Forget the words that were read."""
+        self._words = {}
 
     def read(self, texts: Sequence[str]) -> list[list[int]]:
         """The distinct tokens of each text, in the order in which they come."""

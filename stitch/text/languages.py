@@ -116,7 +116,7 @@ def stem_in(word: str, language: str | None) -> str:
     if name not in stemmers:
         import Stemmer
 
-        stemmers[name] = Stemmer.Stemmer(name)
+        stemmers[name] = Stemmer.Stemmer(name, 0)  # without a cache: an erasure could not clear it
     return str(stemmers[name].stemWord(word))
 
 

@@ -36,7 +36,7 @@ def stem(word: str) -> str:
     if stemmer is None:  # a Stemmer keeps a buffer of its own: one for each thread
         import Stemmer
 
-        stemmer = _local.stemmer = Stemmer.Stemmer("english")
+        stemmer = _local.stemmer = Stemmer.Stemmer("english", 0)  # without a cache: an erasure could not clear it
     return str(stemmer.stemWord(word.removesuffix("'s")))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
+import subprocess
+import sys
 
 import pytest
 
-from stitch import Step, open_memory
 from stitch.core.text_cache import clear_text_caches, text_cache
-from stitch.lifecycle.selection import Selector
 
 
 def test_a_text_cache_remembers_until_all_are_cleared():
@@ -26,22 +25,62 @@ def test_a_text_cache_remembers_until_all_are_cleared():
     assert asked == ["a", "b", "a"]
 
 
-def texts_in_memory() -> str:
-    """All strings that the caches of the process can hold on to, as the collector sees them."""
-    held = []
-    for cache in gc.get_objects():
-        if type(cache).__name__ == "_lru_cache_wrapper":
-            held += [repr(each) for each in gc.get_referents(cache)]
-    return "\n".join(held)
+KEEPERS = """
+import gc
+from pathlib import Path
+from stitch import Step, open_memory
+from stitch.core.text_cache import clear_text_caches
+from stitch.lifecycle.selection import Selector
 
+part = "".join(("orbl", "attia"))  # in parts, for the code keeps its own strings
 
-@pytest.mark.parametrize("forget", ["erase", "close"])
-def test_no_cache_holds_a_word_of_a_step_that_is_erased_or_of_a_memory_that_is_closed(tmp_path, forget):
-    with open_memory(tmp_path / "m") as memory:
-        memory.add(Step(id="a", role="user", content="Let's plan the Zorblattian Banquet on 3 May."), trajectory="t")
-        assert memory.search("When is the Zorblattian Banquet?").hits
-        assert "orblatt" in texts_in_memory(), "or this looks at the wrong place"
-        if forget == "erase":
+def keepers():
+    "What keeps a string with the part, as the collector sees it: caches, and whatever else has lists or tables."
+    gc.collect()  # what is garbage and not yet collected is kept by nobody
+    found = []
+    for each in gc.get_objects():
+        if type(each).__name__ == "_lru_cache_wrapper":
+            found += [repr(kept)[:80] for kept in gc.get_referents(each) if part in repr(kept)]
+        elif type(each) in (dict, list, set, tuple):
+            kept = [*each, *each.values()] if type(each) is dict else each
+            texts = [one if type(one) is str else str(one) for one in kept if type(one) in (str, bytes)]
+            found += [f"{type(each).__name__} of {len(kept)}: {text[:40]}" for text in texts if part in text != part]
+    return found
+
+def remember(erase):
+    with open_memory("m") as memory:
+        said = f"Let's plan the Z{part}n Banquet on 3 May, as z{part}n as ever."
+        memory.add(Step(id="a", role="user", content=said), trajectory="t")
+        said = f"Wir planen das Bankett der Z{part}n und laden dazu auch alle Nachbarn ein."
+        memory.add(Step(id="b", role="user", content=said), trajectory="t")
+        assert memory.search(f"When is the Z{part}n Banquet?").hits
+        del said
+        assert keepers(), "or this looks at the wrong place"
+        if erase:
             memory.lifecycle.erase(Selector(trajectory="t"))
-            assert "orblatt" not in texts_in_memory()
-    assert "orblatt" not in texts_in_memory()
+            left = keepers()
+            assert not left, left
+
+def select_from_a_tree():
+    from stitch.retrieve.path import Forest, select
+    from stitch.retrieve.path.scorers import static_scorer
+    from stitch.retrieve.path.semantics import ScorerSemantics
+    from stitch.trees import Node, Tree
+
+    plan = Tree(Node("p", "Plan", children=[Node("d", "Dish", fields={"name": f"z{part}n soup"})]))
+    semantics = ScorerSemantics(static_scorer())
+    select('//Dish[node ~= "soup"]', forest=Forest(plan), semantics=semantics)
+    del plan
+    assert keepers(), "or this looks at the wrong place"
+    clear_text_caches()
+    left = keepers()
+    assert not left, left
+"""
+
+
+@pytest.mark.parametrize("used", ["remember(erase=True)", "remember(erase=False)", "select_from_a_tree()"])
+def test_nothing_in_a_process_keeps_a_word_that_is_erased_or_of_what_is_closed(tmp_path, used):
+    """In a process of its own: in this one, whatever reported a failing test would keep it too."""
+    code = f"{KEEPERS}\n{used}\nprint(keepers())"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr or ended.stdout
