@@ -235,17 +235,19 @@ def _labels(part: LabelInventory) -> Iterator[Label]:
 def _last(column: _Column[EntityTypeSummary]) -> tuple[str, ...]:
     """The values of the last parts, as many of these as it takes to have enough."""
     known: set[str] = set()
+    taken: list[tuple[str, ...]] = []
+    """From the last to the first."""
     start = -(-len(column.said) // _BLOCK)
-    while start and len(values := known.union(_block(column, start - 1))) < MAX_VALUES:
-        known, start = values, start - 1
+    while start and len(known.union(values := _block(column, start - 1))) < MAX_VALUES:
+        start -= 1
+        known.update(values)
+        taken.append(values)
     first = min(start * _BLOCK, len(column.said))
-    blocks = [_block(column, number) for number in range(start, len(column.blocks))]
-    parts: list[tuple[str, ...]] = []
     while first and len(known) < MAX_VALUES:
         first -= 1
-        parts.append(column.said[first].values)
         known.update(column.said[first].values)
-    return tuple(dict.fromkeys(chain.from_iterable((*reversed(parts), *blocks))))[-MAX_VALUES:]
+        taken.append(column.said[first].values)
+    return tuple(dict.fromkeys(chain.from_iterable(reversed(taken))))[-MAX_VALUES:]
 
 
 def _block(column: _Column[EntityTypeSummary], number: int) -> tuple[str, ...]:
@@ -253,7 +255,7 @@ def _block(column: _Column[EntityTypeSummary], number: int) -> tuple[str, ...]:
     column.blocks += [None] * (number + 1 - len(column.blocks))
     if (known := column.blocks[number]) is None:
         parts = column.said[number * _BLOCK : (number + 1) * _BLOCK]
-        known = tuple(dict.fromkeys(value for part in parts for value in part.values))
+        known = tuple(dict.fromkeys(chain.from_iterable([part.values for part in parts])))
         column.blocks[number] = known
     return known
 

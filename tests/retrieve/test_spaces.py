@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -80,20 +79,15 @@ def test_the_fewer_scopes_have_something_the_more_it_tells() -> None:
     )
 
 
-def test_an_inventory_is_walked_once_for_the_order_of_its_scopes() -> None:
-    walked = 0
-
-    class Told(tuple[ScopeSummary, ...]):
-        def __iter__(self) -> Iterator[ScopeSummary]:
-            nonlocal walked
-            walked += 1
-            return super().__iter__()
-
-    names = ["day 2", "day 1", "day 3"]
-    scopes = Told(ScopeSummary(name=name, trajectory="trip", spans=((0, 1),), steps=2) for name in names)
+def test_scopes_stand_by_the_first_trajectory_that_has_them_and_by_where_they_begin_in_it() -> None:
+    begins = {"a": {"inn": 4, "day 2": 0, "day 1": 2}, "b": {"museum": 0, "inn": 1, "day 1": 0}}
+    scopes = tuple(
+        ScopeSummary(name=name, trajectory=trajectory, spans=((first, 9),), steps=2)
+        for trajectory, own in begins.items()
+        for name, first in own.items()
+    )
     space = LabelSpace(counts=many)
-    space.update(LabelInventory.model_construct(scopes=scopes))
-    space.in_order(space.names)
-    before = walked
-    assert [space.names[number] for number in space.in_order(reversed(list(space.names)))] == names
-    assert walked == before
+    space.update(LabelInventory(scopes=scopes))
+    assert [space.names[number] for number in space.in_order(space.names)] == ["day 2", "day 1", "inn", "museum"]
+    space.forget_trajectory("a")
+    assert [space.names[number] for number in space.in_order(space.names)] == ["day 1", "museum", "inn"]

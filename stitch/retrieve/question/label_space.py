@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from itertools import compress, count, zip_longest
 from operator import is_not
@@ -82,14 +82,10 @@ class LabelSpace:
         self._inventory = LabelInventory()
         self._into: dict[str, str] = {}
         """How scopes read that were merged into others."""
-        self._places: dict[str, int] = {}
-        """Where the inventory names a scope first, of its first scopes, as far as they had to be looked through."""
-        self._placed = 0
-        """How many these are."""
         self._next = 0
         self._numbers: dict[str, int] = {}
-        self._summaries = Counter[int]()
-        """How many summaries there are of a scope: one a trajectory that has a scope of this name."""
+        self._begins: dict[int, dict[str, list[int]]] = {}
+        """Where a scope begins in each trajectory that has it, for each summary there is of it."""
         self._phrases: dict[str, set[str]] = {}
         """Values of several words, by each of them."""
         self.names: dict[int, str] = {}
@@ -116,7 +112,7 @@ class LabelSpace:
         before = self._inventory
         if inventory is before:
             return
-        self._inventory, self._places, self._placed = inventory, {}, 0
+        self._inventory = inventory
         self._update_scopes(before, inventory)
         self._update_types(before, inventory)
 
@@ -172,9 +168,15 @@ class LabelSpace:
             self.by_unit.replace(_units(name, old), _units(name, new), number=number)
             if self.by_name.replace(_names(name, old), _names(name, new), number=number):
                 self.longest_name = max((len(name.split()) for name in self.by_name), default=0)
-        self._summaries[number] += (new is not _NOTHING) - (old is not _NOTHING)
-        if not self._summaries[number]:
-            del self._summaries[number], self._numbers[name], self.names[number]
+        begins = self._begins.setdefault(number, {})
+        if old is not _NOTHING:
+            begins[old.trajectory].remove(_begin(old))
+            if not begins[old.trajectory]:
+                del begins[old.trajectory]
+        if new is not _NOTHING:
+            begins.setdefault(new.trajectory, []).append(_begin(new))
+        if not begins:
+            del self._begins[number], self._numbers[name], self.names[number]
 
     def _add_value(self, value: str, number: int) -> None:
         folded, moments = _read_value(value)
@@ -213,18 +215,13 @@ class LabelSpace:
         return math.log((len(self.names) + 1) / len(holders)) if holders else 0.0
 
     def in_order(self, numbers: Iterable[int]) -> list[int]:
-        """Scopes in the order in which the inventory names them first."""
-        wanted = list(numbers)
-        if len(wanted) < 2:
-            return wanted
-        left = {self.names[number] for number in wanted} - self._places.keys()
-        while left:  # what many trajectories have is among the first; of thousands, few have to be looked at
-            scope = self._inventory.scopes[self._placed]
-            name = self._into.get(scope.name, scope.name)
-            self._places.setdefault(name, self._placed)
-            self._placed += 1
-            left.discard(name)
-        return sorted(wanted, key=lambda number: self._places[self.names[number]])
+        """Scopes by the first trajectory that has them, and where they begin in it."""
+        return sorted(numbers, key=self._place)
+
+    def _place(self, number: int) -> tuple[str, int, str]:
+        begins = self._begins[number]
+        first = min(begins)
+        return first, min(begins[first]), self.names[number]
 
 
 def _differences(
@@ -239,6 +236,10 @@ def _differences(
     old, new = set(map(id, before)), set(map(id, now))
     gone = [each for each in before if id(each) not in new or each.name in moved]
     return gone, [each for each in now if id(each) not in old or each.name in moved]
+
+
+def _begin(scope: ScopeSummary) -> int:
+    return scope.spans[0][0] if scope.spans else 0
 
 
 def _stems(scope: ScopeSummary) -> Set[str]:
