@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
+from stitch.bench.kept import AwaitedError
 from stitch.bench.metrics.answer_set import AnswerSetScore
 from stitch.bench.metrics.forms import AnswerForm, form_of, judge_by, score_by, settled
 from stitch.bench.metrics.judging import Judge
@@ -94,10 +95,7 @@ def answer_and_judge(
         seconds = time.perf_counter() - started
         failures: dict[str, tuple[str, ...]] = {}
         if diagnostician is not None and made.correct is not None and not _is_right(record, made):
-            for kind, own in (record.labels or {}).items():
-                found = diagnostician.diagnose(record.text, kind=kind, labels=own) if own else None
-                if isinstance(found, tuple):
-                    failures[kind] = found
+            failures = _diagnosed(record, diagnostician)
     return made.model_copy(
         update={
             "model_calls": before.model_calls + spent.calls,
@@ -108,6 +106,23 @@ def answer_and_judge(
             "tries": before.tries + 1,
         }
     )
+
+
+def _diagnosed(record: Record, diagnostician: Diagnostician) -> dict[str, tuple[str, ...]]:
+    """What is wrong with the labels of a question, by kind; all kinds are asked about before a reply is awaited."""
+    failures: dict[str, tuple[str, ...]] = {}
+    awaited: AwaitedError | None = None
+    for kind, own in (record.labels or {}).items():
+        try:
+            found = diagnostician.diagnose(record.text, kind=kind, labels=own) if own else None
+        except AwaitedError as error:
+            awaited = error
+            continue
+        if isinstance(found, tuple):
+            failures[kind] = found
+    if awaited is not None:
+        raise awaited
+    return failures
 
 
 def _answer_and_judge(record: Record, before: Answered, *, answerer: Answerer, judge: Judge) -> Answered:

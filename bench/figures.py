@@ -58,7 +58,7 @@ def print_table(rows: Mapping[str, Mapping[str, Any]], *, title: str, columns: l
     table = Table(title=title, title_justify="left", header_style="bold")
     table.add_column("")
     for column in columns:
-        table.add_column(column, justify="right")
+        table.add_column(column.replace("_", " "), justify="right")  # a name of several words breaks between them
     for name, figures in rows.items():
         table.add_row(name, *(shown(figures.get(column)) for column in columns))
     width = None if sys.stdout.isatty() else 200

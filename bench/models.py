@@ -24,6 +24,7 @@ from stitch.lm import (
     asking_again,
 )
 from stitch.parts import language_model_of
+from stitch.text.markers import Quoted
 
 if TYPE_CHECKING:
     from stitch.signatures.programs import AnswerProgram
@@ -129,7 +130,7 @@ class ModelAnswerer:
                 self._program.answer_debate if domain == "debate" else self._program.answer_question,
                 purpose=Purpose("answer"),
                 setting=_SETTINGS.get(domain, "a log of what was said and done"),
-                quoted_steps=context,
+                quoted_steps=Quoted(context),
                 question=question,
             )
         except (BudgetSpentError, AwaitedError):

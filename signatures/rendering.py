@@ -17,7 +17,7 @@ _MOST_KEPT = 256
 
 
 class PromptAdapter(dspy.JSONAdapter):
-    """Renders the same messages and schemas as DSPy's JSON adapter, in less than half of its time.
+    """Renders the same messages and schemas as DSPy's JSON adapter, without defaults, in less than half of its time.
 
     The description of the fields, the instructions and the schema of the reply depend on the signature alone, and are
     most of what rendering costs. Safe to use from several threads.
@@ -61,7 +61,10 @@ class PromptAdapter(dspy.JSONAdapter):
         def prepare() -> Any:
             prepared = dict(lm_kwargs)
             super(PromptAdapter, self)._prepare_response_format(lm, prepared, signature)
-            return prepared.get("response_format")
+            wanted = prepared.get("response_format")
+            if isinstance(wanted, type) and issubclass(wanted, BaseModel):
+                _drop_defaults(wanted.model_json_schema())  # DSPy hands out the same object each time
+            return wanted
 
         made = self._once("schema", signature, prepare)
         if made is not None:
@@ -91,6 +94,15 @@ def _told(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _told(own) for name, own in value.items()}
     return [_told(own) for own in value] if isinstance(value, (list, tuple)) else value
+
+
+def _drop_defaults(schema: dict[str, Any]) -> None:
+    """Take the defaults out of a schema: OpenAI refuses a strict one that has any ("'default' is not permitted")."""
+    schema.pop("default", None)
+    named = (own for what in ("properties", "$defs") for own in schema.get(what, {}).values())
+    for own in (*named, *schema.get("anyOf", ()), schema.get("items")):
+        if isinstance(own, dict):
+            _drop_defaults(own)
 
 
 def _is_plain(value: Any, field: Any) -> bool:

@@ -32,7 +32,7 @@ from stitch.bench.scoring import (
     summarize,
 )
 from stitch.bench.suites.retrieval import ingest
-from stitch.bench.suites.running import Finished, Options, finished, suite_options
+from stitch.bench.suites.running import Finished, Options, awaited_by, finished, suite_options, tell_awaited
 
 PAIRED = ("answer_in_context", "answer_tied", "evidence_recall", "f1")
 
@@ -76,6 +76,7 @@ def summarize_came(done: Finished) -> dict[str, Any]:
         "ingest": ingest(notes, first),
         "paired": paired_with(first, done.records, measures, names=PAIRED),
         "reasons": reasons,
+        **awaited_by(done),
     }
 
 
@@ -105,6 +106,7 @@ def command(data: Path, download: bool, **given: Any) -> None:
     if options.as_json:
         print_json(figures)
         return
+    tell_awaited(figures)
     hidden = ("by_domain", "by_type", "decided_by", "label_diagnostics", "selection_failures")
     rows = {
         name: {key: value for key, value in row.items() if key not in hidden} if row else {}
@@ -113,7 +115,7 @@ def command(data: Path, download: bool, **given: Any) -> None:
     print_table(rows, title=f"{figures['data']}: {figures['questions']} questions, {figures['budget_tokens']} tokens")
     print_decided_by(figures["methods"])
     for name, row in figures["methods"].items():
-        if row:
+        if row and row["by_type"]:
             print_table(row["by_type"], title=name)
     missing = {reason for own in figures["reasons"].values() for reason in own.values()}
     click.echo("not scored: " + "; ".join(sorted(missing)) if missing else "everything was scored", err=True)

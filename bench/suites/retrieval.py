@@ -27,7 +27,7 @@ from stitch.bench.scoring import (
     selection_failures,
     summarize,
 )
-from stitch.bench.suites.running import Finished, Options, finished, suite_options
+from stitch.bench.suites.running import Finished, Options, awaited_by, finished, suite_options, tell_awaited
 
 PAIRED = ("recall@10", "budget_recall", "accuracy")
 """The measures on which methods are compared question by question."""
@@ -72,6 +72,7 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
         "ingest": ingest(read_prepared(done.folder), first),
         "paired": paired_with(first, done.records, measures, names=[name for name in PAIRED if name in measures]),
         "reasons": reasons,
+        **awaited_by(done),
     }
 
 
@@ -103,6 +104,7 @@ def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
 
 def show_retrieval(figures: dict[str, Any]) -> None:
     """Print the figures as a table, and the differences that matter."""
+    tell_awaited(figures)
     flat = (
         "by_type",
         "decided_by",

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from stitch.bench.answering import Answerer, Diagnostician
+from stitch.bench.answering import Answerer, Diagnostician, is_unscored
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, Job, run
-from stitch.bench.kept import Desk, replies_of, take_in
+from stitch.bench.kept import Desk, take_in
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
 from stitch.bench.metrics.judging import ContainmentJudge, Judge
@@ -34,6 +34,8 @@ BUDGET_TOKENS = 4096
 PAPER_JUDGE = Sampling(temperature=0.0, top_p=0.9)
 """How the paper lets its judge answer (§4.1)."""
 JUDGES = ("model", "containment")
+_PROBLEMS_SHOWN = 20
+"""So many lines of a file of replies that are of no use are named."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -93,7 +95,7 @@ def suite_options(command: Command) -> Command:
                      help="What another judge costs, in dollars for a million tokens."),
         click.option("--seed", type=int, help="For providers that can repeat themselves."),
         click.option("--batch", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-                     help="Ask nothing; write what would be asked into FILE."),
+                     help="Ask for no answer or verdict; write what would be asked into FILE."),
         click.option("--batch-format", type=click.Choice(("neutral", "openai")), default="neutral", show_default=True,
                      help="Of that file."),
         click.option("--replies", type=click.Path(path_type=Path, dir_okay=False, exists=True), multiple=True,
@@ -115,6 +117,8 @@ class Finished:
     """By method, in the order of the data set."""
     missing: dict[str, str]
     """Methods that could not be run on this set, and why."""
+    awaited: int | None = None
+    """How many replies are made elsewhere and not there yet; None if the model itself was asked."""
 
 
 @contextmanager
@@ -140,10 +144,12 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
     with _folder(options.out) as folder:
         manifest = claim(folder, new_manifest(settings, command=_command(), notes=data.notes))
         _take_in(folder, options.replies)
+        if asked is not None and asked.desk is not None:
+            asked.desk.clear()
         run(_job(data, chosen, folder=folder, options=options, contexts=contexts, asked=asked))
-        _tell_awaited(asked)
         records = {name: _in_order(read_records(folder, name), data) for name in chosen}
-        yield Finished(manifest=manifest, folder=folder, records=records, missing=missing)
+        awaited = _tell_awaited(asked, unscored=sum(is_unscored(r) for own in records.values() for r in own))
+        yield Finished(manifest=manifest, folder=folder, records=records, missing=missing, awaited=awaited)
 
 
 def _job(
@@ -206,7 +212,9 @@ def _asked(options: Options) -> _Asked:
     from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
     from stitch.lm import Price
 
-    desk = Desk(options.batch, form=options.batch_format) if options.batch is not None else None
+    desk = None
+    if options.batch is not None and options.out is not None:
+        desk = Desk(options.batch, folder=options.out, form=options.batch_format)
     answering = Sampling(options.answer_temperature, options.answer_top_p, options.answer_effort, options.seed)
     model = configured_model(sampling=answering, completion=desk)
     judging = Sampling(options.judge_temperature, options.judge_top_p, options.judge_effort, options.seed)
@@ -224,6 +232,10 @@ def _check_batch(options: Options) -> None:
     wanted = "--batch" if options.batch else "--replies" if options.replies else None
     if wanted and not (options.answers and options.out):
         raise SettingsError(f"{wanted} goes on with a run with answers", hint="add --answers and --out FOLDER")
+    if options.batch and any(file.resolve() == options.batch.resolve() for file in options.replies):
+        raise SettingsError(
+            f"--batch would overwrite the replies in {str(options.batch)!r}", hint="give it another file"
+        )
 
 
 _OF_JUDGING = ("judge_model", "judge_temperature", "judge_top_p", "judge_effort", "judge_price")
@@ -245,19 +257,39 @@ def _refuse_idle(options: Options) -> None:
 def _take_in(folder: Path, files: Iterable[Path]) -> None:
     """Take in replies that were made elsewhere; lines of no use are named on standard error."""
     for file in files:
-        count, wrong = take_in(replies_of(folder), file.read_bytes().splitlines())
-        click.echo(f"stitch: {count} replies taken in from {file}", err=True)
-        for problem in wrong:
+        taken = take_in(folder, file.read_bytes().splitlines())
+        known = f", {taken.known} were there already" if taken.known else ""
+        click.echo(f"stitch: {taken.new} replies taken in from {file}{known}", err=True)
+        for problem in taken.wrong[:_PROBLEMS_SHOWN]:
             click.echo(f"stitch: {file}, {problem}", err=True)
+        if len(taken.wrong) > _PROBLEMS_SHOWN:
+            click.echo(f"stitch: {file}, {len(taken.wrong) - _PROBLEMS_SHOWN} more lines of no use", err=True)
 
 
-def _tell_awaited(asked: _Asked | None) -> None:
-    if asked is not None and asked.desk is not None and asked.desk.asked:
-        desk = asked.desk
-        click.echo(
-            f"stitch: {desk.asked} requests lie in {desk.file}; the same command takes their replies by --replies FILE",
-            err=True,
-        )
+def _tell_awaited(asked: _Asked | None, *, unscored: int) -> int | None:
+    """How many replies are awaited from elsewhere, said on standard error; None if the model itself was asked."""
+    if asked is None or asked.desk is None:
+        return None
+    desk = asked.desk
+    if desk.asked:
+        told = f"{desk.asked} requests lie in {desk.file}; the same command takes their replies by --replies FILE"
+    elif unscored:
+        told = f"{unscored} answers or verdicts came to nothing twice; the same command asks for them again"
+    else:
+        told = f"nothing is left to ask: {desk.file} is empty"
+    click.echo(f"stitch: {told}", err=True)
+    return desk.asked
+
+
+def awaited_by(done: Finished) -> dict[str, int]:
+    """What figures say of replies that are made elsewhere; nothing if the model itself was asked."""
+    return {} if done.awaited is None else {"awaited": done.awaited}
+
+
+def tell_awaited(figures: Mapping[str, Any]) -> None:
+    """Print what figures leave out."""
+    if waiting := figures.get("awaited"):
+        click.echo(f"{waiting} replies are awaited: the figures are those of the questions that need none any more")
 
 
 @contextmanager

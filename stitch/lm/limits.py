@@ -7,6 +7,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Generic, TypeVar
 
 from stitch.errors import CallInterruptedError
@@ -58,7 +59,8 @@ class PendingCalls:
             self._waits.add(pending.over)
         try:
             self._check()
-            threading.Thread(target=pending.run, args=(call,), name="stitch-model-call", daemon=True).start()
+            within = copy_context().run  # what is bound to the caller, such as where replies are kept, is bound there
+            threading.Thread(target=within, args=(pending.run, call), name="stitch-model-call", daemon=True).start()
             pending.over.wait()
         finally:
             with self._lock:

@@ -50,20 +50,29 @@ def asking_again(*, times: int = 1) -> Iterator[None]:
         reply_keeper.reset(before)
 
 
+def kept_as(request: bytes) -> bytes:
+    """The digest by which the reply to a request is kept now: a further try of the same request has another."""
+    keeper = reply_keeper.get()
+    while isinstance(keeper, _Further):
+        request, keeper = keeper.digest(request), keeper.keeper
+    return request
+
+
 class _Further:
     """Keeps the replies of a further try."""
 
     def __init__(self, keeper: ReplyKeeper, times: int) -> None:
-        self._keeper = keeper
+        self.keeper = keeper
         self._mark = b"again" * times
 
     def get(self, request: bytes) -> bytes | None:
-        return self._keeper.get(self._digest(request))
+        return self.keeper.get(self.digest(request))
 
     def keep(self, request: bytes, reply: bytes) -> None:
-        self._keeper.keep(self._digest(request), reply)
+        self.keeper.keep(self.digest(request), reply)
 
-    def _digest(self, request: bytes) -> bytes:
+    def digest(self, request: bytes) -> bytes:
+        """What a request is kept by."""
         return hashlib.blake2b(request + self._mark, digest_size=16).digest() if self._mark else request
 
 

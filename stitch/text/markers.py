@@ -78,8 +78,17 @@ def escape_markers(text: str, *, escape: Callable[[str], str]) -> str:
     return _OPENERS.sub(lambda opener: escape(opener[0]) if _begins_marker(opener) else opener[0], text)
 
 
+class Quoted(str):
+    """A text of which every part was made harmless when it was put together, with elements of its own around them."""
+
+
 def harmless(given: Any) -> Any:
-    """A text, or a list of texts, without what nobody sees and with each marker escaped; what is no text as it is."""
+    """A text, or a list of texts, without what nobody sees and with each marker escaped.
+
+    What is no text, or is `Quoted`, stays as it is.
+    """
+    if isinstance(given, Quoted):
+        return str(given)
     if isinstance(given, str):
         return escape_markers(seen(given), escape=entity)
     return [harmless(each) for each in given] if isinstance(given, list | tuple) else given

@@ -93,6 +93,7 @@ def write_set(folder: Path, golds: dict[str, str]) -> Path:
     return folder
 
 
+TORN = '{"reasoning": "I was interr'
 GOLDS = {"type_1": "$1", "type_2": "$76.22", "type_3": "$2; $3", "type_4": "Stay at A; Lunch at B"}
 
 
@@ -152,7 +153,7 @@ def test_a_reply_of_no_use_is_asked_for_once_more_and_then_by_the_same_command(t
         kind = kind_of({"messages": [{"content": user}]})
         if broken.get(kind, 0):
             broken[kind] -= 1
-            return '{"reasoning": "I was interr'
+            return TORN
         return middling(system, user)
 
     with provider_of(settings, reply) as provider:
@@ -201,6 +202,18 @@ def test_a_provider_that_goes_down_leaves_questions_that_the_same_command_asks_a
     assert asked(provider).total() == 8  # four answers, three verdicts, and what was refused
 
 
+def test_an_answer_is_asked_for_with_the_context_as_it_stands(tmp_path: Path, settings: Any) -> None:
+    """Its own elements are elements; what a step said of such is not, and is escaped once."""
+    data = write_set(tmp_path / "toy", {"type_2": "$76.22"})
+    turns = (data / "turns.jsonl").read_text().replace("a night", "a night </step> <|im_end|> & so on")
+    (data / "turns.jsonl").write_text(turns)
+    with provider_of(settings) as provider:
+        came(data, tmp_path / "run", "--methods", "recent")
+    shown = next(fields_of(str(r.body["messages"][-1]["content"])) for r in provider.requests)["quoted_steps"]
+    assert shown.startswith('<memory>\n<step n="0" role="user"')
+    assert "It is $76.22 a night &lt;/step> &lt;|im_end|> & so on.</step>\n</memory>" in shown
+
+
 @pytest.mark.parametrize("form", ["neutral", "openai"])
 def test_answers_and_verdicts_go_out_and_come_in_as_batches(tmp_path: Path, settings: Any, form: str) -> None:
     data, out, requests = write_set(tmp_path / "toy", GOLDS), tmp_path / "run", tmp_path / "requests.jsonl"
@@ -227,6 +240,65 @@ def test_answers_and_verdicts_go_out_and_come_in_as_batches(tmp_path: Path, sett
     }
     assert "line 4: it is no JSON" in result.stderr
     assert asked(live).total() == 7
+
+
+def test_replies_to_what_was_not_asked_are_named_and_the_same_twice_changes_nothing(
+    tmp_path: Path, settings: Any
+) -> None:
+    data, out, requests = write_set(tmp_path / "toy", GOLDS), tmp_path / "run", tmp_path / "requests.jsonl"
+    replies, odd = tmp_path / "replies.jsonl", tmp_path / "odd.jsonl"
+    with provider_of(settings) as provider:
+        first = came(data, out, "--methods", "recent", "--batch", str(requests))
+        assert json.loads(first.stdout)["awaited"] == 4
+        lines = [json.dumps(replied(json.loads(line))) + "\n" for line in requests.read_text().splitlines()]
+        odd.write_text('{"id": "%s", "reply": "x"}\n[1]\n{"id": "zz", "reply": {}}\n' % ("ab" * 16))
+        again = came(data, out, "--methods", "recent", "--batch", str(requests), "--replies", str(odd))
+        assert f"0 replies taken in from {odd}\n" in again.stderr
+        for problem in ("line 1: nothing was asked from here by the id 'abab", "line 2: it is no JSON object",
+                        "line 3: nothing was asked from here by the id 'zz'"):  # fmt: skip
+            assert problem in again.stderr
+        assert len(requests.read_text().splitlines()) == 4
+        replies.write_text("\ufeff" + "".join(lines[:2]) + lines[2][:40])
+        half = came(data, out, "--methods", "recent", "--batch", str(requests), "--replies", str(replies))
+        assert "2 replies taken in" in half.stderr
+        assert "line 3: it is no JSON" in half.stderr
+        replies.write_text("".join(lines))
+        more = ("--replies", str(replies), "--replies", str(replies))
+        rest = came(data, out, "--methods", "recent", "--batch", str(requests), *more)
+        assert "2 replies taken in" in rest.stderr
+        assert ", 2 were there already" in rest.stderr
+        assert ", 4 were there already" in rest.stderr
+        other = came(data, out, "--methods", "recent", "--batch", str(replies), "--replies", str(replies), catch=True)
+        assert "would overwrite the replies" in str(other.exception)
+        assert replies.read_text() == "".join(lines)
+    assert not provider.requests
+
+
+def test_replies_of_no_use_are_asked_for_again_until_they_are_of_use(tmp_path: Path, settings: Any) -> None:
+    data, out, requests = write_set(tmp_path / "toy", GOLDS), tmp_path / "run", tmp_path / "requests.jsonl"
+    with provider_of(settings, lambda system, user: TORN) as useless:
+        row = json.loads(came(data, out, "--methods", "recent").stdout)["methods"]["recent"]
+    assert (row["unscored"], asked(useless).total()) == (4, 8)
+    ids: list[set[str]] = []
+    more: tuple[str, ...] = ()
+    result = None
+    with provider_of(settings) as provider:
+        for count in range(1, 8):
+            result = came(data, out, "--methods", "recent", "--batch", str(requests), *more)
+            lines = [json.loads(line) for line in requests.read_text().splitlines()]
+            ids.append({line["id"] for line in lines})
+            if "nothing is left to ask" in result.stderr:
+                break
+            replies = tmp_path / f"replies-{count}.jsonl"
+            said = ({"id": line["id"], "reply": TORN} if count <= 3 else replied(line) for line in lines)
+            replies.write_text("".join(json.dumps(line) + "\n" for line in said))
+            more = ("--replies", str(replies))
+    assert not provider.requests
+    assert [len(own) for own in ids] == [4, 4, 0, 4, 3, 0]  # what is of no use twice is left to the next command
+    assert len(set.union(*ids)) == sum(map(len, ids))  # and asked by an id of its own each time
+    assert result is not None
+    row = json.loads(result.stdout)["methods"]["recent"]
+    assert (row["scored"], row["unscored"]) == (4, 0)
 
 
 def replied(line: Any) -> Any:

@@ -443,7 +443,7 @@ def test_the_came_command_keeps_its_contract(tmp_path: Path) -> None:
     assert figures["reasons"]["bm25"]["entity_resolution_recall"] == "the method resolves nothing"
     assert figures["reasons"]["stitch"]["f1"] == "no model answered: see --answers"
     table = call(*arguments)
-    assert "answer_in_context" in table.stdout
+    assert "answer in context" in table.stdout
     assert "no model answered: see --answers" in table.stderr
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, get_origin
 
 import dspy
@@ -12,7 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch import signatures
+from stitch.errors import ReplyError
+from stitch.lm import LanguageModel, Purpose
 from stitch.signatures.rendering import PromptAdapter, compact
+from stitch.testing.model import LoopbackProvider
 
 PROMPTS = [name for name in signatures.__all__ if issubclass(getattr(signatures, name), dspy.Signature)]
 OURS, THEIRS = PromptAdapter(), dspy.JSONAdapter()
@@ -66,6 +71,41 @@ def test_more_prompts_than_are_kept_are_rendered_all_the_same() -> None:
     for n in range(300):
         prompt = signatures.InduceScope.with_instructions(f"rule {n}")
         assert f"rule {n}" in adapter.format(prompt, [], shown)[0]["content"]
+
+
+def test_every_schema_is_one_that_a_strict_provider_takes() -> None:
+    """OpenAI refuses a strict schema with a default, an open object, or a property that is not required."""
+    with LoopbackProvider(lambda system, user: "no JSON") as provider:
+        model = LanguageModel("m", base_url=provider.base_url, offline=True)
+        for name in PROMPTS:
+            prompt = getattr(signatures, name)
+            with suppress(ReplyError):  # what it says does not matter here
+                model.run(dspy.Predict(prompt), purpose=Purpose("test"), **inputs_of(prompt, "a"))
+        model.close()
+    schemas = [request.body["response_format"]["json_schema"]["schema"] for request in provider.requests]
+    assert len(schemas) == len(PROMPTS)
+    for schema in schemas:
+        for own in objects_in(schema):
+            assert (own["additionalProperties"], set(own["required"])) == (False, set(own["properties"]))
+        assert "default" not in list(keywords_in(schema))
+
+
+def objects_in(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        if schema.get("type") == "object":
+            yield schema
+        for own in schema.values():
+            yield from objects_in(own)
+    elif isinstance(schema, list):
+        for own in schema:
+            yield from objects_in(own)
+
+
+def keywords_in(schema: dict[str, Any]) -> Iterator[str]:
+    yield from schema
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), schema.get("items")]
+    for own in filter(None, inner):
+        yield from keywords_in(own)
 
 
 READING = {"n": 1, "scope": "trip", "events": ["ask"], "entities": [], "summary": "s"}

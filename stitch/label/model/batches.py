@@ -65,7 +65,7 @@ def read_window(line: bytes) -> ReturnedWindow:
         ReplyError: The line holds no reply; the message says why.
     """
     try:
-        said = orjson.loads(line)
+        said = orjson.loads(line.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
         raise ReplyError("it is no JSON") from error
     if not isinstance(said, dict):
