@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_origin
 
 import yaml
 from pydantic import (
@@ -19,7 +20,6 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
-from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from stitch.core import DensityCount, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
@@ -52,10 +52,10 @@ GivenModule = Annotated[InstanceOf[PromptModule], PlainSerializer(lambda module:
 """A module of DSPy; it can be given in Python alone."""
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Everything that can be set. An environment variable is the name of a field in capitals after `STITCH_`."""
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     memory: str | None = None
     """Where the memory is: a folder, or the URL of a Qdrant server. Of a cluster several URLs, as a list or with commas
@@ -185,6 +185,15 @@ class Settings(BaseSettings):
         return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
+_WRITTEN_AS_JSON = frozenset(
+    name
+    for name, field in Settings.model_fields.items()
+    if get_origin(field.annotation) is tuple
+    or (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel))
+)
+"""Settings of several parts: a variable of the environment holds them as JSON."""
+
+
 class LoadedSettings(NamedTuple):
     """Settings, and where each value came from."""
 
@@ -208,7 +217,7 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
     path = config or os.environ.get(CONFIG_VARIABLE)
     layers = {
         "argument": {name: value for name, value in arguments.items() if value is not None},
-        "environment": EnvSettingsSource(Settings)(),
+        "environment": _read_environment(),
         f"file {path}": _read_yaml(Path(path)) if path else {},
     }
     origins, values = dict.fromkeys(Settings.model_fields, "default"), {}
@@ -248,6 +257,18 @@ def _check_environment() -> None:
             [near] = get_close_matches(name, known, n=1) or [""]
             hint = f"do you mean {near}?" if near else "`stitch config` lists the settings"
             raise SettingsError(f"the environment variable {name} names no setting", hint=f"{hint} Unset {name}.")
+
+
+def _read_environment() -> dict[str, Any]:
+    variables = {name: f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
+    values: dict[str, Any] = {name: os.environ[key] for name, key in variables.items() if key in os.environ}
+    for name in _WRITTEN_AS_JSON & values.keys():
+        try:
+            values[name] = json.loads(values[name])
+        except (ValueError, RecursionError):
+            hint = "`stitch config --json` shows how it is written"
+            raise SettingsError(f"the environment variable {variables[name]} holds no JSON", hint=hint) from None
+    return values
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

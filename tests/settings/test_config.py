@@ -79,6 +79,21 @@ def test_every_shipped_file_is_valid_and_opens_with_its_command(file):
     assert "stitch " in file.read_text(encoding="utf-8").splitlines()[0]
 
 
+@pytest.mark.parametrize("name", ["QDRANT", "RETENTION", "SERVE"])
+@pytest.mark.parametrize("text", ["many", "", "{", "[" * 100_000])
+def test_a_variable_of_several_parts_that_is_no_json_is_told_in_one_line(monkeypatch, name, text):
+    monkeypatch.setenv(f"STITCH_{name}", text)
+    with pytest.raises(SettingsError, match=f"STITCH_{name} holds no JSON") as refused:
+        load_settings()
+    assert "stitch config --json" in refused.value.hint
+
+
+def test_the_environment_is_read_once_and_not_when_settings_are_made_of_values(monkeypatch):
+    monkeypatch.setenv("STITCH_K", "2")
+    assert load_settings().settings.k == 2
+    assert Settings().k == 40
+
+
 def test_there_are_shipped_files():
     assert len(CONFIGS) >= 4
 
