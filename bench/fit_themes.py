@@ -23,10 +23,9 @@ import click
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.fit_ranking import Choice, choose, climb, with_value
-from stitch.bench.metrics.budget_recall import within_budget
+from stitch.bench.metrics.budget_recall import BUDGETS, within_budget
 from stitch.bench.metrics.recall import recall_at
 from stitch.bench.metrics.scores import mean
-from stitch.bench.scoring import BUDGETS
 from stitch.bench.searched import held, tenants_of
 from stitch.core import RetrievalResult, SearchRequest
 from stitch.errors import InputError

@@ -298,6 +298,7 @@ def _record(
         selected = {(kind, value) for kind, values in found.labels.items() for value in values}
         diagnosed = diagnose_selection(selected, labels, gold=question.evidence)
         diagnostics = None if isinstance(diagnosed, Unscored) else tuple(diagnosed)
+    step_tokens, shown_tokens = _shown_tokens(found, tokens, budget_tokens=job.budget_tokens)
     return Record(
         question=question.id,
         trajectory=question.trajectory,
@@ -307,7 +308,8 @@ def _record(
         gold_answer=question.answer,
         evidence=question.evidence,
         steps=found.steps,
-        step_tokens=tuple(found.shown_tokens.get(step, tokens[step]) for step in found.steps),
+        step_tokens=step_tokens,
+        shown_tokens=shown_tokens,
         pieces=found.texts,
         milliseconds=round(found.milliseconds, 3),
         window_tokens=found.window_tokens,
@@ -321,6 +323,19 @@ def _record(
         diagnostics=diagnostics,
         **measure_blocks(question.answer, _blocks(found, texts=texts, tokens=tokens)),
     )
+
+
+def _shown_tokens(
+    found: Found, tokens: Mapping[str, int], *, budget_tokens: int
+) -> tuple[tuple[int, ...], dict[int, dict[str, int]]]:
+    """The tokens of each step as it is shown inside the budget of a run, and by budget those that differ from them."""
+    shown = {budget: {step: own.get(step, tokens[step]) for step in found.steps}
+             for budget, own in found.shown_tokens.items()}  # fmt: skip
+    usual = shown.get(budget_tokens) or {step: tokens[step] for step in found.steps}
+    differing = {
+        budget: {step: count for step, count in own.items() if count != usual[step]} for budget, own in shown.items()
+    }
+    return tuple(usual[step] for step in found.steps), {budget: own for budget, own in differing.items() if own}
 
 
 def _blocks(found: Found, *, texts: Mapping[str, str], tokens: Mapping[str, int]) -> Blocks:

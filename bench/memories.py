@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.methods import TENANT, Found, Shown
+from stitch.bench.metrics.budget_recall import BUDGETS, CURVE
 from stitch.core import (
     DensityCount,
     FilterSelector,
@@ -39,8 +40,8 @@ Opener = Callable[[Path], "Memory"]
 FilterChoice = Callable[["Memory", Inquiry], "Selection | None"]
 """The labels to search by; None leaves the choice to the memory."""
 
-MOST_TOKENS = 4096
-"""The largest budget for which recall is told, see `stitch.bench.scoring.BUDGETS`."""
+MOST_TOKENS = max(BUDGETS)
+"""The largest budget for which recall is told."""
 MATCHED_SHOWN = 20
 """For so many of the first steps, what they matched and the parts of their scores are kept."""
 
@@ -204,7 +205,7 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
     for piece in result.pieces:
         step_of.update(zip(piece.snippets, piece.steps, strict=True))
     return Found(
-        shown_tokens={} if result.pieces else dict(_shortened(result)),
+        shown_tokens={} if result.pieces else _shortened(result),
         pieces=tuple(_shown(result)),
         steps=tuple(hit.snippet.step for hit in result.hits),
         milliseconds=milliseconds,
@@ -233,14 +234,19 @@ def _shown(result: RetrievalResult) -> Iterator[Shown]:
         yield Shown(piece.steps, piece.tokens, piece.text)
 
 
-def _shortened(result: RetrievalResult) -> Iterator[tuple[str, int]]:
+def _shortened(result: RetrievalResult) -> dict[int, dict[str, int]]:
     """The steps of which a context shows only what matters, with the tokens of that."""
-    from stitch.retrieve import PieceCounter, shorten_outputs
+    from stitch.retrieve import PieceCounter, shorten_long
 
-    count = PieceCounter().count
-    for whole, shown in zip(result.hits, shorten_outputs(result.hits, result.request.query), strict=True):
-        if shown is not whole:
-            yield whole.snippet.step, count(shown.snippet.resolved)
+    count, hits, query = PieceCounter().count, result.hits, result.request.query
+    return {
+        budget: {
+            whole.snippet.step: count(shown.snippet.resolved)
+            for whole, shown in zip(hits, shorten_long(hits, query, budget_tokens=budget), strict=True)
+            if shown is not whole
+        }
+        for budget in {*CURVE, result.request.budget_tokens}
+    }
 
 
 def as_selected(memory: Memory, inquiry: Inquiry) -> None:

@@ -60,8 +60,8 @@ class Found:
     """The parts of the score of each of the first steps, by step id."""
     decided_by: str | None = None
     """What part labels had in the order; None for methods without labels."""
-    shown_tokens: Mapping[str, int] = field(default_factory=dict)
-    """The tokens of those steps, by id, that the method shows otherwise than whole."""
+    shown_tokens: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    """By budget, the tokens of those steps, by id, that the method shows otherwise than whole."""
     pieces: tuple[Shown, ...] = ()
     """Where the method shows less than steps: what, best first."""
 

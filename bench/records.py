@@ -53,6 +53,8 @@ class Record(BaseModel):
     """The ranking, best first."""
     step_tokens: tuple[int, ...]
     """The tokens of each ranked step, as the method shows it: whole, or what matters of it."""
+    shown_tokens: dict[int, dict[str, int]] = {}
+    """By budget, where a method shows less of a step in one than in another: the tokens of those that differ."""
     pieces: tuple[tuple[tuple[str, ...], int], ...] = ()
     """Where a method shows less than steps: of each text the steps that it carries words of, and its tokens."""
     covers: tuple[int, int] | None = None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stitch.bench.manifest import Manifest, read_manifest
+from stitch.bench.metrics.budget_recall import CURVE
 from stitch.bench.metrics.paired import Interval, bootstrap_mean
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, methods_in, read_prepared, read_records
@@ -30,7 +31,8 @@ from stitch.errors import InputError
 
 MAIN = {"retrieval": "recall@10", "came": "answer_in_context"}
 """The measure that matters most, by suite."""
-BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
+BUDGETS = CURVE
+"""Those of a curve of recall over budgets."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from stitch.bench.figures import Figures
 from stitch.bench.metrics.answer_set import AnswerSetScore
 from stitch.bench.metrics.attribution import said_in_context, tied_items
 from stitch.bench.metrics.bleu import bleu_1
-from stitch.bench.metrics.budget_recall import within_budget
+from stitch.bench.metrics.budget_recall import BUDGETS, within_budget
 from stitch.bench.metrics.containment import contains_normalized, normalize
 from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diagnostics
 from stitch.bench.metrics.ndcg import ndcg_at
@@ -27,9 +27,6 @@ from stitch.core import DecidedBy
 
 Measure = Callable[[Record], Score]
 """The score of one question."""
-
-BUDGETS = (512, 1024, 2048, 4096)
-"""The budgets for which recall is told, in tokens, beside the one that a run was made with."""
 
 NO_CONTEXT = Unscored("no context was made")
 NO_ANSWER = Unscored("the question has no gold answer")
@@ -95,7 +92,8 @@ def shown_within(record: Record, budget_tokens: int) -> list[str]:
         tokens = {str(place): cost for place, (_, cost) in enumerate(record.pieces)}
         kept = within_budget(list(tokens), tokens, budget=budget_tokens)
         return list(dict.fromkeys(step for place in kept for step in record.pieces[int(place)][0]))
-    return within_budget(record.steps, dict(zip(record.steps, record.step_tokens, strict=True)), budget=budget_tokens)
+    tokens = dict(zip(record.steps, record.step_tokens, strict=True)) | record.shown_tokens.get(budget_tokens, {})
+    return within_budget(record.steps, tokens, budget=budget_tokens)
 
 
 def by_budget(records: Sequence[Record]) -> dict[str, dict[str, float | None]]:

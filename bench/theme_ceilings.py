@@ -21,10 +21,10 @@ import click
 from stitch.bench.blocks import Blocks
 from stitch.bench.data.sets import load_questions
 from stitch.bench.fit_themes import Asked, ThemedSet, themed
+from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.metrics.content_words import content_words, words
 from stitch.bench.metrics.coverage import coverage
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.scoring import BUDGETS
 from stitch.errors import InputError
 from stitch.retrieve import PieceCounter
 from stitch.text.sentences import sentences

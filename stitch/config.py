@@ -83,8 +83,8 @@ class Settings(BaseModel):
     relevance: Literal["words", "model"] = "words"
     """What leaves out hits where a search asks for a least relevance: chances told by words and vectors alone, or, of
     what these leave, a language model too (one call a search)."""
-    k: Annotated[int, Field(ge=1, le=10_000)] = 40
-    """How many steps a search returns."""
+    k: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """How many steps a search returns; by default as many as its context has room for, and 40 at least."""
     budget_tokens: Annotated[int, Field(ge=1)] = 4096
     """How many tokens the context of an answer may have."""
     ranking: Ranking = Ranking.AUTO

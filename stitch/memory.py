@@ -285,7 +285,7 @@ class Memory:
         Args:
             query: The question.
             trajectory: Search this one only.
-            k: How many steps to return at most; what the settings say (40) by default.
+            k: How many steps to return at most; by default what the settings say, or what the context has room for.
             budget_tokens: How many tokens `RetrievalResult.context` may have; what the settings say (4096) by default.
             asked_at: When the question is asked; "last week" is read against it.
             intent_filter: Labels to use instead of those the question licenses.
@@ -309,7 +309,7 @@ class Memory:
         request = self._request(
             query=query,
             trajectory=trajectory,
-            k=self._defaults.k if k is None else k,
+            **self._defaults.size(k),
             budget_tokens=self._defaults.budget_tokens if budget_tokens is None else budget_tokens,
             asked_at=asked_at,
             intent_filter=intent_filter,
@@ -337,7 +337,7 @@ class Memory:
         request = self._request(
             query=query,
             trajectory=trajectory,
-            k=self._defaults.k if k is None else k,
+            **self._defaults.size(k),
             intent_filter=intent_filter,
             ranking=self._defaults.ranking,
         )
@@ -375,7 +375,7 @@ class Memory:
 
         request = self._request(
             query=query,
-            k=self._defaults.k if k is None else k,
+            **self._defaults.size(k),
             budget_tokens=self._defaults.budget_tokens,
             asked_at=asked_at,
             ranking=ranking or self._defaults.ranking,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -71,9 +71,15 @@ class SearchDefaults(NamedTuple):
     """What a search uses that does not say otherwise."""
 
     retriever: str = "intent"
-    k: int = 40
+    k: int | None = None
+    """None returns as many as the context has room for, and `SearchRequest.k` at least."""
     budget_tokens: int = 4096
     ranking: Ranking = Ranking.AUTO
+
+    def size(self, k: int | None) -> dict[str, Any]:
+        """How many steps are returned, as fields of a request."""
+        k = self.k if k is None else k
+        return {"fill_budget": True} if k is None else {"k": k}
 
 
 class TreeParts(TypedDict):

@@ -10,6 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from stitch.bench.metrics.recall import all_at, recall_at
 from stitch.bench.metrics.scores import Score
 
+BUDGETS = (512, 1024, 2048, 4096)
+"""The budgets for which recall is told, in tokens, beside the one that a run was made with."""
+CURVE = (256, *BUDGETS, 8192)
+"""Those at which it is drawn."""
+
 
 def within_budget(ranking: Sequence[str], tokens: Mapping[str, int], *, budget: int) -> list[str]:
     """The steps of the ranking that fit the budget, in ranking order."""

@@ -50,6 +50,12 @@ class FilterMaker(str, Enum):
     """The words of the question alone; they mislead more often than the others."""
 
 
+LEAST_TOKENS = 40
+"""A step takes about so many tokens of a context, with its line, or more; chats have 50 to 60."""
+MOST_FILLING = 400
+"""To fill a budget no more snippets are ranked, however large it is."""
+
+
 class SearchRequest(BaseModel):
     """A question to a memory."""
 
@@ -63,6 +69,8 @@ class SearchRequest(BaseModel):
     """How many snippets to return (k_retrieve; the paper uses 40)."""
     budget_tokens: int = Field(default=4096, ge=1)
     """How many tokens the context may have (§4)."""
+    fill_budget: bool = False
+    """Return more than `k` where the context has room for more."""
     asked_at: float | str | None = None
     """When the question is asked; relative times in it are read against this."""
     intent_filter: IntentFilter | None = None
@@ -77,6 +85,11 @@ class SearchRequest(BaseModel):
     """Return only snippets that bear on the question with this chance or more (`ScoredSnippet.relevance`)."""
     include_setup: bool = False
     """Whether system prompts and other instructions given before a run may be hits; see `SETUP_SCOPE`."""
+
+    @property
+    def depth(self) -> int:
+        """How many snippets have to be ranked: `k`, or as many as the context may have room for."""
+        return max(self.k, min(self.budget_tokens // LEAST_TOKENS, MOST_FILLING)) if self.fill_budget else self.k
 
 
 class Selection(NamedTuple):
@@ -130,7 +143,7 @@ class RetrievalResult(Sequence[ScoredSnippet]):
     intent_filter: IntentFilter
     reasons: tuple[str, ...]
     hits: tuple[ScoredSnippet, ...]
-    """Best first, at most `request.k`."""
+    """Best first, at most `request.k`; where the request fills its budget, as many more as the context shows."""
     context_text: str
     context_tokens: int
     context_hits: tuple[str, ...]

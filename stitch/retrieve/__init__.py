@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.budget import Context, PieceCounter, TokenCounter, fit_context
-from stitch.retrieve.context.outputs import shorten_outputs
+from stitch.retrieve.context.outputs import shorten_long
 from stitch.retrieve.intent import IntentRetriever, Inventories
 from stitch.retrieve.question.local_filter import LocalFilterSelector
 from stitch.retrieve.rank.explain import ExplainsRanks, FilterChange, WhyNot
@@ -16,5 +16,5 @@ __all__ = [
     "CONSTANTS", "Candidate", "Constants", "Context", "DenseRetriever", "ExplainsRanks", "FilterChange",
     "HybridRetriever", "IntentRetriever", "Inventories", "LexicalRetriever", "LocalFilterSelector", "PieceCounter",
     "Pool", "SCORERS", "Scorer", "TokenCounter", "WhyNot", "fit_context",
-    "shorten_outputs",
+    "shorten_long",
 ]  # fmt: skip

@@ -35,7 +35,9 @@ class DiverseRetriever:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; what chooses pieces that cover has done so already, and answers as it does."""
         started = time.perf_counter()
-        found = self._retriever.search(request.model_copy(update={"k": min(_AMONG * request.k, 10_000)}))
+        found = self._retriever.search(
+            request.model_copy(update={"k": min(_AMONG * request.k, 10_000), "fill_budget": False})
+        )
         if found.pieces:
             return self._retriever.search(request)
         check_canceled()

@@ -162,12 +162,12 @@ class IntentRetriever:
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. A filter that the request brings along is used as it is."""
-        return self.search_deep(request, k=request.k)[1]()
+        return self.search_deep(request, k=request.depth)[1]()
 
     def search_deep(self, request: SearchRequest, *, k: int) -> tuple[RetrievalResult, Callable[[], RetrievalResult]]:
         """Rank `k` steps without a context of them, and get what makes the answer to the request of the first ones."""
         started = time.perf_counter()
-        deep = request.model_copy(update={"k": max(k, request.k)})
+        deep = request.model_copy(update={"k": max(k, request.depth)})
         asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
         asked, hits = self._rank(asked, k=deep.k)
         check_canceled()
@@ -177,7 +177,7 @@ class IntentRetriever:
         hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
         making = partial(answer, selection=asked.selection, rule=rule, mode=self.mode, started=started)
         ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
-        return ranked, partial(making, request, hits=hits[: request.k], counter=self._counter)
+        return ranked, partial(making, request, hits=hits[: request.depth], counter=self._counter)
 
     def _with_neighbors(self, asked: _Asked, ranked: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
         query = DensityQuery(
@@ -214,6 +214,7 @@ class IntentRetriever:
         wanted = snippet_id(request.tenant, trajectory, step)
         inventory = self._inventories(request.tenant, request.trajectory)
         asked = self._read(request, inventory)
+        returned = len(self.search(request).hits) if request.fill_budget else 0
         k, target, ranking = 0, None, list[ScoredSnippet]()
         while target is None and k < (
             count := max(1, self._store.count(request.tenant))
@@ -229,7 +230,7 @@ class IntentRetriever:
             ranking,
             asked.labels if asked.rule.is_strict else frozenset(),
             rule=asked.rule,
-            k=request.k,
+            k=max(request.k, returned),
             vocabulary=asked.vocabulary,
             count=asked.count,
             weights=self._weights(asked.labels | own, inventory),

@@ -49,7 +49,7 @@ class Unlabeled:
         check_canceled()
         hits = [
             ScoredSnippet(snippet, frozenset(), {SIMILARITY: similarity}, similarity)
-            for snippet, _, similarity in self._store.rank(self._similarity.query(request))
+            for snippet, _, similarity in self._store.rank(self._similarity.query(request, k=request.depth))
         ]
         check_canceled()
         nothing, rule = Selection(IntentFilter()), RankingRule()

@@ -307,3 +307,38 @@ def test_a_trajectory_is_named_alike_where_it_is_added_and_where_it_is_asked(tmp
             assert len(list(memory.lifecycle.export(trajectory=name))) == len(list(memory.lifecycle.export()))
         with pytest.raises(InputError):
             memory.search("day 1", trajectory="\ud800")
+
+
+def test_without_k_as_many_steps_come_as_the_context_has_room_for(memory):
+    memory.add_many(
+        [
+            Step(
+                role="user",
+                content=f"Box {n} holds tea, and nobody has opened it since the long winter in which it came to us.",
+            )
+            for n in range(90)
+        ],
+        trajectory="shed",
+    )
+    filled = memory.search("Which box holds tea?", trajectory="shed", budget_tokens=2_000)
+    assert len(filled.hits) > 40
+    assert {hit.snippet.id for hit in filled.hits} >= set(filled.context_hits)
+    assert filled.hits[-1].snippet.id in filled.context_hits
+    assert 1_700 < filled.context_tokens <= 2_000
+    first = memory.search("Which box holds tea?", trajectory="shed", k=40).hits
+    assert [hit.snippet.id for hit in filled.hits[:40]] == [hit.snippet.id for hit in first]
+    assert len(memory.search("Which box holds tea?", trajectory="shed", budget_tokens=100).hits) == 40
+    few = memory.search("Which box holds tea?", trajectory="shed", k=5, budget_tokens=2_000)
+    assert len(few.hits) == len(few.context_hits) == 5
+    last = filled.hits[-1].snippet.step
+    why = memory.why("Which box holds tea?", step=last, trajectory="shed")
+    assert (why.found, why.in_context) == (True, True)
+    for name in ("dense", "lexical", "hybrid"):
+        assert len(memory.search("Which box holds tea?", budget_tokens=2_000, retriever=name).hits) > 40
+
+
+def test_a_number_of_steps_in_the_settings_holds_where_a_search_names_none(tmp_path):
+    with open_memory(tmp_path / "m", k=3) as memory:
+        memory.add_many(STEPS, trajectory="trip-1")
+        assert len(memory.search("breakfast").hits) == 3
+        assert len(memory.search("breakfast", k=4).hits) == 4

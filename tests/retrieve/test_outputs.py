@@ -1,13 +1,15 @@
-"""Of long steps of runs what matters is shown: beginning, end, and the lines that a question or an error points at."""
+"""Of long steps what matters is shown: beginning, end, and the lines that a question or an error points at."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import MemorySnippet, Origin, ScoredSnippet
-from stitch.retrieve import shorten_outputs
-from stitch.retrieve.context.outputs import SHOWN_CHARS, what_matters
+from stitch.retrieve import PieceCounter, fit_context, shorten_long
+from stitch.retrieve.context.outputs import SHARE, SHOWN_CHARS, what_matters
 
 LOG = "\n".join(
     ["python check.py", *(f"loading part {n} of the plan, all is quiet" for n in range(200)), "the red valve is open",
@@ -23,8 +25,12 @@ def hit(position: int, text: str, *, tool: bool = True, trajectory: str = "t") -
     return ScoredSnippet(snippet, frozenset(), {}, 0.0)
 
 
+def shorten(hits: Sequence[ScoredSnippet], query: str, *, budget_tokens: int = 4096) -> list[ScoredSnippet]:
+    return list(shorten_long(hits, query, budget_tokens=budget_tokens))
+
+
 def test_of_a_long_result_the_lines_are_shown_that_the_question_points_at_with_beginning_and_end() -> None:
-    (shown,) = shorten_outputs([hit(1, LOG)], "Which valve was open?")
+    (shown,) = shorten([hit(1, LOG)], "Which valve was open?")
     text = shown.snippet.resolved
     assert text.startswith("python check.py")
     assert text.endswith("done in 4 s")
@@ -36,15 +42,41 @@ def test_of_a_long_result_the_lines_are_shown_that_the_question_points_at_with_b
 
 
 def test_what_ranks_first_is_shown_at_greater_length() -> None:
-    shown = [each.snippet.resolved for each in shorten_outputs([hit(n, LOG) for n in range(20)], "the part 3 or 4?")]
+    shown = [each.snippet.resolved for each in shorten([hit(n, LOG) for n in range(20)], "the part 3 or 4?")]
     assert len(shown[0]) == len(shown[4]) > len(shown[5]) > len(shown[15])
     assert len(shown[15]) <= SHOWN_CHARS[-1][1] + 40
 
 
-def test_short_steps_and_talk_stay_whole() -> None:
+def test_short_steps_stay_whole_and_talk_does_where_it_takes_little_of_the_budget() -> None:
     talk = [hit(n, LOG, tool=False, trajectory="talk") for n in range(5)]
     hits = [hit(1, "quiet"), *talk]
-    assert list(shorten_outputs(hits, "Which valve?")) == hits
+    assert shorten(hits, "Which valve?", budget_tokens=30_000) == hits
+
+
+def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
+    advice = "Do this first. " * 40 + "Paint the fence with linseed oil in May. " + "Then do that. " * 60
+    talk = [hit(n, advice, tool=False, trajectory="talk") for n in range(3)]
+    for budget in (512, 1024, 2048):
+        texts = [
+            each.snippet.resolved for each in shorten(talk, "What is the fence painted with?", budget_tokens=budget)
+        ]
+        assert all("linseed oil" in text for text in texts)
+        assert max(map(len, texts)) <= 4 * budget / SHARE * 1.5
+        context = fit_context(
+            shorten(talk, "What is the fence painted with?", budget_tokens=budget),
+            budget_tokens=budget, counter=PieceCounter(),
+        )  # fmt: skip
+        assert len(context.ids) == 3
+
+
+def test_what_is_left_out_is_left_out_between_words_and_sentences_of_any_script() -> None:
+    words = "incomprehensibilities " * 12 + "end. "
+    text = what_matters(words * 20, ("end",), chars=600)
+    assert set(text.split()) <= {"incomprehensibilities", "end.", "…"}
+    assert "…" in text
+    said = "我们先看地图。" * 60 + "酒店的价格是九百元。" + "然后我们走。" * 60
+    assert "酒店的价格是九百元" in what_matters(said, ("价格",), chars=200)
+    assert len(what_matters(said, ("价格",), chars=200)) < 400
 
 
 def test_a_record_in_one_line_is_taken_apart_between_its_fields() -> None:
@@ -56,9 +88,16 @@ def test_a_record_in_one_line_is_taken_apart_between_its_fields() -> None:
     assert len(text) < 700
 
 
+def test_of_a_long_step_that_says_nothing_of_the_question_the_beginning_is_shown() -> None:
+    advice = " ".join(f"Sentence number {n} says something about paint, wood and the weather." for n in range(60))
+    text = what_matters(advice, ("train",), chars=400)
+    assert advice.startswith(text.rstrip(" …"))
+    assert 200 < len(text) <= 420
+
+
 @given(st.text(alphabet="ab \n.,;{}[]\"'1", max_size=3_000), st.integers(10, 400))
 def test_all_that_is_shown_stands_in_the_text_in_its_order(text: str, chars: int) -> None:
     left = text
-    for part in what_matters(text, ("ab", "b1"), chars=chars).split(" … "):
+    for part in what_matters(text, ("ab", "b1"), chars=chars, tail=2).split(" … "):
         assert part.strip() in left
         left = left[left.index(part.strip()) + len(part.strip()) :]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from stitch.core import RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
 from stitch.retrieve.context.budget import TokenCounter, fit_context
 from stitch.retrieve.context.excerpts import excerpt_hits
-from stitch.retrieve.context.outputs import shorten_outputs
+from stitch.retrieve.context.outputs import shorten_long
 from stitch.retrieve.question.reading import read_question
 
 
@@ -28,17 +28,29 @@ def answer(
     Args:
         request: The question.
         selection: The labels chosen for it.
-        hits: Best first.
+        hits: Best first; `SearchRequest.depth` of them, if there are as many.
         rule: By which they are in this order.
         counter: Counts the tokens of the context, which stays inside the budget of the request.
         mode: The name of the retriever.
         started: When the search began, a reading of `time.perf_counter`.
     """
     whole = excerpt_hits(hits, read_question(request.query), rule=rule, lists_names=selection.lists_names)
-    shown = shorten_outputs(whole, request.query)
+    shown = shorten_long(whole, request.query, budget_tokens=request.budget_tokens)
     context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
+    hits = returned(request, hits, shown=context.ids)
     made = bare(request, selection, hits, rule=rule, mode=mode, started=started)
     return replace(made, context_text=context.text, context_tokens=context.tokens, context_hits=context.ids)
+
+
+def returned(
+    request: SearchRequest, hits: Sequence[ScoredSnippet], *, shown: Collection[str]
+) -> Sequence[ScoredSnippet]:
+    """The hits that are given back: so many as were asked for, or down to the last one that a context shows."""
+    if not request.fill_budget:
+        return hits
+    ids = frozenset(shown)
+    last = max((place for place, hit in enumerate(hits) if hit.snippet.id in ids), default=-1)
+    return hits[: max(request.k, last + 1)]
 
 
 def bare(

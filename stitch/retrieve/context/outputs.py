@@ -1,7 +1,9 @@
-"""Of the long steps of a run what matters: how they begin and end, and the lines that a question or an error points at.
+"""Of long steps what matters: how they begin and end, and the lines that a question or an error points at.
 
-A file that is listed, a page that is read or a traceback has thousands of characters, of which one line answers. What
-stands first among the hits is shown at greater length. The whole step is in the hit (`ScoredSnippet.snippet`).
+A file that is listed, a page that is read, a traceback or an assistant's advice has thousands of characters, of which
+one line answers; shown whole, a few of them are the whole context. So no step takes more than its share of the budget,
+and the steps of runs, which are the longest, less the later they stand among the hits. The whole step is in the hit
+(`ScoredSnippet.snippet`).
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from stitch.retrieve.kinds import Kind, kind_of
 from stitch.text.languages import content_stems
 
 SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 280))
-"""Up to which rank a step is shown with how many characters; chosen on agent_runs."""
+"""Up to which rank a step of a run is shown with how many characters; chosen on agent_runs."""
+SHARE = 6
+"""Any other step takes at most the sixth part of a budget; chosen by leaving sets out, see `bench/EXPERIMENTS.md`."""
+_CHARS_A_TOKEN = 4
 _SPARED = 1.3
 """What is so many times as long is not cut: little would be saved."""
 _LEAST_SHARE = 0.15
@@ -26,9 +31,9 @@ _LINE_CHARS = 160
 _PIECE_CHARS = 60
 _SHOWN_OF_PIECE = 200
 _TAIL = 2
-"""So many lines of the end are always shown: results of programs stand there."""
+"""So many lines of the end of a call or a result are always shown: what came of it stands there."""
 _GAP = " … "
-_APART = re.compile(r"(?<=[}\]]), ?(?=[{\[])|(?<=[.!?]) (?=[A-Z])|(?<=,) ?(?=\")|(?<=;) ")
+_APART = re.compile(r"(?<=[}\]]), ?(?=[{\[])|(?<=[.!?]) (?=[^\sa-z])|(?<=[。！？])|(?<=,) ?(?=\")|(?<=;) ")
 _POINTED_AT = re.compile(
     r"\b(?:error|exception|traceback|fail(?:ed|ure|s)?|warning|denied|refused|cannot|can't|unable|not found|no such"
     r"|invalid|timed? ?out|passed|success(?:fully)?|total|exit(?:ed)? (?:code|status))\b|\w(?:Error|Exception)\b",
@@ -40,23 +45,27 @@ _BESIDE = 0.4
 """Of what a line tells, so much is taken on by the next, and half of it by the one before."""
 
 
-def shorten_outputs(hits: Iterable[ScoredSnippet], query: str) -> Iterator[ScoredSnippet]:
-    """The hits with as much of their texts as matters; all of it, unless they are long steps of an agent's run.
+def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: int) -> Iterator[ScoredSnippet]:
+    """The hits with as much of their texts as matters; all of it, unless they are long.
 
     Args:
         hits: Best first.
         query: The question.
+        budget_tokens: What the context may have in which they are shown.
     """
     ranked = list(hits)
     running = _runs(ranked)
     terms = tuple(dict.fromkeys(content_stems(query[:_MOST_READ])))
     for rank, hit in enumerate(ranked):
-        chars = next(chars for last, chars in SHOWN_CHARS if rank < last)
+        chars, tail = budget_tokens * _CHARS_A_TOKEN // SHARE, 0
+        if hit.snippet.trajectory in running:
+            chars, tail = next(chars for last, chars in SHOWN_CHARS if rank < last), _TAIL
         text = hit.snippet.resolved
-        if hit.snippet.trajectory not in running or len(text) <= chars * _SPARED:
+        if len(text) <= chars * _SPARED:
             yield hit
             continue
-        yield hit._replace(snippet=hit.snippet.model_copy(update={"resolved": what_matters(text, terms, chars=chars)}))
+        shown = what_matters(text, terms, chars=chars, tail=tail)
+        yield hit._replace(snippet=hit.snippet.model_copy(update={"resolved": shown}))
 
 
 _MOST_READ = 4_000
@@ -75,22 +84,24 @@ def _acts(snippet: MemorySnippet) -> bool:
 
 
 @text_cache(maxsize=1024)  # who asks one thing of a run asks for another
-def what_matters(text: str, terms: tuple[str, ...], *, chars: int) -> str:
+def what_matters(text: str, terms: tuple[str, ...], *, chars: int, tail: int = 0) -> str:
     """At most about so many characters of a text, in its order, with a sign where something is left out.
 
     Args:
         text: A step.
         terms: Stems of the words of a question.
-        chars: How many characters its lines may have together; the first and the last lines are shown in any case.
+        chars: How many characters its lines may have together.
+        tail: So many of its last lines are shown in any case, as the first is.
     """
     spans = list(_pieces(text))
     worth = _worth(text, spans, terms)
-    shown = {*range(len(spans))[:1], *range(len(spans))[-_TAIL:]}
+    nothing_told = not any(worth)  # then it is shown from its beginning
+    shown = {*range(len(spans))[:1], *range(len(spans))[len(spans) - tail :]}
     left = chars - sum(min(_SHOWN_OF_PIECE, end - start) for start, end in (spans[number] for number in shown))
     for number in sorted(range(len(spans)), key=lambda number: (-worth[number], number)):
         start, end = spans[number]
         length = min(_SHOWN_OF_PIECE, end - start)
-        if worth[number] > 0 and number not in shown and length <= left:
+        if (worth[number] > 0 or nothing_told) and number not in shown and length <= left:
             shown.add(number)
             left -= length
     return _joined(text, spans, sorted(shown))
@@ -114,10 +125,17 @@ def _joined(text: str, spans: Sequence[tuple[int, int]], shown: Sequence[int]) -
         start, end = spans[number]
         if at and shown[at - 1] != number - 1:
             parts.append(_GAP)
-        parts.append(text[start : min(end, start + _SHOWN_OF_PIECE)])
-        if end - start > _SHOWN_OF_PIECE:
+        cut = end if end - start <= _SHOWN_OF_PIECE else _between_words(text, start, start + _SHOWN_OF_PIECE)
+        parts.append(text[start:cut])
+        if cut < end:
             parts.append(_GAP)
     return "".join(parts).strip()
+
+
+def _between_words(text: str, start: int, end: int) -> int:
+    """Where the last word that is whole before an end stops; the end, if that would take away much."""
+    blank = text.rfind(" ", start, end + 1)
+    return blank if blank > start + (end - start) // 2 else end
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
