@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,8 @@ ENDING_S = 15
 SWITCH_S = 0.0005
 """How long a thread keeps the interpreter while another one wants it. By default that is 5 ms, which every step of a
 request would wait for while something else is worked on."""
+TICK_S = 0.1
+"""How often it is looked whether to end; every tenth time the date of answers is made anew."""
 _FILES = 8_192
 """How many files and connections the process asks to have open."""
 
@@ -72,11 +76,14 @@ class Ends:
 
     def __init__(self) -> None:
         self.asked = self.at_once = False
+        self.wake: Callable[[], object] = lambda: None
+        """Lets a server that is running look at once."""
 
     def now(self) -> None:
         """End in order; asked again, without waiting for what is under way."""
         self.at_once = self.asked
         self.asked = True
+        self.wake()
 
 
 class _Server(uvicorn.Server):
@@ -92,6 +99,18 @@ class _Server(uvicorn.Server):
         """Begin, and say so."""
         await super().startup(sockets)
         self._ready()
+
+    async def main_loop(self) -> None:
+        """Wait until the end is asked for; the ticks between are those of the class above."""
+        loop, asked, count = asyncio.get_running_loop(), asyncio.Event(), 0
+        self._ends.wake = partial(loop.call_soon_threadsafe, asked.set)
+        try:
+            while not await self.on_tick(count):
+                count += 1
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(asked.wait(), TICK_S)
+        finally:
+            self._ends.wake = lambda: None
 
     async def on_tick(self, counter: int) -> bool:
         """Look whether the end is asked for."""
@@ -134,6 +153,7 @@ def serve(
         ends: Ends it, as SIGINT and SIGTERM do where this is called in the main thread.
     """
     _allow_files()
+    before_s = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     config = uvicorn.Config(
         app,
@@ -147,7 +167,10 @@ def serve(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=ENDING_S,
     )
-    _Server(config, ready=ready, closing=served.begin_to_close, ends=ends or Ends()).run([listening])
+    try:
+        _Server(config, ready=ready, closing=served.begin_to_close, ends=ends or Ends()).run([listening])
+    finally:
+        sys.setswitchinterval(before_s)
 
 
 def _allow_files() -> None:

@@ -3,7 +3,7 @@
 import http.client
 import json
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -128,43 +128,56 @@ def client_of():
     return Client
 
 
+@contextmanager
+def running(folder, *, keys=None, limits=None, tenant="default", settings=None, **options):
+    """Serves a memory in a thread; gives a client, whose `end` ends it before."""
+    feed, metrics = EventFeed(), Metrics()
+    tenants = open_tenants(folder, observers=(feed, metrics), **(settings or {}))
+    access = Access(keys, tenant=tenant, host="127.0.0.1")
+    served = Served(tenants=tenants, access=access, feed=feed, metrics=metrics, limits=limits or Limits())
+    listening, ready, ends = listen("127.0.0.1", 0), threading.Event(), Ends()
+    client = Client(url_of(listening))
+    client.served = served
+
+    def run():
+        try:
+            serve(make_app(served, **options), listening, served=served, ready=ready.set, ends=ends)
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert ready.wait(20)
+
+    def end():
+        if thread.is_alive() or not served.closed:
+            ends.now()
+            thread.join()
+            served.close()
+
+    client.end = end
+    try:
+        yield client
+    finally:
+        end()
+
+
 @pytest.fixture
 def serving(tmp_path):
     """Serves a memory in a thread; gives a client, and ends it with the test."""
-    ending = []
+    with ExitStack() as begun:
+        yield lambda **options: begun.enter_context(running(tmp_path / "m", **options))
 
-    def call(*, keys=None, limits=None, tenant="default", **options):
-        feed, metrics = EventFeed(), Metrics()
-        tenants = open_tenants(tmp_path / "m", observers=(feed, metrics), **options.pop("settings", {}))
-        access = Access(keys, tenant=tenant, host="127.0.0.1")
-        served = Served(tenants=tenants, access=access, feed=feed, metrics=metrics, limits=limits or Limits())
-        listening, ready, ends = listen("127.0.0.1", 0), threading.Event(), Ends()
-        client = Client(url_of(listening))
-        client.served = served
 
-        def run():
-            try:
-                serve(make_app(served, **options), listening, served=served, ready=ready.set, ends=ends)
-            finally:
-                ready.set()
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        assert ready.wait(20)
-
-        def end():
-            if thread.is_alive() or not served.closed:
-                ends.now()
-                thread.join()
-                served.close()
-
-        client.end = end
-        ending.append(end)
-        return client
-
-    yield call
-    for each in ending:
-        each()
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory):
+    """A client of an empty memory, for all tests of a file that add nothing, which is looked at in the end."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name in [*Settings.model_fields, "config"]:
+            patched.delenv(f"STITCH_{name.upper()}", raising=False)
+        with running(tmp_path_factory.mktemp("refusing") / "m") as client:
+            yield client
+            assert client.get("/v1/status").json["accepted"] == 0
 
 
 @pytest.fixture

@@ -51,22 +51,22 @@ def check_shape(answer):
         ("/v1/forget", b'{"trajectory": "none"}', "no trajectory"),
     ],
 )
-def test_a_wrong_body_is_422_and_the_message_names_what_is_wrong(serving, path, body, says):
-    answer = serving().ask("POST", path, body, Content_Type="application/json")
+def test_a_wrong_body_is_422_and_the_message_names_what_is_wrong(refusing, path, body, says):
+    answer = refusing.ask("POST", path, body, Content_Type="application/json")
     check_shape(answer)
     assert answer.status == 422
     assert says in answer.json["message"]
 
 
-def test_a_message_is_short_however_long_what_is_wrong_is(serving):
-    client, deep = serving(), "[" * 900 + "]" * 900
+def test_a_message_is_short_however_long_what_is_wrong_is(refusing):
+    deep = "[" * 900 + "]" * 900
     for answer in (
-        client.get(f"/v1/status?{'a' * 20_000}=1"),
-        client.get(f"/v1/status?{'a' * 20_000}=1&{'a' * 20_000}=1"),
-        client.post("/v1/search", {"query": "x", "y" * 20_000: 1}),
-        client.post("/v1/backup", {"to": "z" * 20_000}),
-        client.ask("POST", "/v1/search", "{}", Content_Type="a" * 20_000),
-        client.ask(
+        refusing.get(f"/v1/status?{'a' * 20_000}=1"),
+        refusing.get(f"/v1/status?{'a' * 20_000}=1&{'a' * 20_000}=1"),
+        refusing.post("/v1/search", {"query": "x", "y" * 20_000: 1}),
+        refusing.post("/v1/backup", {"to": "z" * 20_000}),
+        refusing.ask("POST", "/v1/search", "{}", Content_Type="a" * 20_000),
+        refusing.ask(
             "POST",
             "/v1/steps",
             f'{{"trajectory": "t", "steps": [{{"role": "user", "content": "x", "metadata": {{"a": {deep}}}}}]}}',
@@ -91,16 +91,16 @@ def test_what_stands_behind_the_path_of_a_post_is_refused_and_nothing_is_done(se
 @pytest.mark.parametrize(
     "query", ["limit=0", "limit=x", "limit=1&limit=2", "none=1", "after=none", "after=%ff%fe", "%ff=1"]
 )
-def test_a_wrong_query_is_422(serving, query):
-    answer = serving().get(f"/v1/trajectories?{query}")
+def test_a_wrong_query_is_422(refusing, query):
+    answer = refusing.get(f"/v1/trajectories?{query}")
     check_shape(answer)
     assert answer.status == 422
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None, "x"])
-def test_another_content_type_is_415(serving, kind):
+def test_another_content_type_is_415(refusing, kind):
     headers = {} if kind is None else {"Content_Type": kind}
-    answer = serving().ask("POST", "/v1/search", json.dumps({"query": "x"}), **headers)
+    answer = refusing.ask("POST", "/v1/search", json.dumps({"query": "x"}), **headers)
     check_shape(answer)
     assert answer.status == 415
 
@@ -119,23 +119,22 @@ def test_a_content_type_may_say_its_encoding(serving):
         {"Content_Type": "application/json", "Content_Encoding": "gzip"},
     ],
 )
-def test_a_body_that_is_no_plain_utf8_is_415(serving, headers):
-    answer = serving().ask("POST", "/v1/search", b'{"query": "x"}', **headers)
+def test_a_body_that_is_no_plain_utf8_is_415(refusing, headers):
+    answer = refusing.ask("POST", "/v1/search", b'{"query": "x"}', **headers)
     check_shape(answer)
     assert answer.status == 415
 
 
-def test_a_message_of_the_tools_has_to_be_json(serving):
+def test_a_message_of_the_tools_has_to_be_json(refusing):
     pytest.importorskip("mcp")
-    answer = serving().ask("POST", "/mcp", b"{}", Content_Type="text/plain", Accept="application/json")
+    answer = refusing.ask("POST", "/mcp", b"{}", Content_Type="text/plain", Accept="application/json")
     check_shape(answer)
     assert answer.status == 415
 
 
 @pytest.mark.parametrize("name", ["Authorization", "Origin", "Content-Type"])
-def test_a_header_that_is_believed_may_come_once(serving, name):
-    client = serving()
-    with socket.create_connection((client.host, client.port), timeout=20) as raw:
+def test_a_header_that_is_believed_may_come_once(refusing, name):
+    with socket.create_connection((refusing.host, refusing.port), timeout=20) as raw:
         twice = f"{name}: x\r\n{name}: y\r\n"
         raw.sendall(f"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n{twice}Connection: close\r\n\r\n".encode())
         head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
@@ -143,8 +142,7 @@ def test_a_header_that_is_believed_may_come_once(serving, name):
     assert "twice" in json.loads(body)["message"]
 
 
-def test_a_path_that_is_not_there_is_404_and_a_method_405(serving):
-    client = serving()
+def test_a_path_that_is_not_there_is_404_and_a_method_405(refusing):
     for method, path, status in (
         ("GET", "/v1/none", 404),
         ("GET", "/v1/search/", 404),
@@ -152,7 +150,7 @@ def test_a_path_that_is_not_there_is_404_and_a_method_405(serving):
         ("DELETE", "/v1/steps", 405),
         ("PUT", "/healthz", 405),
     ):
-        answer = client.ask(method, path)
+        answer = refusing.ask(method, path)
         check_shape(answer)
         assert (path, answer.status) == (path, status)
 
@@ -177,20 +175,19 @@ def test_a_body_of_unknown_length_is_read_no_further_than_its_limit(serving):
     assert answer.status == 413
 
 
-def test_who_sends_on_what_is_refused_still_gets_the_answer(serving):
-    client = serving()
+def test_who_sends_on_what_is_refused_still_gets_the_answer(refusing):
     body = b'{"query": "' + b"x" * (40 << 20) + b'"}'
     for path, kind, status in (("/v1/search", "application/json", 413), ("/v1/search", "text/plain", 415)):
-        answer = client.ask("POST", path, body, Content_Type=kind)
+        answer = refusing.ask("POST", path, body, Content_Type=kind)
         check_shape(answer)
         assert answer.status == status
-    answer = client.ask("POST", "/v1/search", body, Content_Type="application/json", Host="evil.example")
+    answer = refusing.ask("POST", "/v1/search", body, Content_Type="application/json", Host="evil.example")
     assert answer.status == 421
 
 
-def test_more_steps_than_a_request_may_have_are_413(serving):
+def test_more_steps_than_a_request_may_have_are_413(refusing):
     steps = [{"role": "user", "content": "x"}] * 10_001
-    answer = serving().post("/v1/steps", {"trajectory": "t", "steps": steps})
+    answer = refusing.post("/v1/steps", {"trajectory": "t", "steps": steps})
     check_shape(answer)
     assert answer.status == 413
 
@@ -218,9 +215,8 @@ def test_a_body_that_does_not_come_is_408(serving):
         ),
     ],
 )
-def test_what_is_no_http_is_400_in_the_same_shape(serving, sent):
-    client = serving()
-    with socket.create_connection((client.host, client.port), timeout=20) as raw:
+def test_what_is_no_http_is_400_in_the_same_shape(refusing, sent):
+    with socket.create_connection((refusing.host, refusing.port), timeout=20) as raw:
         raw.sendall(sent)
         head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
     assert b" 400 " in head
@@ -255,15 +251,15 @@ def test_a_client_that_leaves_in_the_middle_of_a_body_disturbs_nobody(serving):
         "127.0.0.1:x",
     ],
 )
-def test_without_keys_a_foreign_host_is_421(serving, host):
-    answer = serving().get("/v1/status", Host=host)
+def test_without_keys_a_foreign_host_is_421(refusing, host):
+    answer = refusing.get("/v1/status", Host=host)
     check_shape(answer)
     assert answer.status == 421
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST."])
-def test_the_machine_may_be_called_by_all_its_names(serving, host):
-    assert serving().get("/v1/status", Host=host).status == 200
+def test_the_machine_may_be_called_by_all_its_names(refusing, host):
+    assert refusing.get("/v1/status", Host=host).status == 200
 
 
 @pytest.mark.parametrize(
@@ -280,12 +276,11 @@ def test_the_machine_may_be_called_by_all_its_names(serving, host):
         "http://evil.example@localhost",
     ],
 )
-def test_a_page_of_another_origin_is_403(serving, origin):
-    client = serving()
-    answer = client.get("/v1/status", Origin=origin)
+def test_a_page_of_another_origin_is_403(refusing, origin):
+    answer = refusing.get("/v1/status", Origin=origin)
     check_shape(answer)
     assert answer.status == 403
-    assert client.get("/v1/status", Origin=client.url).status == 200
+    assert refusing.get("/v1/status", Origin=refusing.url).status == 200
 
 
 def test_what_nobody_expected_is_500_and_says_nothing_of_it(caplog):
