@@ -21,11 +21,13 @@ _OPTIONS = (
     ("pscp|plink|knife|sshfs|winrm|winexe|nxc |crackmapexec",
      r"pscp|plink|knife|sshfs|evil-winrm|winexe|nxc|crackmapexec", r"-(?:p|P|pw|H) "),
     ("login -|cqlsh|sqlcmd|bcp |mosquitto_|keychain|clickhouse",
-     r"login|cqlsh|sqlcmd|bcp|mosquitto_(?:pub|sub)|unlock-keychain|clickhouse-client", r"-[pP] "),
+     r"login|cqlsh|sqlcmd|bcp|mosquitto_(?:pub|sub)|unlock-keychain|clickhouse-client",
+     r"-[pP](?: |(?=['\"]))"),
     ("ipmitool|rpcclient|isql|tsql ", r"ipmitool|rpcclient|isql|tsql", r"-P "),
     ("ldap", r"ldap[a-z]{3,8}", r"-w "),
     ("redis-cli", r"redis-cli", r"-a "),
     ("openssl", r"openssl", r"-k "),
+    ("ssh-keygen", r"ssh-keygen", r"-(?-i:[NP]) (?!\"\"|'')"),
     ("snmp", r"snmp[a-z]{3,8}", r"-[AXc] "),
     ("snmp-server", r"snmp-server", r"community "),
     ("xfreerdp|schtasks|psexec|cmdkey|wmic|signtool",
@@ -74,10 +76,10 @@ COMMANDS: tuple[Rule, ...] = (
     ),
     rule_within(
         "password",
-        signs="radtest|wpa_passphrase|htpasswd|mosquitto_passwd",
+        signs="radtest|wpa_passphrase|htpasswd|mosquitto_passwd|rclone obscure",
         accepts=is_argument,
-        pattern=r"\b(?:radtest \S{1,60}|wpa_passphrase \S{1,80}|(?:htpasswd|mosquitto_passwd) -\w{1,4} \S{1,80}"
-        rf" \w{{1,40}}) {_ARGUMENT}",
+        pattern=r"\b(?:radtest \S{1,60}|rclone obscure|wpa_passphrase \S{1,80}"
+        rf"|(?:htpasswd|mosquitto_passwd) -\w{{1,4}} \S{{1,80}} \w{{1,40}}) {_ARGUMENT}",
     ),
     rule_within(
         "password",
@@ -91,6 +93,12 @@ COMMANDS: tuple[Rule, ...] = (
         signs="sqlplus|sqlldr|expdp|impdp",
         accepts=is_argument,
         pattern=r"\b(?:sqlplus|sqlldr|expdp|impdp)\b[^\n|;&]{0,40}?\s[\w$]{1,40}/(?P<secret>[^\s@\"']{3,100})",
+    ),
+    rule_within(
+        "password",
+        signs="net use",
+        accepts=is_argument,
+        pattern=r"\bnet use\s(?:\w:\s)?[\\/\n]{1,4}[^\s|;&]{1,120}\s(?P<secret>[^\s/*|;&][^\s|;&]{3,60})\s/u(?:ser)?:",
     ),
     rule_within(
         "password", signs="/user:", accepts=is_argument, pattern=rf"/user:\S{{1,80}} (?:/p:|/pass:)?{_ARGUMENT}"

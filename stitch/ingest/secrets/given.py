@@ -12,11 +12,18 @@ OF = (
 IS = (
     r"is\ now|(?:(?:is|was|has\ been)\ )?(?:set|reset|changed|rotated|updated)\ to"
     r"|is|was|will\ be|should\ be|as|ist\ jetzt|lautet|ist|war"
-    r"|c'est|est\ le|est|es|era|foi|sono|è|é|är|er|on|jest|je|e|este|luidt|là|adalah|ialah|είναι|это|е|היא|הוא|هي|هو|है"
+    r"|heißt|heisst|lyder|brzmi|zní|c'est|est\ le|est|es|era|foi|sono|è|é|är|er"
+    r"|on|jest|je|e|este|luidt|là|adalah|ialah|είναι|это|е|היא|הוא|هي|هو|है"
 )
+_ADJECTIVES = (
+    r"temporal|provisional|inicial|actual|maestra|nueva|temporaire|provisoire|initial|actuel|maître|nouveau"
+    r"|temporanea|provvisoria|iniziale|attuale|nuova|temporária|provisória|atual|nova|mestra"
+)
+"""What Romance languages say of a password behind its name."""
 _AFTER = re.compile(
     rf"""(?:s|en|et|ta|та|ni|[mnt])?(?:[-_ ]?(?:base|prod|production|dev|staging|test|live|key|value|data
       |id(?:(?<=secret_id)|(?<=secretid))      |[a-z]?\d{{1,2}}))?
+    (?:\ (?:{_ADJECTIVES})\b)?
     (?:(?:\ (?:(?:{OF})\b|(?:that\ )?(?:you|we|i|they)\ )[^\n:=?.,;|"`]{{1,60}}?(?:'[^\n']{{1,60}}')?)?
       (?:[*_]{{0,2}}]?["'`]{{0,2}}[])]?(?:\ (?:\([^()\n]{{1,20}}\)|\[[\w=]{{1,20}}\]))?[*_]{{0,2}})
       (?: \s{{0,3}}:\s?[|>][+-]?\s{{0,2}}\n\s{{1,20}}(?P<block>)
@@ -32,8 +39,9 @@ _AFTER = re.compile(
         | [ \t\n]{{0,20}}
           (?:=>|:=|->|\+=|\|\|=|\?\?=|::(?=[ ]["'])|:[ ]?\w{{1,20}}[ ]=(?=[ ]["'`])|:(?!:)|=(?!=)|→|—|–)
           [*_]{{0,2}}(?:[ \t]{{0,20}}|\s{{0,3}})(?P<assigned>)
-        | (?:\s?\||:?</(?:key|name|t[dh]|dt|label|strong|b|span)>:?\s{{0,20}}
-          <(?:string|value|td|dd|code|span|b)[^<>]{{0,40}}>)\s?(?P<cell>)
+        | (?:\s?\||:?</(?:[\w-]{{0,20}}?(?:key|name)|t[dh]|dt|label|strong|b|span)>:?\s{{0,20}}
+          <(?:string|[\w-]{{0,20}}?value|td|dd|code|span|b)[^<>]{{0,40}}>)\s?(?P<cell>)
+        | ==(?P<equal>)(?=[A-Za-z0-9])
         | (?:/[gimsuy]{{0,3}}\)?)?\s{{0,3}},\s{{0,20}}(?P<comma>)(?=["'`])
         | (?:\ [a-z:]{{1,12}}=["'][^"'<>\n]{{0,60}}["']){{0,3}}\s?>\s{{0,20}}(?:<!\[CDATA\[)?(?P<element>)
         | \s{{1,2}}(?:{IS})\b\s{{0,3}}:?\s{{1,3}}(?:now\s|set\ to\s|changed\ to\s)?(?P<said>)
@@ -93,6 +101,8 @@ def _read(text: str, end: int, start: int, way: str) -> Value | None:
         close = text.find(closing, start + 1, start + 302)
         if close == start + 1 and text[close + 1 : close + 2].isalnum():  # as in "\"x\"", read without the backslashes
             start, close = close, text.find(closing, close + 1, close + 302)
+        if text.startswith(2 * closing, start + 1) and closing in "\"'`":  # three of them, as Python and TOML have
+            start, close = start + 2, text.find(3 * closing, start + 3, start + 302)
         if close > 0 and "\n" not in text[start:close]:
             return Value(start + 1, close, text[start + 1 : close], way, True)
         start += 1

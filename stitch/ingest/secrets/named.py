@@ -15,6 +15,9 @@ _LOGIN_BEFORE = re.compile(
     r"(?:(?:and|und|y|et|e|with|mit)\s)?\Z",
     re.IGNORECASE,
 )
+_USER_BEFORE = re.compile(
+    r"\b(?:user(?:name)?|login|uid)[\"']?\s?[=:]\s?[\"']?[^\s,;&\"']{1,40}[\"']?[,;&]\s?[\"']?\Z", re.IGNORECASE
+)
 _NETRC_BEFORE = re.compile(r"\b(?:login|machine)\s{1,9}\S{1,80}\s{1,9}\Z")
 _VERB_BEFORE = re.compile(r"\b(?:set|reset|change|update|new)-(?:[a-z]{1,12}-)?\Z")
 _FILL_BEFORE = re.compile(r"\b(?:fill|type|input|send_?keys|set_?(?:value|text))\([^()\n,]{0,60}\Z", re.IGNORECASE)
@@ -23,6 +26,10 @@ _ATTRIBUTE_BEFORE = re.compile(r"<\w{1,20} (?:key|name|property)=[\"'][\w.-]{0,4
 _LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
 _PAIR_BEFORE = re.compile(r"=[^\s=;\"']{1,80};[ ]?(?:User[ ])?\Z", re.IGNORECASE)
 _PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
+
+_NO_KEY_TOLD = re.compile(
+    r"\b(?:object|s3|routing|row|item|hash|lookup|file|blob|map|group|host|gpg|pgp|signing|ssh|cache) \Z", re.IGNORECASE
+)
 
 
 class Name(NamedTuple):
@@ -55,6 +62,11 @@ class Name(NamedTuple):
     def is_of_known_key(self) -> bool:
         """Whether it is no key, or one that is a secret by its name: `api_key`, and not `AzureKey`."""
         return self.word != "key" or self._follows(KEY_BEFORE, 12)
+
+    def is_told_of(self) -> bool:
+        """Whether it is the word `key` behind another that says whose: "the mistral key x"; no object's, no table's."""
+        alone = self.word == "key" and self.folded[self.at - 1 : self.at] == " "
+        return alone and not self._follows(NO_TOKEN, 24) and not self._follows(_NO_KEY_TOLD, 12)
 
     def _is_camel(self) -> bool:
         """Whether it ends a name such as `AzureKey`."""
@@ -101,6 +113,10 @@ class Name(NamedTuple):
     def follows_login(self) -> bool:
         """Whether the name of a user stands before it: `user ann password x`."""
         return self._follows(_LOGIN_BEFORE, 100)
+
+    def follows_user(self) -> bool:
+        """Whether a user's name is given just before it: `user=ann, pass=x`."""
+        return self._follows(_USER_BEFORE, 60)
 
     def follows_machine(self) -> bool:
         """Whether it stands in a line of a file `.netrc`."""

@@ -18,19 +18,23 @@ from stitch.ingest.secrets.passwords import find_login, find_password, find_pass
 from stitch.ingest.secrets.rules import Found
 from stitch.ingest.secrets.values import (
     has_three_kinds,
+    is_case_noise,
     is_dense,
+    is_joined_phrase,
     is_mixed,
     is_odd_word,
     is_pass_phrase,
     is_password,
     is_placeholder,
     is_plain_secret,
+    is_word_password,
     looks_random,
 )
 from stitch.ingest.secrets.words import BEGINNINGS, CODES, KEYS, LOGINS, PASSWORDS
 
 _NEARBY = 70
 _DIGIT = re.compile("[0-9]")
+_LETTERS = re.compile("[A-Za-z]{20}")
 
 
 def find_named(text: str, *, folded: str, names: Iterable[tuple[int, str]]) -> Iterator[Found]:
@@ -56,7 +60,7 @@ def _find(name: Name) -> Iterator[Found]:
         tried.append(find_password)
         if name.word not in BEGINNINGS:
             tried += (find_password_before, find_password_nearby)
-    if name.word in KEYS and (has_digits or name.word == "secret"):
+    if name.word in KEYS and (has_digits or name.word == "secret" or _LETTERS.search(name.text, end, end + _NEARBY)):
         tried.append(_find_token)
     if name.word in LOGINS and has_digits:
         tried += (find_login, find_password_nearby)
@@ -68,16 +72,20 @@ def _find(name: Name) -> Iterator[Found]:
 
 
 def _find_token(name: Name) -> Found | None:
-    value = name.value() if name.is_of_token() else None
+    value = name.value() if name.is_of_token() or name.is_told_of() else None
     if value is None or is_placeholder(value.text) or "://" in value.text:
         return None
     if not value.quoted and "(" in value.text:
         return None
-    accepted = _accepts_token(name, value) if name.is_of_known_key() else is_dense(value.text)
+    if name.is_of_token():
+        accepted = _accepts_token(name, value) if name.is_of_known_key() else is_dense(value.text)
+    else:
+        told = value.way in ("space", "said", "assigned") and len(value.text) >= 28
+        accepted = told and is_dense(value.text) and {"/", "."}.isdisjoint(value.text)
     return Found(value.start, value.start + len(value.text), "secret") if accepted else None
 
 
-_UNSURE = frozenset({"said", "said_east", "asked", "to", "cell", "far", "short"})
+_UNSURE = frozenset({"said", "said_east", "asked", "to", "cell", "far", "short", "equal"})
 
 
 def _accepts_token(name: Name, value: Value) -> bool:
@@ -85,6 +93,8 @@ def _accepts_token(name: Name, value: Value) -> bool:
         return is_dense(value.text) or (value.way == "said" and _is_long_token(value.text))
     if value.way == "space" and not name.is_option():
         return is_dense(value.text) or (looks_random(value.text) and (value.quoted or _is_long_token(value.text)))
+    if is_case_noise(value.text) and (value.quoted or value.way == "assigned"):
+        return True
     return looks_random(value.text) or _is_written_out(name, value) or _is_secret(name, value)
 
 
@@ -110,9 +120,15 @@ def _is_secret(name: Name, value: Value) -> bool:
         return False
     return (
         is_odd_word(value.text)
+        or (name.is_variable(value.start) and _is_made_up(value.text))
         or (is_plain_secret(value.text) and (has_three_kinds(value.text) or name.is_variable(value.start)))
         or (value.quoted and " " in value.text and is_pass_phrase(value.text))
     )
+
+
+def _is_made_up(text: str) -> bool:
+    """Whether a variable such as `JWT_SECRET` is set to words: joined by hyphens, or one too long for a setting."""
+    return is_joined_phrase(text) or (len(text) >= 12 and is_word_password(text))
 
 
 def _may_be_token(secret: str) -> bool:

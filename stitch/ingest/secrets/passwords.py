@@ -14,6 +14,7 @@ from stitch.ingest.secrets.values import (
     is_argument,
     is_joined_words,
     is_mixed,
+    is_named_word,
     is_odd_word,
     is_pass_phrase,
     is_password,
@@ -37,7 +38,9 @@ _ENDS_SAYING = re.compile(
 _SAID_IN_ENGLISH = re.compile(
     r"(?:pass(?:word|code|phrase|wd)?|pwd?|psk)\b.*\b(?:is|was|to|be|as)\b", re.IGNORECASE | re.DOTALL
 )
-"""A word alone may be an adjective; those of other languages are not known."""
+"""A word alone may be an adjective; those of other languages are known by their endings."""
+_IN_GERMAN = re.compile(r"\s(?:ist|war|heißt|heisst)\s", re.IGNORECASE)
+"""Nouns have a capital there, which adjectives have not."""
 _ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n;&\"'<#])")
 _BEFORE = re.compile(
     r"(?:^|[\s:(])(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote),? "
@@ -94,6 +97,8 @@ def _accepts_quoted(name: Name, value: Value) -> bool:
     ):  # define('PASSWORD', 'x'), but not: translate("password", "Passwort")
         filled = name.is_filled_in() and is_joined_words(value.text)
         return is_password(value.text) or filled
+    if " " in value.text and name.text[value.start - 2 : value.start] == "=`":
+        return False  # a shell runs it
     if name.word in PHRASES and is_quoted_phrase(value.text):
         return True
     return is_quoted_password(value.text) and value.text.lower().replace(" ", "_") not in NAMES_OF_IT
@@ -103,6 +108,8 @@ def _accepts_bare(name: Name, value: Value) -> bool:
     """Whether a value without quotation marks is a password; how sure it must look depends on how it is given."""
     if name.is_pass():  # "pass: 12", "pass = yes"
         given = value.way in SURE or (value.way == "space" and name.follows_login())
+        if given and name.follows_user() and is_word_password(value.text):
+            return True
         return given and is_mixed(value.text) and is_password(value.text)
     return _ACCEPTS.get(value.way, _accepts_given)(name, value)
 
@@ -141,10 +148,12 @@ def _accepts_said(name: Name, value: Value) -> bool:
     """Whether a sentence says it: a word is one if the sentence ends with it."""
     if _looks_like_one(value):
         return True
-    return (
-        is_word_password(value.text)
-        and _is_said_in_english(name, value)
-        and (_ENDS_SAYING.match(name.text, value.end) is not None)
+    if _ENDS_SAYING.match(name.text, value.end) is None:
+        return False
+    if _is_said_in_english(name, value):
+        return is_word_password(value.text)
+    return is_named_word(value.text) and (
+        value.text[0].isupper() or _IN_GERMAN.search(name.text, name.end, value.start) is None
     )
 
 
@@ -167,7 +176,7 @@ def _accepts_given(name: Name, value: Value) -> bool:
         return True
     if name.is_variable(value.start) and has_two_kinds(secret) and is_argument(secret):
         return True
-    if _is_set(text, value) and is_joined_words(secret):
+    if (_is_set(text, value) or value.way == "pair") and is_joined_words(secret):
         return True
     if name.is_in_pairs() and has_digit(secret) and is_argument(secret) and "(" not in secret:
         return True
@@ -182,7 +191,7 @@ _ACCEPTS: dict[str, Callable[[Name, Value], bool]] = {
     "said": _accepts_said,
     "far": _accepts_far,
     "below": _accepts_below,
-    **dict.fromkeys(("cell", "asked", "said_east", "to", "short"), _accepts_unsure),
+    **dict.fromkeys(("cell", "asked", "said_east", "to", "short", "equal"), _accepts_unsure),
 }
 """By the way in which a value is given."""
 

@@ -95,7 +95,12 @@ ADDRESSES: tuple[Rule, ...] = (
     Rule(
         "url-password", ("://",), re.compile(r"://[^\s/:@\"'<>?#\[\]]{0,100}:(?P<secret>[^\s/\"'<>]{1,200})@(?=[\w\[])")
     ),
-    Rule("url-token", ("://",), re.compile(r"://(?P<secret>[A-Za-z0-9_-]{20,200})@(?=\w)"), accepts=looks_random),
+    Rule(
+        "url-token",
+        ("://",),
+        re.compile(r"://(?P<secret>[A-Za-z0-9_-]{20,200})(?::[^\s/@]{0,60})?@(?=\w)"),
+        accepts=looks_random,
+    ),
     rule_within(
         "url-password",
         signs="@tcp(|@unix(|@//",
@@ -276,7 +281,7 @@ CALLS: tuple[Rule, ...] = (
         rf"(?:[^()\n,]{{1,80}},\s?)?b?{_QUOTED}",
     ),
     rule_within(
-        "password", signs="auth=(|auth:|auth=[", accepts=_is_argument_of_call,
+        "password", signs="auth=(|auth:|auth=[|auth':|auth\":", accepts=_is_argument_of_call,
         pattern=rf"(?:\b|_)auth[\"']?\s?[=:]\s?[(\[]\s?[\"'\w][^\"'\n()]{{0,60}}[\"']?,\s?{_QUOTED}",
     ),
     rule_within(
@@ -297,6 +302,7 @@ def _is_defaults(text: str) -> bool:
 
 
 SENTENCES: tuple[Rule, ...] = (
+    Rule("one-time-code", ("tan ",), re.compile(r"\b(?:TAN|mTAN|iTAN) (?P<secret>\d{6})\b")),
     rule_within(
         "pin",
         signs="cvv|cvc|cvn|csc|prüf|cryptogramm",

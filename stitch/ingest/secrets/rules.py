@@ -85,6 +85,8 @@ TOKENS: tuple[Rule, ...] = (
            pattern=rf"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{{32}}|HRKU-{_W}{{36,}}|pscale_(?:tkn|pw|oauth)_{_W}{{32,}}"
                    r"|fm2_[A-Za-z0-9+/]{60,}={0,2}"
                    rf"|sb_secret_{_W}{{20,}}|{_A}{{14}}\.atlasv1\.{_W}{{60,}}"),
+    Rule("webhook", ("://hook", ".hook"), accepts=looks_random,
+         pattern=re.compile(r"(?:://|\.)hooks?[\w.-]{1,80}/(?:[\w-]{1,40}/){0,3}(?P<secret>[A-Za-z0-9_-]{18,100})(?![\w.-])")),
     Rule("webhook", ("hooks/", "hook/"), accepts=looks_random,
          pattern=re.compile(r"hooks?/(?:[\w-]{1,40}/){0,2}(?P<secret>[A-Za-z0-9_-]{18,100})(?![\w.-])")),
     token_rule("wallet-key", signs="wif|wallet|bitcoin",

@@ -26,9 +26,15 @@ def find_in_table(text: str, at: int) -> Iterator[Found]:
         return
     head = text[start:end]
     delimiter = next((each for each in _DELIMITERS if _is_head(head, each, at - start)), None)
-    if delimiter is not None:
+    above = text[text.rfind("\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
+    if delimiter is not None and not _is_row(above, delimiter, head.count(delimiter)):
         column, columns = head.count(delimiter, 0, at - start), head.count(delimiter) + 1
         yield from _in_column(text, end + 1, delimiter, column, columns)
+
+
+def _is_row(line: str, delimiter: str, count: int) -> bool:
+    """Whether a line is of the same table, as none above a head is; lines with commas may be sentences."""
+    return delimiter in "|\t" and line.count(delimiter) == count
 
 
 def _in_column(text: str, start: int, delimiter: str, column: int, columns: int) -> Iterator[Found]:

@@ -27,7 +27,11 @@ _CODE = re.compile(
 _PATH = re.compile(r"\A(?:~?/|\.{1,2}/|[A-Za-z]:[\\/])")
 _SIGNS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]")))
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d(?::\d\d)?")
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d(?::\d\d)?|\d{1,5}(?:px|em|rem|pt|vh|vw|ms|[kmg]b|[cmk]m|kg)"
+    r"|[a-z_]{2,12}=\d{1,4}"
+)
+"""A time, or a length, a size or a weight with its unit, or a setting."""
 _ODD = re.compile(r"[^\W_][!#$%&*+?@^~][^\W_]")
 _SAID_OF_PASSWORDS = word_set(
     """above accepted active allowed alphanumeric ask basic bearer below between blank boolean bytes callable case char
@@ -40,7 +44,27 @@ _SAID_OF_PASSWORDS = word_set(
     reset reused role safe salted same sbagliata secret secure see sensitive sent set sha1 sha256 sha512 short
     shorter simple something stale stored string strong stronger supplied temporary text token too true type
     unchanged undefined ungültig unknown unset unsupported updated user username utf8 utf8mb4 valid value varchar
-    vergessen weak wrong yes неверный неправильный"""
+    vergessen weak wrong yes неверный неправильный
+    pflicht pflichtfeld
+    abgelaufen geheim gespeichert geändert gesperrt gleich gültig kurz lang leer leicht neu notwendig
+    nötig richtig sicher stark schwach unbekannt unsicher veraltet verschlüsselt zurückgesetzt zwingend
+    ancien bloqué bon changé chiffré compromis correct court courte différent enregistré erroné expiré exposé facile
+    faible fort forte identique inchangé invalide long manquant modifié nécessaire nouveau obligatoire oublier
+    périmé robuste réinitialisé secret sensible simple solide sûr sûre trop valable valide vide vieux
+    actualizada antigua bloqueada caducada cambiada cifrada compartida corta correcta débil diferente errónea
+    expirada fuerte guardada igual larga misma necesaria nueva obligatoria olvidada segura secreta sencilla temporal
+    vacía válida vieja única
+    alterada antiga atualizada bloqueada correta criptografada curta diferente errada esquecida expirada forte fraca
+    incorreta longa nova obrigatória salva secreta segura trocada velha vazia
+    breve bloccata cambiata cifrata corretta debole dimenticata diversa errata esposta forte identica lunga necessaria
+    nuova obbligatoria obbligatorio robusta salvata scaduta sicura uguale vecchia vuota
+    gelijk geldig geheim gewijzigd kort leeg nieuw nodig onbekend ongeldig onjuist onveilig opgeslagen sterk
+    verkeerd verlopen verplicht vergeten zwak
+    błędne krótkie nieprawidłowe nowe puste silne słabe wygasło wymagane zmienione
+    верный верно изменён изменен забыт зашифрован короткий неверно новый обязателен обязательно обязательный
+    пустой слабый сложный старый истёк истек сохранён скрыт
+    krátké nesprávné neplatné nové povinné prázdné silné slabé fel felaktigt krävs obligatoriskt svagt ugyldig
+    boş geçersiz gerekli yanlış zayıf zorunlu pakollinen väärä"""
 )
 """Words that say something about a password and are none."""
 _SAID_IN_PHRASES = _SAID_OF_PASSWORDS | FUNCTION_WORDS | word_set("minimum maximum least password passwords")
@@ -196,6 +220,35 @@ def is_word_password(text: str) -> bool:
         and not _is_identifier(text)
         and not (len(parts) == 1 and text.lower().endswith(("ed", "ing", "ly", "able", "ible")))
     )
+
+
+_PARTICIPLE = re.compile(
+    r".*(?:[éi]e?s?|able|ible|ante?|ente?|toire|ose|use?|if|ive|[ai]d[oa]s?|[aiu]t[oa]|[ae]nd[oa]|ivel|bile|vel|ável"
+    r"|[óo]ri[oa]|al[e]?|el|elle|ico|ica|ique|ier|ière|ivo|iva|os[oa]|ari[oa]|[aeiu]s[oa]|[enr]tt?[oa]"
+    r"|iche?|lich|ig|bar|sam|los|haft|iert|isch|lijke?|baar)"
+)
+"""Endings of participles and adjectives in German and the Romance languages."""
+
+
+def is_named_word(text: str) -> bool:
+    """Whether a word that a sentence in another language ends with is a password: no adjective, no participle."""
+    return len(text) >= 6 and is_word_password(text) and _PARTICIPLE.fullmatch(text.lower()) is None
+
+
+def is_joined_phrase(text: str) -> bool:
+    """Whether it is small words with hyphens between that somebody made up: `cowboys-and-robots`."""
+    parts = text.split("-")
+    return (
+        len(parts) >= 3
+        and text.islower()
+        and all(part.isalpha() and (part in _IN_PHRASES or part not in _SAID_IN_PHRASES) for part in parts)
+        and not {parts[0], parts[-1]} & _IN_PHRASES
+    )
+
+
+def is_case_noise(text: str) -> bool:
+    """Whether letters alone are a token: small ones and capitals change too often for words."""
+    return len(text) >= 20 and text.isascii() and text.isalpha() and len(text) < 3 * len(_PARTS.findall(text))
 
 
 def is_pass_phrase(text: str) -> bool:
