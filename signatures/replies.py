@@ -83,22 +83,51 @@ class Synonym(BaseModel):
     read_as: str = Field(description="the name to keep, from the list")
 
 
+_KINDS = ("read", "add", "update", "delete", "move", "versions", "chat")
+_OTHER_KINDS = {
+    "add": ("create", "insert", "append", "new"),
+    "update": ("edit", "change", "set", "modify", "replace", "rename", "write"),
+    "delete": ("remove", "drop", "cancel", "erase"),
+    "move": ("reorder", "swap", "relocate", "reschedule"),
+    "versions": ("version", "history", "log", "diff"),
+    "chat": ("smalltalk", "greeting", "none", "other"),
+}
+_KIND_CALLED = {other: kind for kind, others in _OTHER_KINDS.items() for other in others}
+
+
 def _as_kind(value: Any) -> Any:
     """What a task wants, in small letters; `read` where a model says something else."""
-    kind = str(value or "").strip().lower()
-    return kind if kind in ("read", "add", "update", "delete", "move", "versions", "chat") else "read"
+    words = re.findall(r"[a-z]+", str(value or "").lower())
+    named = (word if word in _KINDS else _KIND_CALLED.get(word) for word in words)
+    return next((kind for kind in named if kind), "read")
+
+
+_TASK_CALLED = ("request", "task", "text", "description")
 
 
 class TreeTask(BaseModel):
     """One thing that a request about a tree wants."""
 
     kind: Annotated[str, BeforeValidator(_as_kind)] = Field(
-        description="read, add, update, delete, move, versions or chat"
+        description="read, add, update, delete, move, versions or chat",
+        validation_alias=AliasChoices("kind", "intent", "action", "operation", "type"),
     )
-    request: Annotated[str, BeforeValidator(_as_text)] = Field(description="the task so that it stands by itself")
+    request: Annotated[str, BeforeValidator(_as_text)] = Field(
+        description="the task so that it stands by itself", validation_alias=AliasChoices(*_TASK_CALLED)
+    )
     query: Annotated[str, BeforeValidator(_as_text)] = Field(
-        default="", description="the path query; empty for chat alone"
+        default="",
+        description="the path query; empty for chat alone",
+        validation_alias=AliasChoices("query", "path", "xpath", "path_query"),
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_request(cls, said: Any) -> Any:
+        """A task that does not say itself is what was requested."""
+        return (
+            said if not isinstance(said, dict) or not said.keys().isdisjoint(_TASK_CALLED) else {**said, "request": ""}
+        )
 
 
 _OTHER_NAMES = {

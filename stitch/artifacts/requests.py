@@ -6,13 +6,14 @@ A read takes two calls, a write three at most, unless a query or an operation ha
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stitch.artifacts.telling import quoted
-from stitch.errors import EditRefusedError, InputError
+from stitch.errors import EditRefusedError, InputError, StitchError
 from stitch.lm import LanguageModel, Purpose, charged_to
 from stitch.signatures.programs import TreeProgram
 from stitch.trees.differences import TreeDiff, diff
@@ -69,6 +70,11 @@ class TreeReply:
     calls: int = 0
     tokens: int = 0
     milliseconds: float = 0.0
+
+    @property
+    def message(self) -> str:
+        """Of its commit: why, as the model says; else what was requested."""
+        return self.answer or self.request
 
     @property
     def is_open(self) -> bool:
@@ -157,19 +163,29 @@ class TreeConversation:
         with charged_to(self._tenant):
             began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
             if tasks is None:
-                routed = self._call("route", self._program.route, request=_quoted(request), turns=self._shown_turns())
-                tasks = [TreeTask(task.request or request, task.kind, task.query) for task in routed.tasks if task.kind]
-                if not tasks:
-                    unclear = TreeReply(request, "unclear", answer=routed.question)
-                    replies = [self._counted(unclear if routed.question else TreeReply(request, "chat"), began, tokens)]
+                tasks, question = self._routed(request)
+                if question:
+                    replies = [self._counted(TreeReply(request, "unclear", answer=question), began, tokens)]
             left = list(tasks)
-            while left and not (stops and replies and replies[-1].is_open):
-                task = left.pop(0)
-                reply = self._do(TreeReply(task.request, task.kind, query=task.query), confirm)
-                replies.append(self._counted(reply, began, tokens))
-                began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
-        self.turns += turns_of(None if begun else request, replies)
+            try:
+                while left and not (stops and replies and replies[-1].is_open):
+                    task = left.pop(0)
+                    reply = self._do(TreeReply(task.request, task.kind, query=task.query), confirm)
+                    replies.append(self._counted(reply, began, tokens))
+                    began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
+            finally:  # what was committed before a failure is known to later turns
+                self.turns += turns_of(None if begun else request, replies)
         return replies, left
+
+    def _routed(self, request: str) -> tuple[list[TreeTask], str]:
+        """The tasks of a request; or none, and what has to be asked first."""
+        routed = self._call("route", self._program.route, request=_quoted(request), turns=self._shown_turns())
+        tasks = [TreeTask(task.request or request, task.kind, path_in(task.query)) for task in routed.tasks]
+        question = str(routed.question).strip()
+        echoed = question.casefold().rstrip("?.! ") == request.casefold().rstrip("?.! ")
+        if tasks and (not question or echoed or not any(task.kind in _WRITES for task in tasks)):
+            return tasks, ""  # a doubt about what is only read costs less than an answer to it
+        return [], question or "The model made nothing of this request; please say it in other words."
 
     def _do(self, reply: TreeReply, confirm: Confirm) -> TreeReply:
         if reply.kind == "chat" and not reply.query:
@@ -184,16 +200,17 @@ class TreeConversation:
         else:
             self._propose(reply, nodes)
             if reply.operations and (confirm if isinstance(confirm, bool) else confirm(reply)):
-                reply.commit = self._tree.edit(reply.operations, message=reply.answer, author=self.author)
+                reply.commit = self._tree.edit(reply.operations, message=reply.message, author=self.author)
         return reply
 
     def _find(self, reply: TreeReply) -> tuple[str, NodeSelection | None]:
         """The query, mended if it has to be, and what it finds."""
-        query, found, trouble = reply.query, None, ""
+        query, read, found = reply.query, reply.query, None
         for attempt in range(MOST_TRIES):
             try:
-                found = self._tree.select(query)
-                trouble = "" if len(found) else f"it found nothing:\n{found.explain()}"
+                read, found = query, self._tree.select(query)
+                told = found.explain().splitlines()
+                trouble = "" if len(found) else f"{told[-1]}\n" + "\n".join(told[:-1])
             except InputError as error:
                 trouble = f"{error.message} ({error.hint})"
             if not trouble:
@@ -207,8 +224,10 @@ class TreeConversation:
                     query=quoted({"query": query}),
                     trouble=quoted({"trouble": _cut(trouble)}),
                 )
-                query = str(mended.mended).strip().strip("`") or query
-        return query, found
+                before, query = query, path_in(mended.mended)
+                if query in ("", before):  # the model stands by it: there is nothing
+                    break
+        return (read, found) if found is not None else (query or reply.query, None)
 
     def _propose(self, reply: TreeReply, nodes: Sequence[SelectedNode]) -> None:
         """Operations that do what is wanted, checked against the tree and its schema."""
@@ -221,14 +240,17 @@ class TreeConversation:
                 nodes="\n".join(self._shown(node, surroundings=True) for node in nodes),
             )  # fmt: skip
             try:
-                operations = operations_of(json.loads(each) for each in proposed.operations)
+                operations = operations_of(proposed.operations)
                 after = apply(self._tree.tree, operations, schema=self._tree.schema)
             except (ValueError, RecursionError, EditRefusedError, InputError) as error:
-                trouble = str(error)
-                self._spent.troubles.append(trouble)
+                trouble = f"{error} ({error.hint})" if isinstance(error, StitchError) and error.hint else str(error)
+                self._spent.troubles.append(str(error))
                 continue
-            reply.operations, reply.answer = tuple(operations), str(proposed.message)
-            reply.diff = diff(self._tree.tree, after)
+            changes = diff(self._tree.tree, after)
+            if not changes:
+                reply.answer = _joined_texts("Nothing is changed", proposed.message)
+                return
+            reply.operations, reply.answer, reply.diff = tuple(operations), str(proposed.message), changes
             return
         reply.answer = f"No operations could be made that the tree allows: {trouble}"
 
@@ -328,6 +350,21 @@ def _below(node: Node) -> str:
         f"{child.type} {child.id}: {next(iter(child.fields.values()), '')[:60]}" for child in node.children
     )
     return _cut("; ".join(told))
+
+
+_FENCE = re.compile(r"^```\w{0,20}\s{0,20}|\s{0,20}```$")
+_BEGINS_PATH = re.compile(r"^(?:\w{1,20}\s?[:=]\s?)?(?P<path>[/(`].*)$", re.MULTILINE)
+
+
+def path_in(said: object) -> str:
+    """The path query in what a model said: without a code block, backticks, a name or words around it."""
+    text = _FENCE.sub("", str(said or "").strip()).strip().strip("`").strip()
+    line = _BEGINS_PATH.search(text)
+    return text if line is None else line["path"].strip().strip("`").strip()
+
+
+def _joined_texts(what: str, why: object) -> str:
+    return f"{what}: {why}" if str(why or "").strip() else f"{what}."
 
 
 def _quoted(request: str) -> str:

@@ -9,7 +9,7 @@ import click
 
 from stitch.console.options import memory_options, model_options, opened_memory
 from stitch.console.printing import one_line
-from stitch.errors import StitchError
+from stitch.errors import ConflictError, StitchError
 
 if TYPE_CHECKING:
     from stitch.artifacts import TreeReply, VersionedTree
@@ -23,43 +23,44 @@ _MOST_LINES = 20
 @model_options
 @click.option("--tree", required=True, metavar="NAME", help="Which tree.")
 @click.option("--yes", is_flag=True, help="Commit changes without asking.")
-def command(tree: str, yes: bool, **arguments: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, tree: str, yes: bool, **arguments: Any) -> None:
     """Talk about a tree with a language model: it finds, changes and answers, and shows for each turn what it did.
 
-    Changes are shown before they are committed. `undo` takes the last commit of the conversation back, `quit` ends.
-    Reads lines from standard input.
+    Changes are shown before they are committed. `undo` takes back what the last request changed, and the one before
+    if it is said again; `quit` ends. Reads lines from standard input; if one of them fails there, the exit status says
+    so in the end.
 
     \b
     Example:
       stitch chat --tree toronto --memory trip.memory --model openai/gpt-5-mini
       echo "Which days have no work?" | stitch chat --tree toronto --memory trip.memory --model openai/gpt-5-mini
     """
+    status = 0
     with opened_memory(**arguments) as memory:
-        trip = memory.trees.open(tree)
-        trip.check_model()
-        undo: list[str] = []
-        for line in sys.stdin if not sys.stdin.isatty() else iter(_asked, ""):
+        talk = _Talk(memory.trees.open(tree), yes=yes)
+        talk.tree.check_model()
+        interactive = sys.stdin.isatty()
+        for line in iter(_asked, "") if interactive else sys.stdin:
             request = line.strip()
             if not request:
                 continue
             if request.lower() in _ENDS:
                 break
-            if request.lower() == "undo":
-                _undo(trip, undo)
-                continue
-            before = trip.version
             try:
-                replies = trip.request(request, confirm=lambda reply: _confirmed(reply, yes=yes))
+                talk.hear(request)
             except StitchError as error:
                 click.echo(f"stitch: {error.message}", err=True)
                 if error.hint:
                     click.echo(f"  next: {error.hint}", err=True)
-                trip.reload()
-                continue
-            for reply in replies:
-                _print(reply)
-            if trip.version != before:
-                undo.append(before)
+                status = error.exit_code
+                talk.tree.reload()
+            except (KeyboardInterrupt, click.Abort):
+                if not interactive:
+                    raise
+                click.echo("\nstitch: stopped; `quit` ends the conversation", err=True)
+    if status and not interactive:  # a person has seen it, and went on
+        context.exit(status)
 
 
 def _asked() -> str:
@@ -69,12 +70,56 @@ def _asked() -> str:
         return ""
 
 
-def _undo(trip: VersionedTree, versions: list[str]) -> None:
-    if not versions:
-        click.echo("stitch: nothing of this conversation is there to undo", err=True)
-        return
-    commit = trip.revert(versions.pop())
-    click.echo(f"{commit.message}; the tree is at {commit.id}")
+class _Talk:
+    """A conversation, and what can be undone of it.
+
+    Args:
+        tree: What it is about.
+        yes: Whether changes are committed without asking.
+    """
+
+    def __init__(self, tree: VersionedTree, *, yes: bool) -> None:
+        self.tree, self._yes = tree, yes
+        self._before: list[str] = []
+        """The versions before the requests that changed something, with nothing by others between them."""
+        self._left = ""
+        """The version at which this conversation left the tree."""
+
+    def hear(self, request: str) -> None:
+        """Do a request, or undo the last one."""
+        if request.lower() == "undo":
+            self._undo()
+            return
+        before = self.tree.version
+        try:
+            for reply in self.tree.request(request, confirm=lambda reply: _confirmed(reply, yes=self._yes)):
+                _print(reply)
+        except BaseException:
+            if self.tree.version != before:
+                click.echo(f"committed {self.tree.version} before that; `undo` takes it back")
+            raise
+        finally:
+            if self.tree.version != before:
+                if before != self._left:
+                    self._before.clear()
+                self._before.append(before)
+                self._left = self.tree.version
+
+    def _undo(self) -> None:
+        if not self._before:
+            click.echo("stitch: nothing of this conversation is there to undo", err=True)
+            return
+        before, last = self._before[-1], self.tree.branches[self.tree.branch]
+        if last != self._left:
+            name = self.tree.name
+            raise ConflictError(
+                f"{last} came after what this conversation did, and to undo would take that back too",
+                hint=f"`stitch tree diff {name} {self._left}` shows it, `stitch tree revert {name} {before}` does it",
+            )
+        commit = self.tree.revert(before)
+        self._before.pop()
+        self._left = commit.id
+        click.echo(f"{commit.message}; the tree is at {commit.id}")
 
 
 def _confirmed(reply: TreeReply, *, yes: bool) -> bool:
@@ -109,4 +154,6 @@ def _print(reply: TreeReply) -> None:
         click.echo(reply.answer)
     if reply.commit is not None:
         click.echo(f"committed {reply.commit.id}; `undo` takes it back")
+    elif reply.is_open and sys.stdin.isatty():
+        click.echo("not committed")
     click.echo(f"({reply.calls} calls, {reply.tokens} tokens, {reply.milliseconds / 1000:.1f} s)")

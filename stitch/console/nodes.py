@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stitch.console.printing import one_line
+from stitch.retrieve.path.trace import TAKEN_AWAY
 
 if TYPE_CHECKING:
     from stitch.api.tree_models import TreeSelectResponse
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 
 def print_nodes(told: TreeSelectResponse, *, explain: bool) -> None:
     """Print nodes by rank, and the trace if it is wanted; of an empty result always, to standard error."""
+    gone = any(stage["what"] == TAKEN_AWAY for stage in told.trace)
     for node in told.nodes:
         fields = node["fields"]
         assert isinstance(fields, dict)
         said = "  ".join(f"{field}: {one_line(str(value), limit=60)}" for field, value in fields.items())
         there = node.get("versions")
-        versions = f"  in {', '.join(map(str, there))}" if isinstance(there, list) else ""
+        how = "taken away by" if gone else "in"
+        versions = f"  {how} {', '.join(map(str, there))}" if isinstance(there, list) else ""
         click.echo(f"{node['rank']:>3}. {node['path']}  ({node['id']})  {node['score']:.2f}{versions}")
         click.echo(f"     {one_line(said)}")
     if explain or not told.nodes:

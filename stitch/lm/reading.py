@@ -34,6 +34,9 @@ _BESIDE_ARGUMENTS = frozenset(("name", "type", "id", "function", "tool", *_CALLE
 _MARK = re.compile(r"\[\[ ?## ?(\w{1,40}) ?## ?\]\]")
 """What tells fields apart in prompts; some models answer so."""
 _MISSING = object()
+_NOTHING_CHARS = 20
+"""A text that is longer says something, if only brackets."""
+_OBJECTS = list[dict[str, Any]]
 
 
 class ReplyAdapter(PromptAdapter):
@@ -91,6 +94,8 @@ class ReplyAdapter(PromptAdapter):
             return _as_text(value)
         if annotation == list[str]:
             return _as_names(value)
+        if annotation == _OBJECTS:
+            return _as_objects(value)
         if annotation is int:
             return _as_count(value)
         if get_origin(annotation) is Literal:
@@ -133,9 +138,16 @@ def _said(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     required = [name for name, field in fields.items() if field.is_required()]
     if len(required) == 1 and item_type(fields[required[0]].annotation) is not None:
         return _said_of_items(completion, found, fields, only=required[0])
+    if len(required) == 1 and fields[required[0]].annotation == _OBJECTS and _stands_alone(found, fields):
+        return {required[0]: found}
     if found is None:
         return _text_fields(completion, fields)
     return _named(_merged(found, objects_in(completion)), fields)
+
+
+def _stands_alone(found: Any, fields: Mapping[str, Any]) -> bool:
+    """Whether a reply is the objects that it should have given in a field."""
+    return isinstance(found, list) or (isinstance(found, Mapping) and fields.keys().isdisjoint(found))
 
 
 def _merged(found: Any, apart: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -334,6 +346,23 @@ def _as_names(value: Any) -> list[str]:
     if not isinstance(value, Iterable):
         raise TypeError("no list")
     return [name for name in map(_name_in, value) if name]
+
+
+def _as_objects(value: Any) -> list[Any]:
+    """Objects where a model gives one, none, or their JSON as text. What is no object stays: who reads it says so."""
+    if isinstance(value, str):
+        if len(value) <= _NOTHING_CHARS and is_nothing(value):
+            return []
+        read = json_in(value)
+        return _as_objects(read) if isinstance(read, list) else list(objects_in(value)) or [value]
+    if isinstance(value, Mapping):
+        inner = next(iter(value.values())) if len(value) == 1 else None
+        return _as_objects(inner) if isinstance(inner, list) else [value]
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return [own for one in value for own in _as_objects(one)]
 
 
 def is_nothing(value: str) -> bool:

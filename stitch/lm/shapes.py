@@ -24,7 +24,7 @@ CONTAINERS = frozenset(
 def item_type(annotation: Any) -> type[BaseModel] | None:
     """Of what objects a list is made; None if it is no list of objects."""
     inner = get_args(annotation)[0] if get_origin(annotation) is list else None
-    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
+    return inner if isinstance(inner, type) and not get_origin(inner) and issubclass(inner, BaseModel) else None
 
 
 def objects_in_shape(value: Any, item: type[BaseModel]) -> list[dict[str, Any]]:

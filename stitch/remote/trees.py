@@ -309,7 +309,7 @@ class RemoteTree(VersionedTree):
                 reply = self._reply(said, before=before)
                 before = reply.commit.id if reply.commit is not None else before
                 if callable(confirm) and reply.is_open and confirm(reply):
-                    reply.commit = self.edit(reply.operations, message=reply.answer, author=told.author)
+                    reply.commit = self.edit(reply.operations, message=reply.message, author=told.author)
                 self._turns += turns_of(request if tasks is None and not replies else None, [reply])
                 replies.append(reply)
             tasks = told.tasks

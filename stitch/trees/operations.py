@@ -178,12 +178,8 @@ def operation_of(said: object) -> Operation:
         raise InputError(f"operation {name!r} does not say its {', '.join(missing)}", hint=_hint())
     if strange := sorted(told - needed - allowed):
         raise InputError(f"operation {name!r} knows no {', '.join(strange)}", hint=_hint())
-    for ref in ("id", "parent", "before", "after"):
-        if not isinstance(said.get(ref, ""), str):
-            raise InputError(f"{ref} of operation {name!r} is no id of a node: {said[ref]!r}")
-    at = said.get("position")
-    if at is not None and (isinstance(at, bool) or not isinstance(at, int)):
-        raise InputError(f"position of operation {name!r} is no number: {at!r}", hint="positions count from 1")
+    _check_kinds(name, said)
+    at = None if said.get("position") == "last" else said.get("position")
     if name == "set":
         return SetField(said["id"], said["field"], said["value"], said.get("old", ANY) if "old" in said else ANY)
     if name == "delete":
@@ -193,6 +189,27 @@ def operation_of(said: object) -> Operation:
     if name == "replace":
         return Replace(said["id"], said["node"])
     return Move(said["id"], said.get("before"), said.get("after"), said.get("parent"), at)
+
+
+def _check_kinds(name: str, said: Mapping[str, Any]) -> None:
+    """See that what an operation says is of the right kinds.
+
+    Raises:
+        InputError: Something is not.
+    """
+    for ref in ("id", "parent", "before", "after"):
+        if not isinstance(said.get(ref, ""), str):
+            raise InputError(f"{ref} of operation {name!r} is no id of a node: {said[ref]!r}")
+    if not isinstance(said.get("field", ""), str):
+        raise InputError(f"field of operation {name!r} is no name: {said['field']!r}")
+    if not isinstance(said.get("node", {}), Mapping | Node):
+        raise InputError(
+            f"node of operation {name!r} is no object: {said['node']!r}",
+            hint='a node looks like {"type": "POI", "fields": {"name": "Zoo"}}',
+        )
+    at = said.get("position")
+    if at not in (None, "last") and (isinstance(at, bool) or not isinstance(at, int)):
+        raise InputError(f"position of operation {name!r} is no number: {at!r}", hint="positions count from 1")
 
 
 def operations_of(said: Iterable[object]) -> list[Operation]:

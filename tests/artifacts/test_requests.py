@@ -11,7 +11,7 @@ import pytest
 from stitch import open_memory, signatures
 from stitch.artifacts import Delete, TreeReply
 from stitch.artifacts.asking import TreeAsker
-from stitch.artifacts.requests import TreeConversation
+from stitch.artifacts.requests import TreeConversation, path_in
 from stitch.artifacts.words import nearest_query
 from stitch.errors import ModelError, ModelUnavailableError, SettingsError
 from stitch.lm import LanguageModel
@@ -104,7 +104,7 @@ def test_a_query_that_cannot_be_read_or_finds_nothing_is_mended_twice_at_most(ta
     reply = talk.ask("cheap ones")
     assert (reply.query, reply.selection.ids, reply.calls) == ("//POI[@cost < 15]", ("a1",), 4)
     assert "cannot read the path query" in reply.troubles[0]
-    assert "it found nothing" in reply.troubles[1]
+    assert reply.troubles[1] == "nothing is found: no node passes [@cost < 1]"
     assert "no node passes [@cost < 1]" in model.heard[2][1]["trouble"]
     model.route(("read", "x", "//POX"))
     model.says["MendPathQuery"] += [{"mended": "//PXY"}, {"mended": "//PYZ"}]
@@ -175,7 +175,94 @@ def test_what_can_be_read_in_two_ways_is_asked(talk, model):
     assert (reply := talk.ask("cancel the diner")).kind == "unclear"
     assert (reply.answer, reply.calls) == ("Which diner?", 1)
     model.route()
-    assert talk.ask("hm").kind == "chat"
+    assert (reply := talk.ask("hm")).kind == "unclear"
+    assert "say it in other words" in reply.answer
+
+
+def test_a_question_is_asked_before_a_write_and_does_not_keep_from_reading(talk, trip, model):
+    model.route(("delete", "cancel a diner", "//Restaurant"), question="Which diner?")
+    [reply] = talk.request("cancel the diner", confirm=True)
+    assert (reply.kind, reply.answer, trip.version) == ("unclear", "Which diner?", "v1")
+    model.route(("read", "diners", "//Restaurant"), question="All of them?")
+    model.answer("Three.")
+    assert talk.ask("which diners?").answer == "Three."
+    model.route(("delete", "cancel a diner", '//Restaurant[@name = "Diner 1"]'), question="Cancel diner 1!")
+    model.propose({"op": "delete", "id": "r1"})
+    [reply] = talk.request("cancel diner 1", confirm=True)  # the question only repeats the request
+    assert reply.commit.id == "v2"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [{"op": "delete", "id": "r1"}],
+        {"op": "delete", "id": "r1"},
+        ['{"op": "delete", "id": "r1"}'],
+        '[{"op": "delete", "id": "r1"}]',
+        ['[{"op": "delete", "id": "r1"}]'],
+        {"operations": [{"op": "delete", "id": "r1"}]},
+    ],
+)
+def test_operations_are_read_in_whatever_shape_they_are_written(talk, trip, model, said):
+    model.route(("remove", "cancel diner 1", "```xpath\n//Restaurant[@name = 'Diner 1']\n```"))
+    model.says["ProposeTreeEdits"].append({"operations": said})
+    [reply] = talk.request("cancel diner 1", confirm=True)
+    assert (reply.kind, reply.commit.id, reply.commit.message, reply.calls) == ("delete", "v2", "cancel diner 1", 2)
+    assert "r1" not in trip.tree
+
+
+def test_operations_may_be_the_whole_reply(talk, model):
+    model.route(("delete", "cancel diner 1", "//Restaurant"))
+    model.says["ProposeTreeEdits"].append([{"op": "delete", "id": "r1"}, {"op": "delete", "id": "r2"}])
+    [reply] = talk.request("cancel two diners", confirm=False)
+    assert reply.operations == (Delete("r1"), Delete("r2"))
+
+
+@pytest.mark.parametrize("operations", [[], [{"op": "set", "id": "a1", "field": "cost", "value": "CAD 10"}]])
+def test_what_would_change_nothing_is_no_commit_and_is_said(talk, trip, model, operations):
+    model.route(("update", "museum 1 costs CAD 10", '//POI[@id = "a1"]'))
+    model.propose(*operations, message="it does already")
+    [reply] = talk.request("museum 1 costs CAD 10", confirm=True)
+    assert (reply.answer, reply.commit, trip.version) == ("Nothing is changed: it does already", None, "v1")
+
+
+def test_a_query_that_the_model_stands_by_is_not_mended_again(talk, model):
+    model.route(("read", "dear museums", "//POI[@cost > 500]"))
+    model.says["MendPathQuery"].append({"mended": "query: //POI[@cost > 500]"})
+    model.answer("There are none.")
+    reply = talk.ask("which museums cost more than 500?")
+    assert (reply.query, reply.answer, reply.calls) == ("//POI[@cost > 500]", "There are none.", 3)
+    assert "no node passes [@cost > 500]" in model.heard[1][1]["trouble"]
+
+
+def test_a_mended_query_that_cannot_be_read_does_not_hide_that_the_first_found_nothing(talk, model):
+    model.route(("read", "dear museums", "//POI[@cost > 500]"))
+    model.says["MendPathQuery"] += [{"mended": "//POI["}, {"mended": "//POI[("}]
+    model.answer("There are none.")
+    reply = talk.ask("which museums cost more than 500?")
+    assert (reply.query, len(reply.selection)) == ("//POI[@cost > 500]", 0)
+
+
+def test_what_was_committed_before_a_failure_is_known_to_later_turns(talk, trip, model):
+    model.route(("delete", "drop day 3", "//Day[3]"), ("read", "and what is left", "//Day"))
+    model.propose({"op": "delete", "id": "d3"})
+    model.says["AnswerFromTree"].append("")
+    with pytest.raises(ModelError):
+        talk.request("drop day 3, and what is left?", confirm=True)
+    assert trip.version == "v2"
+    assert "committed v2" in talk.turns[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        ("`//Day`", "//Day"), ("```\n//Day[1]\n```", "//Day[1]"), ("```xpath\n/Plan/Day\n```", "/Plan/Day"),
+        ("Query: //Day", "//Day"), ("Here it is:\n//Day[@n = 1]\nIt finds day 1.", "//Day[@n = 1]"),
+        ("(//Day)[1]", "(//Day)[1]"), ("Day[1]", "Day[1]"), ("", ""), (None, ""),
+    ],
+)  # fmt: skip
+def test_a_query_is_taken_out_of_what_stands_around_it(said, path):
+    assert path_in(said) == path
 
 
 def test_what_was_before_is_asked_of_all_versions(talk, trip, model):

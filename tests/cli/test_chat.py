@@ -23,8 +23,8 @@ def trip():
 
 def script(replies):
     """A model that says one reply after the other."""
-    left = list(replies)
-    return lambda system, user: left.pop(0)
+    left = iter(replies)
+    return lambda system, user: next(left)
 
 
 def routed(kind, query):
@@ -72,8 +72,46 @@ def test_where_nobody_can_be_asked_nothing_is_committed(chat, run):
 
 def test_a_model_that_fails_ends_the_turn_and_not_the_conversation(chat):
     code, out, err = chat(["x", "which days?"], ["no json", routed("read", "//Day"), {"answer": "Two."}])
-    assert (code, "Two." in out) == (0, True)
+    assert (code, "Two." in out) == (6, True)
     assert err.startswith("stitch: ")
+
+
+def test_what_was_committed_before_a_failure_is_told_and_can_be_undone(chat):
+    both = {"tasks": [*routed("delete", "//Day[2]")["tasks"], *routed("read", "//Day")["tasks"]], "question": ""}
+    code, out, err = chat(["drop day 2, and what is left?", "undo"], [both, DELETE, ""], "--yes")
+    assert (code, "committed v2 before that; `undo` takes it back\nRevert to v1; the tree is at v3\n" in out) == (
+        6,
+        True,
+    )
+    assert err.startswith("stitch: the reply of")
+
+
+def test_undo_takes_back_one_request_after_the_other_and_nothing_of_others(chat, run):
+    again = routed("add", "/Plan")
+    add = {
+        "operations": [{"op": "add", "parent": "p", "node": {"type": "Day", "fields": {"n": "9"}}}],
+        "message": "more",
+    }
+
+    def replies():
+        yield routed("delete", "//Day[2]")
+        yield DELETE
+        yield again
+        with open_memory("m") as memory:  # somebody else, while the model thinks
+            memory.trees.open("trip").edit([{"op": "set", "id": "d1", "field": "n", "value": "7"}], message="theirs")
+        yield add
+
+    code, out, err = chat(["drop day 2", "one more", "undo", "undo"], replies(), "--yes")
+    assert code == 4
+    assert "'trip' was changed meanwhile: v3" in err
+    assert "v3 came after what this conversation did" in err
+    assert len(json.loads(run("tree", "log", "trip", "--memory", "m", "--json")[1])["commits"]) == 3
+    code, out, _ = chat(
+        ["drop day 1", "one more", "undo", "undo", "undo"],
+        [routed("delete", "//Day[1]"), {"operations": [{"op": "delete", "id": "d1"}]}, again, add],
+        "--yes",
+    )
+    assert ("Revert to v4; the tree is at v6\nRevert to v3; the tree is at v7\n" in out, code) == (True, 0)
 
 
 def test_without_a_model_it_says_what_it_needs(run, trip):

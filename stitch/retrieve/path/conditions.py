@@ -250,16 +250,27 @@ class Judge:
             row |= {position + offset: verdicts[said(position)] for position in positions}
         if isinstance(condition, Compare) and condition.order not in ("=", "!="):
             self._tell_of_values(condition.left.name, verdicts, condition.order, constants[0])
+        elif not any(verdicts.values()):
+            self._tell_of_letters(condition.left.name, verdicts, constants)
         return row
+
+    def _tell_of_letters(self, field: str, verdicts: dict[str | None, float], asked: Sequence[Value]) -> None:
+        """Texts are compared letter for letter: say which would be equal if capitals did not count."""
+        wanted = {value.text.casefold() for value in asked if value.text}
+        near = [said for said in verdicts if said is not None and said.casefold() in wanted]
+        if near:
+            self._trace.note(f"@{field} says it in other letters: {_some(near)}")
 
     def _tell_of_values(self, field: str, verdicts: dict[str | None, float], order: Order, asked: Value) -> None:
         odd = [said for said, verdict in verdicts.items() if not verdict and said is not None]
         values = [(said, read_value(said)) for said in odd]
         if partly := [said for said, value in values if straddles(value, order, asked)]:
             self._trace.note(f"@{field}: a part of it only: {_some(partly)}", nodes=1)
-        other = [said for said, value in values if value.kind == "words" and asked.kind != "words"]
-        if other:
-            self._trace.note(f"@{field} is mixed, no {asked.kind}: {_some(other)}", nodes=1)
+        words = [said for said, value in values if value.kind == "words"]
+        if asked.kind == "words" and values and not words:
+            self._trace.note(f"{asked.text!r} is no {values[0][1].kind}, as @{field} is")
+        elif asked.kind != "words" and words:
+            self._trace.note(f"@{field} is mixed, no {asked.kind}: {_some(words)}", nodes=1)
 
     def top(self, pipe: Top, found: list[tuple[int, float]]) -> list[tuple[int, float]]:
         """The first so many by a value, in the order of the value, with all that tie with the last of them."""

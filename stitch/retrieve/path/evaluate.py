@@ -12,6 +12,7 @@ from functools import reduce
 from heapq import nsmallest
 
 from stitch.core.cancellation import check_canceled
+from stitch.errors import InputError
 from stitch.retrieve.path.axes import Row, along
 from stitch.retrieve.path.conditions import Judge, costs_nothing
 from stitch.retrieve.path.forest import DOCUMENT, Forest
@@ -43,11 +44,21 @@ class Cut:
             scorer, which takes what promises the best balance of what is found and what is right.
         margin: How far below the best a node may be; None for any.
         k: How many nodes are given; None for all.
+
+    Raises:
+        InputError: One of them is out of its bounds.
     """
 
     threshold: float | None = None
     margin: float | None = None
     k: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("threshold", self.threshold), ("margin", self.margin)):
+            if value is not None and not 0 <= value <= 1:
+                raise InputError(f"{name} is {value}, and not from 0 to 1", hint="scores are from 0 to 1")
+        if self.k is not None and self.k < 1:
+            raise InputError(f"k is {self.k}", hint="at least one node is asked for; leave k out for all")
 
 
 class Run:

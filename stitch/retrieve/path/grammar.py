@@ -96,6 +96,15 @@ def _parser() -> Lark:
     )
 
 
+_SMALL = "'and', 'or' and 'not' are written in small letters"
+_CALLED = re.compile(r"[^\W\d][\w-]{0,60}$")
+"""A name right before a bracket that cannot stand there."""
+_FUNCTIONS = (
+    'contains(@f, "x"), count(/A), sum avg min max(/A/@f), some every avg gmean(/A[..]), not(..), start end(@f); '
+    "@text is what a node says itself"
+)
+
+
 def _told(error: UnexpectedInput, text: str) -> PathSyntaxError:
     """The error of the parser in words: where, and what was expected there."""
     position = cast("int", error.pos_in_stream)
@@ -108,7 +117,13 @@ def _told(error: UnexpectedInput, text: str) -> PathSyntaxError:
     expected = tuple(told for name, told in _EXPECTED.items() if name in terminals - _NOT_TOLD)
     rest = text[position:]
     if rest.startswith(("AND", "OR", "NOT")):
-        return PathSyntaxError("'and', 'or' and 'not' are written in small letters", query=text, position=position)
+        return PathSyntaxError(_SMALL, query=text, position=position)
     if rest.startswith(('"', "'")) and not _OPENS.match(rest):
         return PathSyntaxError("a text is not closed", query=text, position=position)
+    if rest.startswith("(") and (called := _CALLED.search(text, 0, position)):
+        if called[0] in ("AND", "OR", "NOT"):
+            return PathSyntaxError(_SMALL, query=text, position=called.start())
+        return PathSyntaxError(
+            f"there is no {called[0]}(..) here; conditions have {_FUNCTIONS}", query=text, position=called.start()
+        )
     return PathSyntaxError("it does not go on like this", query=text, position=position, expected=expected)

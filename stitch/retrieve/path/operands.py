@@ -96,7 +96,7 @@ class Operands:
         if left_out := len(values) - max(kinds.values(), default=0):
             self._trace.note(f"{how}(..): no number to add up", nodes=left_out)
         if not kinds:
-            return [_number(0)] if how == "sum" else []
+            return self._total_of_nothing(how, values)
         kind = kinds.most_common(1)[0][0]
         taken = [value for value in values if value.kind == kind]
         unit = taken[0].unit if len({value.unit for value in taken}) == 1 else ""
@@ -108,6 +108,13 @@ class Operands:
             share = 1 if how == "sum" else len(taken)
             low, high = sum(lows) / share, sum(highs) / share
         return [Value(kind, low, high, unit, "")]
+
+    def _total_of_nothing(self, how: str, values: Values) -> Values:
+        if not values:
+            self._trace.note(
+                f"{how}(..) finds no value: its path begins at the node, and root()//.. asks the whole tree"
+            )
+        return [_number(0)] if how == "sum" else []
 
 
 def read_all(said: str) -> Values:

@@ -10,13 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from stitch.errors import InputError
-from stitch.retrieve.path.conditions import Judge, Semantics
+from stitch.retrieve.path.conditions import Judge, Semantics, costs_nothing
 from stitch.retrieve.path.evaluate import Cut, Run
 from stitch.retrieve.path.forest import Forest
 from stitch.retrieve.path.grammar import parse_query
 from stitch.retrieve.path.operands import ID
-from stitch.retrieve.path.syntax import ANY, ANYTHING, Query, fields_in, types_in, written
-from stitch.retrieve.path.trace import Stage, Trace, explained, stage_of
+from stitch.retrieve.path.syntax import ANY, ANYTHING, Only, Path, Query, fields_in, types_in, written
+from stitch.retrieve.path.trace import TAKEN_AWAY, Stage, Trace, explained, stage_of
+from stitch.retrieve.path.versions import VERSION
 from stitch.trees.nodes import Several, own_text
 
 
@@ -156,7 +157,7 @@ def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()
         forest, judge=Judge(forest, semantics=semantics, threshold=cut.threshold, trace=trace), cut=cut, trace=trace
     )
     found = run.nodes(read)
-    if not found and (earlier := forest.earlier()) is not None:
+    if not found and _asks_in_words(read) and (earlier := forest.earlier()) is not None:
         found = _taken_away(read, forest, earlier, semantics=semantics, cut=cut, trace=trace)
         forest = earlier if found else forest
     if not found:
@@ -165,6 +166,16 @@ def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()
     by_id = _by_id(found, forest)
     milliseconds = (time.perf_counter() - began) * 1000
     return NodeSelection(query, written(read), by_id, forest, run.considered, milliseconds, tuple(trace.stages))
+
+
+def _asks_in_words(query: Query) -> bool:
+    """Whether a query says in words which version it means: one that says it by number means what stands in it."""
+    return isinstance(query.nodes, Path) and any(
+        isinstance(bracket, Only) and not costs_nothing(bracket.condition)
+        for step in query.nodes.steps
+        if step.type == VERSION
+        for bracket in step.brackets
+    )
 
 
 def _taken_away(
@@ -179,7 +190,7 @@ def _taken_away(
     before = Run(earlier, judge=judge, cut=cut, trace=quiet).nodes(query)
     found = [pair for pair in before if not forest.still_there(pair[0], forest=earlier)]
     trace.note("not in these versions: what they took away is looked through")
-    trace.stage("taken away", given=len(before), left=len(found))
+    trace.stage(TAKEN_AWAY, given=len(before), left=len(found))
     return found
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+TAKEN_AWAY = "taken away"
+"""The stage in which nodes are looked for that versions took away."""
 SHORT_KEPT = 5
 """How many nodes that fell short are kept of each condition, the nearest first."""
 

@@ -242,6 +242,10 @@ WRONG = {
     "//Day[0]": (7, "positions begin with 1"),
     "//Day[1.5]": (7, "whole number"),
     "//Day[@a AND @b]": (10, "small letters"),
+    "//Day[AND(@a, @b)]": (7, "small letters"),
+    '//Day[starts-with(@a, "x")]': (7, "no starts-with(..) here"),
+    '//POI[text() = "x"]': (7, "@text is what a node says itself"),
+    "count(//Day)": (1, "no count(..) here"),
     '//Day[@x="abc]': (10, "not closed"),
     "//Day/@x": (1, "not the field 'x'"),
     "(//Day)[1]/A/@x": (1, "not the field 'x'"),
@@ -432,6 +436,32 @@ def test_what_a_version_took_away_is_found_by_asking_for_it():
     assert found[0].version == "v2"
     assert "what they took away" in found.explain()
     assert versions('//Version[message ~= "dearer"]//POI[name ~= "poster"]').ids == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ('//POI[@name = "beach"]', "@name says it in other letters: 'Beach'"),
+        ('//POI[@name in ("beach", "zoo")]', "@name says it in other letters: 'Beach', 'Zoo'"),
+        ('//POI[@rating > "high"]', "'high' is no number, as @rating is"),
+        ("//Day[@date = max(//Day/@date)]", "root()//.. asks the whole tree"),
+    ],
+)
+def test_a_comparison_that_fails_by_the_way_it_is_written_says_so(query, note):
+    found = ask(query)
+    assert len(found) == 0
+    assert note in found.explain()
+
+
+@pytest.mark.parametrize("cut", [{"threshold": 7}, {"threshold": -0.1}, {"margin": 2}, {"k": 0}])
+def test_a_cut_out_of_its_bounds_is_refused(cut):
+    with pytest.raises(InputError, match=next(iter(cut))):
+        Cut(**cut)
+
+
+def test_a_version_said_by_its_number_is_asked_for_what_stands_in_it_alone():
+    assert versions('/Version[2]//POI[@name = "Conference poster session"]').ids == ()
+    assert versions("/Version[2]//POI except /Version[1]//POI").ids == ()
 
 
 def test_a_field_an_own_text_and_what_is_contained_are_asked_apart():
