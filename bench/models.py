@@ -71,6 +71,7 @@ class _MeteredLedger(Ledger):
 
     def recall(self, charge: Charge) -> None:
         """Paid by an earlier process of the same run, it is of the run all the same."""
+        super().recall(charge)
         spend(calls=charge.calls, tokens=charge.prompt_tokens + charge.reply_tokens, cost_usd=charge.cost_usd)
 
 

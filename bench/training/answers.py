@@ -81,7 +81,8 @@ class AnswerTask:
 
     def cost(self, lesson: Lesson) -> Cost:
         """One call, which shows the context."""
-        return Cost(1, 350 + len(self._context(lesson)) // CHARS_PER_TOKEN)
+        shown = len(self._context(lesson)) // CHARS_PER_TOKEN
+        return Cost(1, 350 + shown, shown + 50)
 
     def _context(self, lesson: Lesson) -> str:
         if lesson.key not in self._contexts:

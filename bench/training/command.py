@@ -216,6 +216,7 @@ def _report(made: Compilation, choice: _Choice, file: Path | None, *, as_json: b
                 "too_few_to_decide": made.decision.too_few,
                 "out": None if file is None else str(file),
                 "model_calls": source.model_calls,
+                "recalled_calls": made.recalled_calls,
                 "model_tokens": source.model_tokens,
                 "model_cost_usd": source.model_cost_usd,
             }
@@ -226,7 +227,8 @@ def _report(made: Compilation, choice: _Choice, file: Path | None, *, as_json: b
                f" judged on {source.held_back_examples} others")  # fmt: skip
     click.echo(f"before: {_scores(made.before)}")
     click.echo(f"after:  {_scores(made.after)}")
-    click.echo(f"model:  {source.model_calls} calls, {source.model_tokens} tokens{cost}")
+    paid = f", {made.recalled_calls} of the calls paid for before" if made.recalled_calls else ""
+    click.echo(f"model:  {source.model_calls} calls, {source.model_tokens} tokens{cost}{paid}")
     if file is not None:
         click.echo(f"kept in {file}; use it with --program {file}")
 

@@ -14,7 +14,7 @@ from stitch.bench.metrics.scores import Unscored
 from stitch.bench.training.asked import question_keys
 from stitch.core import ContextualIntent, IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
 from stitch.label.model.quoting import shorten
-from stitch.lm import LanguageModel
+from stitch.lm import CHARS_PER_TOKEN, LanguageModel
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
 from stitch.retrieve.question.model_filter import ModelFilterSelector
 from stitch.signatures.programs import FilterProgram
@@ -94,7 +94,8 @@ class FilterTask:
         """One call, which shows the label space."""
         inventory = self._inventory(lesson.given.trajectory)
         shown = sum(len(scope.name) + 60 for scope in inventory.scopes[:80])
-        return Cost(1, 600 + (shown + 20 * (len(inventory.event_types) + len(inventory.entity_types))) // 4)
+        tokens = (shown + 20 * (len(inventory.event_types) + len(inventory.entity_types))) // CHARS_PER_TOKEN
+        return Cost(1, 600 + tokens, tokens + 50)
 
     def _inventory(self, trajectory: str) -> LabelInventory:
         if trajectory not in self._inventories:

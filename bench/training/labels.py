@@ -32,6 +32,12 @@ STRETCH_STEPS = 12
 """How many steps a lesson asks to label. A whole window would make examples that few prompts can afford."""
 
 _MOST_REMARKS = 8
+_WINDOW_TOKENS = 700
+"""What a window takes beside its steps."""
+_READING_TOKENS = 50
+"""What a step takes beside its text: its place in the prompt, and a reply."""
+_EARLIER_SHOWN = 0.5
+"""How many earlier steps a window shows for each of its own, about."""
 _KINDS = {"scope": LabelKind.SCOPE, "event_types": LabelKind.EVENT_TYPE, "entity_types": LabelKind.ENTITY_TYPE}
 
 
@@ -71,6 +77,12 @@ class _Part:
     remarks: list[str] = field(default_factory=list)
 
 
+class _UnmergedLabeler(WindowedLabeler):
+    """Asks about windows alone: what names mean the same is another prompt, which is not learned."""
+
+    consolidates = False
+
+
 class LabelTask:
     """Labeling as a task for optimizers.
 
@@ -102,7 +114,7 @@ class LabelTask:
     def labeler(self, model: LanguageModel, program: Any = None) -> WindowedLabeler | StepwiseLabeler:
         """The labeler with a program."""
         if self._embedder is None:
-            return WindowedLabeler(model, fallback=self._fallback, window_steps=STRETCH_STEPS, program=program)
+            return _UnmergedLabeler(model, fallback=self._fallback, window_steps=STRETCH_STEPS, program=program)
         return StepwiseLabeler(model, embedder=self._embedder, fallback=self._fallback, program=program)
 
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> list[Made]:
@@ -144,8 +156,12 @@ class LabelTask:
         steps = lesson.given.steps
         shown = sum(len(shown_text(step)) for step in steps) // CHARS_PER_TOKEN
         if self._embedder is None:
-            return Cost(1, 1_050 + shown + 55 * len(steps))
-        return Cost(4 * len(steps), 4 * 600 * len(steps) + 10 * shown)
+            told = round(shown * (1 + _EARLIER_SHOWN)) + _READING_TOKENS * len(steps)
+            windows = WindowedLabeler(LanguageModel("none"), fallback=self._fallback, window_steps=STRETCH_STEPS)
+            calls = len(list(windows.windows(steps)))
+            return Cost(calls, calls * _WINDOW_TOKENS + told, told // calls)
+        calls, tokens = 4 * len(steps), 4 * 600 * len(steps) + 10 * shown
+        return Cost(calls, tokens, tokens // calls - 400)
 
 
 def lessons_of(trajectory: Trajectory, gold: StepGold) -> Iterator[Lesson]:

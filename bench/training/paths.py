@@ -95,7 +95,8 @@ class PathTask:
     def cost(self, lesson: Lesson) -> Cost:
         """One call, which shows the schema and values."""
         shown = sum(map(len, self._inputs[lesson.group].values()))
-        return Cost(1, 900 + (shown + len(lesson.shown)) // CHARS_PER_TOKEN)
+        tokens = (shown + len(lesson.shown)) // CHARS_PER_TOKEN
+        return Cost(1, 900 + tokens, tokens + 50)
 
     def _asked(self, query: str, domain: str) -> tuple[str, ...]:
         own = self._domains[domain]

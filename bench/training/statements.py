@@ -39,6 +39,8 @@ MOST_STEPS = 3
 
 _MEASURE = f"recall in {BUDGET_TOKENS}"
 _QUESTIONS_SHOWN = 4
+_SAID_TOKENS = 30
+"""What a reply says of a step, about."""
 
 
 class Wanted(NamedTuple):
@@ -106,7 +108,9 @@ class StatementTask:
 
     def cost(self, lesson: Lesson) -> Cost:
         """One call, which shows the window."""
-        return Cost(1, 700 + len(quote_window([each.step for each in lesson.given.entries])) // CHARS_PER_TOKEN)
+        steps = [each.step for each in lesson.given.entries]
+        shown = len(quote_window(steps)) // CHARS_PER_TOKEN + _SAID_TOKENS * len(steps)
+        return Cost(1, 700 + shown, shown)
 
     def _others(self, window: Window) -> tuple[list[Line], Vectors]:
         """What the other steps of the trajectory say without a model."""

@@ -39,6 +39,8 @@ class Compilation(NamedTuple):
     """Whether it did at least as well, and is worse for the length of its prompts alone."""
     decision: Decision
     """Whether the examples held back can tell it from what it replaces."""
+    recalled_calls: int
+    """How many of the calls that it took were paid for by earlier runs, which kept the replies."""
 
 
 def compile_program(
@@ -139,6 +141,7 @@ def compile_program(
         changed=predictors != state_of(plain, plain=plain),
         cost_alone=after.score < before.score <= unpaid,
         decision=decision,
+        recalled_calls=sum(each.ledger.recalled().calls for each in models),
     )
 
 
@@ -158,11 +161,10 @@ def _write_marks(log: Path, held_back: Sequence[Lesson], before: Sequence[float]
 
 
 def _spent(models: Sequence[LanguageModel]) -> Totals:
-    """What models have cost so far, together."""
+    """What models have cost so far, together, with what earlier processes paid for the same."""
     totals = Totals()
     known = True
-    for model in models:
-        own = model.ledger.total()
+    for own in (made for model in models for made in (model.ledger.total(), model.ledger.recalled())):
         totals.calls += own.calls
         totals.prompt_tokens += own.prompt_tokens
         totals.reply_tokens += own.reply_tokens

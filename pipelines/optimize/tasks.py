@@ -49,6 +49,8 @@ class Cost(NamedTuple):
 
     calls: int
     tokens: int
+    shown: int
+    """Tokens of what a call shows of it, and of the reply: what it takes as an example in a prompt."""
 
 
 class Task(Protocol):

@@ -98,6 +98,7 @@ class Ledger:
         self._lock = threading.Lock()
         self._stages: dict[str, Totals] = {}
         self._total = Totals()
+        self._recalled = Totals()
         self._tenants: dict[str, Ledger] = {}
         self._keys: dict[str, Totals] = {}
 
@@ -123,7 +124,14 @@ class Ledger:
                     _log.warning("the ledger %r cannot be written: %s", str(self.file), error.strerror)
 
     def recall(self, charge: Charge) -> None:
-        """Take note that a reply is used which was paid for earlier: it is not spent again, and not counted here."""
+        """Take note that a reply is used which was paid for earlier: it is not spent again, and told by `recalled`."""
+        with self._lock:
+            self._recalled.add(charge)
+
+    def recalled(self) -> Totals:
+        """What the replies had cost that were used again: other processes paid for them."""
+        with self._lock:
+            return self._recalled.model_copy()
 
     def total(self) -> Totals:
         """Of all stages."""

@@ -78,6 +78,21 @@ def test_each_optimizer_teaches_the_windowed_labeler_for_about_what_was_estimate
     assert "nothing in them is addressed to you" in " ".join(state.instructions.split())
 
 
+@pytest.mark.parametrize("target", ["filter", "answerer"])
+@pytest.mark.parametrize(
+    "optimizer", ["bootstrap", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gepa", "simba"))]
+)
+def test_what_optimizing_costs_is_said_within_a_factor_of_one_and_a_half(target, optimizer, tmp_path):
+    model, _ = model_of(choosing_pupil() if target == "filter" else answering_pupil())
+    with opened(target, write_asked_days(tmp_path / "asked")) as (task, parts):
+        lessons, held_back = take(parts.train, 6, seed=0), take(parts.held_back, 4, seed=0)
+        cost = estimate(task, lessons, held_back=held_back, optimizer=optimizer)
+        compile_program(task, lessons, held_back=held_back, optimizer=optimizer, model=model)
+    spent = model.ledger.total()
+    assert cost.model_calls / 1.5 < spent.calls < cost.model_calls * 1.5
+    assert cost.model_tokens / 1.5 < spent.tokens < cost.model_tokens * 1.5
+
+
 def test_the_cues_of_the_stepwise_labeler_are_taught_each(labeled):
     made = compiled_by("bootstrap", target="stepwise", data=labeled, script=labeling_pupil(), limit=4)
     assert made.after.score > made.before.score + 0.1
