@@ -216,6 +216,7 @@ class Connection:
             prefer_grpc=self.options.prefer_grpc,
             grpc_port=(urlsplit(url).port or 6333) + 1,
             check_compatibility=False,
+            verify=urlsplit(url).scheme == "https",  # or it reads all certificates of the machine for nothing
         )
 
     def _check_address(self, url: str) -> None:
