@@ -47,12 +47,27 @@ def _at_terminal(command: list[str]) -> str:
     return said.decode().replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("asked", [("query", "lake"), ("show", "--steps"), ("receipts",), ("select", f"//{STEERS}")])
-def test_nothing_that_is_stored_or_asked_steers_a_terminal(memory: Path, asked: tuple[str, ...]) -> None:
-    said = _at_terminal(_command(*asked, "--memory", str(memory)))
-    assert len(said) > 20
-    assert without_steering(said) == said
-    assert "\x1b[8m" not in said
+ASKED = (("query", "lake"), ("show", "--steps"), ("receipts",), ("select", f"//{STEERS}"))
+ALL = """
+import sys
+from stitch.cli import main
+for number, asked in enumerate(eval(sys.argv[1])):
+    sys.argv = ["stitch", *asked, "--memory", sys.argv[-1]]
+    try:
+        main()
+    except SystemExit:
+        print(f"command {number} has ended", flush=True)
+"""
+
+
+def test_nothing_that_is_stored_or_asked_steers_a_terminal(memory: Path) -> None:
+    whole = _at_terminal([sys.executable, "-c", ALL, ascii(ASKED), str(memory)])
+    for number, asked in enumerate(ASKED):
+        said, ended, whole = whole.partition(f"command {number} has ended\n")
+        assert ended, whole
+        assert len(said) > 20, asked
+        assert without_steering(said) == said
+        assert "\x1b[8m" not in said
 
 
 def test_a_file_gets_every_sign_as_it_is_stored(memory: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stitch import open_memory
+from stitch.cli import main
 from stitch.serve.keys import KeyFile, make_key
 
 HEEDING = (
@@ -69,18 +70,14 @@ def test_ctrl_c_ends_a_server_of_several_tenants_with_status_0(begin, tmp_path, 
 
 
 @pytest.fixture
-def refused(tmp_path):
+def refused(tmp_path, monkeypatch, capfd):
     """Runs `stitch serve` where it cannot begin; gives status and standard error."""
 
     def call(*arguments):
-        stitch = Path(sys.executable).parent / "stitch"
-        done = subprocess.run(
-            [stitch, "serve", "--memory", tmp_path / "m", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        return done.returncode, done.stderr
+        monkeypatch.setattr(sys, "argv", ["stitch", "serve", "--memory", str(tmp_path / "m"), *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, capfd.readouterr().err
 
     return call
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.themes.cells import Cells
@@ -57,7 +57,6 @@ def check(upkeep: Upkeep, there: set[str]) -> None:
         assert all(theme in upkeep.graph.nearest(other, limit=20 * LINKS) for other in near)
 
 
-@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), leaves=st.lists(st.integers(0, 119), max_size=40), count=st.integers(1, 120))
 def test_every_statement_is_in_one_theme_of_bounded_size_and_every_link_lives(
     seed: int, leaves: list[int], count: int
@@ -131,7 +130,6 @@ def test_of_an_erased_statement_nothing_is_left_and_no_event_tells_of_it() -> No
     assert len(upkeep.events) == before
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), count=st.integers(2, 30), edge=st.floats(-1, 1), most=st.integers(1, 12))
 def test_each_way_to_split_has_all_statements_in_bounded_parts(seed: int, count: int, edge: float, most: int) -> None:
     ways = candidates(some(count, seed=seed), edge=edge, most=most)
@@ -172,7 +170,6 @@ def test_few_themes_and_equal_distances_do_not_make_the_objective_fall_apart() -
     assert group_of(np.zeros((2, DIMENSION), np.float32)).cohesion == 0.0
 
 
-@settings(max_examples=25, deadline=None)
 @given(values=st.lists(st.floats(-1, 1), min_size=60, max_size=300), share=st.floats(0.05, 0.95))
 def test_a_percentile_is_about_where_that_share_of_all_lies(values: list[float], share: float) -> None:
     counted = Percentiles()

@@ -46,7 +46,7 @@ def tries(tree, operations):
 
 
 @given(SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_a_comparison_says_how_one_tree_becomes_another(seed):
     rng = random.Random(seed)
     before = Tree(random_node(rng))
@@ -58,7 +58,7 @@ def test_a_comparison_says_how_one_tree_becomes_another(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_the_inverse_brings_the_tree_before_back(seed):
     rng = random.Random(seed)
     before = Tree(random_node(rng))
@@ -68,7 +68,7 @@ def test_the_inverse_brings_the_tree_before_back(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_what_was_done_is_the_same_when_it_is_written_and_read(seed):
     rng = random.Random(seed)
     before = Tree(random_node(rng))
@@ -80,7 +80,7 @@ def test_what_was_done_is_the_same_when_it_is_written_and_read(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_an_index_that_is_edited_is_that_of_the_tree_after(seed):
     rng = random.Random(seed)
     before = Tree(random_node(rng))

@@ -34,7 +34,7 @@ def made(parts, path="n"):
 
 @pytest.mark.parametrize("form", FORMATS)
 @given(parts=NODES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_what_is_written_is_read_as_the_same_tree(form, parts):
     tree = Tree(made(parts))
     assert read_text(write_tree(tree, form=form), form=form) == tree

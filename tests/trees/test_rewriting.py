@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.errors import ConflictError, EditRefusedError, InputError
@@ -139,7 +139,6 @@ def test_whoever_has_the_tree_open_sees_what_is_left(journal):
     assert "x" not in other.tree("v2")
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_any_history_without_a_node_is_that_of_trees_without_it(seed):
     rng = random.Random(seed)
