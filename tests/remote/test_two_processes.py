@@ -34,6 +34,7 @@ from stitch.remote import address, joining
 from stitch.remote.memory import RemoteMemory
 
 Begin = Callable[..., subprocess.Popen[str]]
+Command = Callable[..., tuple[int, str]]
 
 OWNER = """
 import sys
@@ -87,9 +88,17 @@ def owner(begin: Begin, tmp_path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def stitch(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).parent / "stitch"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+@pytest.fixture
+def stitch(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Runs the command in this process, beside the owner; gives its status and what it prints."""
+
+    def call(*arguments: object) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["stitch", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), capfd.readouterr().out
+
+    return call
 
 
 def test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes(
@@ -107,12 +116,12 @@ def test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes(
         ]  # fmt: skip
 
 
-def test_commands_work_beside_an_owner(owner: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_commands_work_beside_an_owner(owner: subprocess.Popen[str], tmp_path: Path, stitch: Command) -> None:
     at = ("--memory", tmp_path / "m")
     (tmp_path / "more.jsonl").write_text('{"role": "user", "content": "Day 3 is for the onsen.", "id": "o"}\n')
-    assert stitch("ingest", tmp_path / "more.jsonl", "--trajectory", "trip", *at).returncode == 0
-    asked = stitch("query", "What is day 3 for?", *at, "--json")
-    assert "onsen" in json.loads(asked.stdout)["hits"][0]["text"]
+    assert stitch("ingest", tmp_path / "more.jsonl", "--trajectory", "trip", *at)[0] == 0
+    _, asked = stitch("query", "What is day 3 for?", *at, "--json")
+    assert "onsen" in json.loads(asked)["hits"][0]["text"]
     assert owner.poll() is None
 
 
@@ -295,9 +304,8 @@ def test_another_tenant_names_the_model_to_which_its_texts_are_shown(tmp_path: P
         open_memory(tmp_path / "m", tenant="bob", labels="model", model="a/b").close()
 
 
-def test_the_store_is_built_anew_by_the_owner(owner: subprocess.Popen[str], tmp_path: Path) -> None:
-    built = stitch("reindex", "--memory", tmp_path / "m", "--json")
-    told = json.loads(built.stdout)
+def test_the_store_is_built_anew_by_the_owner(owner: subprocess.Popen[str], tmp_path: Path, stitch: Command) -> None:
+    told = json.loads(stitch("reindex", "--memory", tmp_path / "m", "--json")[1])
     assert (told["snippets"], told["written"]) == (1, 1)
     with open_memory(tmp_path / "m") as memory:
         assert told["embedder"] == memory.status().embedder
