@@ -376,15 +376,17 @@ def test_a_commit_costs_the_same_however_many_came_before_and_however_large_the_
         tree = memory.trees.create(name, {"type": "Plan", "children": groups})
         taken = []
         for number in range(220):
-            began = time.perf_counter()
+            began = time.thread_time()
             tree.edit([SetField(f"n{number % 50}", "name", str(number))])
-            taken.append(time.perf_counter() - began)
+            taken.append(time.thread_time() - began)
         return min(taken[1:40]), min(taken[-40:])
 
-    early, late, large = 0.0, 0.0, 0.0
-    for attempt in range(3):
+    compared = []
+    for attempt in range(3):  # a busy machine can make one look slow once, and not each time
         early, late = seconds(f"a{attempt}", 400)
         _, large = seconds(f"b{attempt}", 8_000)
+        compared.append((early, late, large))
         if late < 3 * early and large < 3 * late:
-            return
-    raise AssertionError((early, late, large))
+            break
+    assert late < 3 * early, compared
+    assert large < 3 * late, compared

@@ -20,6 +20,7 @@ from stitch import Memory, Step, StitchError, open_memory, open_tenants
 from stitch.core.process import OwnProcess, ProcessLock, in_each_fork
 from stitch.errors import ForkedProcessError
 from stitch.lifecycle.selection import Selector
+from stitch.remote.memory import RemoteMemory
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork processes"),
@@ -242,8 +243,9 @@ def test_the_lock_of_a_folder_ends_with_its_owner_and_not_with_a_fork_of_it(tmp_
         os._exit(0)
     try:
         memory.close()
-        with open_memory(tmp_path / "m"):
-            pass
+        with open_memory(tmp_path / "m") as again:
+            assert not isinstance(again, RemoteMemory)
+            assert os.waitpid(child, os.WNOHANG) == (0, 0), "or the fork has let go by its end"
     finally:
         os.kill(child, 9)
         os.waitpid(child, 0)

@@ -266,15 +266,26 @@ def test_somebody_who_holds_the_memory_and_never_answers_is_not_waited_for_long(
             open_memory(tmp_path / "m")
 
 
-def test_an_owner_that_is_opening_the_memory_is_waited_for(tmp_path: Path) -> None:
+def test_an_owner_that_is_opening_the_memory_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Memory] = []
+    waits, pause = threading.Event(), joining._pause
+
+    def note(folder: Path) -> None:
+        waits.set()
+        pause(folder)
+
+    monkeypatch.setattr(joining, "_pause", note)
     with open_memory(tmp_path / "m", share=False):
         address.announce(tmp_path / "m", share=True)
         thread = threading.Thread(target=lambda: found.append(open_memory(tmp_path / "m")))
         thread.start()
+        assert waits.wait(30)
+        assert found == []
     thread.join(30)
     [memory] = found
-    memory.close()
+    with memory:
+        assert not isinstance(memory, RemoteMemory)
+        assert memory.status().accepted == 0
 
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
