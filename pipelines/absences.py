@@ -9,14 +9,11 @@ animals if its definition says that it is of, from or by one: honey is "produced
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
-from stitch.errors import SettingsError, StitchError
+from stitch.pipelines.wordnet import SENSES, Concept, not_read, read_concepts, read_senses, run
 from stitch.text import kinds
 from stitch.text.words import stem
 
@@ -30,27 +27,18 @@ _OF_AN_ANIMAL = re.compile(r"\b(?:of|from|by)((?: [\w-]+){1,4})")
 _FOODS, _SUBSTANCES = "13", "27"
 _PHYSICAL, _ANIMAL, _PERSON = "physical entity", "animal", "person"
 _DENIES_BY_FORM = re.compile(r"non-?(\w+)|(\w+?)-?(?:less|free)")
-_SENSES = 3
-"""As in the table of kinds."""
-
-
-class _Concept(NamedTuple):
-    file: str
-    parents: tuple[str, ...]
-    words: tuple[str, ...]
-    definition: str
 
 
 class _Nouns:
     """WordNet's nouns: concepts by offset, and the offset of the commonest meaning of each word."""
 
     def __init__(self, folder: Path) -> None:
-        self.concepts = dict(_concepts(folder / "data.noun"))
-        self.meanings = dict(_meanings(folder / "index.noun"))
+        self.concepts = dict(read_concepts(folder / "data.noun"))
+        self.meanings = dict(read_senses(folder / "index.noun"))
         self.first = {word: offsets[0] for word, offsets in self.meanings.items()}
         self._counts = Counter(part for each in self.concepts.values() for part in _stems(each.words))
 
-    def above(self, offset: str) -> Iterator[_Concept]:
+    def above(self, offset: str) -> Iterator[Concept]:
         """A concept and all above it."""
         pending, seen = [offset], set[str]()
         while pending:
@@ -83,12 +71,10 @@ def make_table(folder: Path) -> list[str]:
     """
     try:
         nouns = _Nouns(folder)
-        adjectives = dict(_concepts(folder / "data.adj"))
-        commonest = {word: offsets[0] for word, offsets in _meanings(folder / "index.adj")}
+        adjectives = dict(read_concepts(folder / "data.adj"))
+        commonest = {word: offsets[0] for word, offsets in read_senses(folder / "index.adj")}
     except OSError as error:
-        raise SettingsError(
-            f"cannot read WordNet: {error}", hint="give the folder usr/share/wordnet of Debian's wordnet-base"
-        ) from error
+        raise not_read(error) from error
     animal = nouns.rarest_stem(_ANIMAL)
     coming = (f"{kinds.COMES_OF}{word}\t{animal}" for word in _of_animals(nouns))
     return sorted({*coming, *_of_persons(nouns), *_of_adjectives(adjectives, commonest, nouns)})
@@ -104,7 +90,7 @@ def _of_persons(nouns: _Nouns) -> Iterator[str]:
             yield from (f"{word}\t{' '.join(stems)}" for word in concept.words if nouns.first.get(word) == offset)
 
 
-def _of_adjectives(adjectives: Mapping[str, _Concept], commonest: Mapping[str, str], nouns: _Nouns) -> Iterator[str]:
+def _of_adjectives(adjectives: Mapping[str, Concept], commonest: Mapping[str, str], nouns: _Nouns) -> Iterator[str]:
     """The lines of adjectives that deny a thing by their form and by their definition."""
     for offset, concept in adjectives.items():
         denied = set(_denied(concept.definition, _HAS_NONE, nouns))
@@ -119,7 +105,7 @@ def _of_animals(nouns: _Nouns) -> Iterator[str]:
         if concept.file in (_FOODS, _SUBSTANCES) and any(
             nouns.is_a(word, _ANIMAL) for told in _OF_AN_ANIMAL.findall(concept.definition) for word in told.split()
         ):
-            yield from (word for word in concept.words if offset in nouns.meanings.get(word, ())[:_SENSES])
+            yield from (word for word in concept.words if offset in nouns.meanings.get(word, ())[:SENSES])
 
 
 def _denied(definition: str, pattern: re.Pattern[str], nouns: _Nouns) -> Iterator[str]:
@@ -133,43 +119,17 @@ def _denied(definition: str, pattern: re.Pattern[str], nouns: _Nouns) -> Iterato
                     break
 
 
-def _concepts(file: Path) -> Iterator[tuple[str, _Concept]]:
-    for line in file.read_text("latin-1").splitlines():
-        if not line.startswith(" "):
-            head, _, gloss = line.partition(" | ")
-            parts = head.split()
-            count = int(parts[3], 16)
-            words = tuple(word.partition("(")[0].replace("_", " ").lower() for word in parts[4 : 4 + 2 * count : 2])
-            pointers = parts[5 + 2 * count :]
-            parents = tuple(other for mark, other in pairwise(pointers) if mark == "@")
-            yield parts[0], _Concept(parts[1], parents, words, gloss.partition('; "')[0].strip())
-
-
-def _meanings(file: Path) -> Iterator[tuple[str, list[str]]]:
-    for line in file.read_text("latin-1").splitlines():
-        if not line.startswith(" "):
-            parts = line.split()
-            yield parts[0].replace("_", " "), parts[-int(parts[2]) :]
-
-
 def _stems(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(stem(part) for word in words for part in word.split()))
 
 
+def _write(table: str) -> None:
+    kinds.ABSENCES.write_text(table, encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the table beside `stitch.text.kinds`; returns the exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if len(given) != 1:
-        sys.stderr.write("usage: python -m stitch.pipelines.absences FOLDER\n")
-        return 2
-    try:
-        lines = make_table(Path(given[0]))
-    except StitchError as error:
-        sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
-        return error.exit_code
-    kinds.ABSENCES.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    sys.stdout.write(f"{len(lines)} lines\n")
-    return 0
+    return run(arguments, program="absences", make=make_table, write=_write)
 
 
 if __name__ == "__main__":

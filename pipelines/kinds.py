@@ -8,28 +8,16 @@ without reading all.
 from __future__ import annotations
 
 import gzip
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from stitch.errors import SettingsError, StitchError
+from stitch.pipelines.wordnet import SENSES, Concept, not_read, read_concepts, read_senses, run
 from stitch.text import kinds
 from stitch.text.words import stem
 
-_SENSES = 3
-"""Rarer senses of a word bring in more that is wrong than they find."""
 _LIVING = ("05", "20")
 """WordNet's files of animals and plants: what is written with a capital letter there is a Latin name."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-
-class _Concept(NamedTuple):
-    parents: tuple[str, ...]
-    words: tuple[str, ...]
-    names: frozenset[str]
-    """The words that are written with a capital letter."""
-    living: bool
 
 
 def make_table(folder: Path) -> list[str]:
@@ -39,13 +27,12 @@ def make_table(folder: Path) -> list[str]:
         SettingsError: The folder does not hold WordNet.
     """
     try:
-        concepts = dict(_concepts(folder / "data.noun"))
-        senses = dict(_senses(folder / "index.noun"))
+        read = read_concepts(folder / "data.noun")
+        concepts = {offset: concept for offset, concept in read if not concept.is_single}
+        senses = dict(read_senses(folder / "index.noun"))
         exceptions = dict(line.split()[:2] for line in (folder / "noun.exc").read_text("ascii").splitlines())
     except OSError as error:
-        raise SettingsError(
-            f"cannot read WordNet's nouns: {error}", hint="give the folder usr/share/wordnet of Debian's wordnet-base"
-        ) from error
+        raise not_read(error) from error
     used = _meanings(senses, concepts)
     needed = _with_parents((offset for offsets in used.values() for offset in offsets), concepts)
     numbers = {offset: _number(place) for place, offset in enumerate(sorted(needed))}
@@ -59,57 +46,31 @@ def make_table(folder: Path) -> list[str]:
     return sorted(lines)
 
 
-def _meanings(senses: dict[str, list[str]], concepts: dict[str, _Concept]) -> dict[str, list[str]]:
+def _meanings(senses: dict[str, list[str]], concepts: dict[str, Concept]) -> dict[str, list[str]]:
     """The common meanings of each word that is no name and no number."""
     used: dict[str, list[str]] = {}
     for lemma, offsets in senses.items():
         kept = [offset for offset in offsets if offset in concepts and not _only_a_name(lemma, concepts[offset])]
         if kept and not any(map(str.isdigit, lemma)):
-            used[lemma] = kept[:_SENSES]
+            used[lemma] = kept[:SENSES]
     return used
 
 
-def _line(offset: str, concept: _Concept, numbers: dict[str, str]) -> str:
+def _line(offset: str, concept: Concept, numbers: dict[str, str]) -> str:
     parents = ",".join(numbers[parent] for parent in concept.parents if parent in numbers)
     return f"{kinds.CONCEPT}{numbers[offset]}\t{parents}\t{' '.join(_stems(concept))}"
 
 
-def _concepts(file: Path) -> Iterator[tuple[str, _Concept]]:
-    """WordNet's concepts by their offsets; single persons and places are left out."""
-    for line in file.read_text("latin-1").splitlines():
-        if line.startswith(" "):
-            continue
-        parts = line.split(" | ")[0].split()
-        count = int(parts[3], 16)
-        written = parts[4 : 4 + 2 * count : 2]
-        pointers = parts[5 + 2 * count :]
-        above = [(pointers[place], pointers[place + 1]) for place in range(0, len(pointers) - 3, 4)]
-        if any(symbol == "@i" for symbol, _ in above):
-            continue
-        names = frozenset(word.lower() for word in written if word[:1].isupper())
-        yield (
-            parts[0],
-            _Concept(
-                tuple(offset for symbol, offset in above if symbol == "@"),
-                tuple(word.lower() for word in written),
-                names,
-                parts[1] in _LIVING,
-            ),
-        )
+def _only_a_name(lemma: str, concept: Concept) -> bool:
+    return concept.file in _LIVING and lemma.replace(" ", "_") in _names(concept)
 
 
-def _senses(file: Path) -> Iterator[tuple[str, list[str]]]:
-    for line in file.read_text("latin-1").splitlines():
-        if not line.startswith(" "):
-            parts = line.split()
-            yield parts[0].replace("_", " "), parts[-int(parts[2]) :]
+def _names(concept: Concept) -> set[str]:
+    """The words that are written with a capital letter, in small ones."""
+    return {word.lower() for word in concept.written if word[:1].isupper()}
 
 
-def _only_a_name(lemma: str, concept: _Concept) -> bool:
-    return concept.living and lemma.replace(" ", "_") in concept.names
-
-
-def _with_parents(offsets: Iterator[str], concepts: dict[str, _Concept]) -> set[str]:
+def _with_parents(offsets: Iterator[str], concepts: dict[str, Concept]) -> set[str]:
     found: set[str] = set()
     pending = list(offsets)
     while pending:
@@ -120,8 +81,10 @@ def _with_parents(offsets: Iterator[str], concepts: dict[str, _Concept]) -> set[
     return found
 
 
-def _stems(concept: _Concept) -> list[str]:
-    said = [part for word in concept.words if word not in concept.names for part in word.split("_")]
+def _stems(concept: Concept) -> list[str]:
+    words = [word.lower() for word in concept.written]
+    names = _names(concept)
+    said = [part for word in words if word not in names for part in word.split("_")]
     return list(dict.fromkeys(stem(part) for part in said if len(part) > 1))
 
 
@@ -133,21 +96,14 @@ def _number(place: int) -> str:
     return digits.rjust(4, "0")
 
 
+def _write(table: str) -> None:
+    # mtime 0, so that the same words give the same file
+    kinds.TABLE.write_bytes(gzip.compress(table.encode(), 9, mtime=0))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the table beside `stitch.text.kinds`; returns the exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if len(given) != 1:
-        sys.stderr.write("usage: python -m stitch.pipelines.kinds FOLDER\n")
-        return 2
-    try:
-        lines = make_table(Path(given[0]))
-    except StitchError as error:
-        sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
-        return error.exit_code
-    # mtime 0, so that the same words give the same file
-    kinds.TABLE.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), 9, mtime=0))
-    sys.stdout.write(f"{len(lines)} lines, {kinds.TABLE.stat().st_size / 1e6:.1f} MB\n")
-    return 0
+    return run(arguments, program="kinds", make=make_table, write=_write)
 
 
 if __name__ == "__main__":
