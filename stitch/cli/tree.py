@@ -183,7 +183,12 @@ def show(name: str, *, as_json: bool, schema: bool, version: str | None, branch:
               help="How sure a semantic condition has to be; .5 is as likely as not.")  # fmt: skip
 @click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="How far below the best a node may be.")
 @click.option("-k", type=click.IntRange(min=1), metavar="N", help="How many nodes at most.  [default: all]")
-@click.option("--scorer", metavar="NAME", help="Who judges semantic conditions.")
+@click.option(
+    "--scorer",
+    metavar="NAME",
+    help="Who judges semantic conditions: static, lexical, exact, minilm, model, sentence-transformers or nli:MODEL."
+    "  [default: static]",
+)
 @click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short.")
 @json_option
 def select(query: str, *, as_json: bool, explain: bool, tree: str | None, version: str | None, branch: str,

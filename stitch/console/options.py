@@ -80,6 +80,6 @@ def opened_memory(*, must_exist: bool = True, **settings: Any) -> Iterator[Memor
 
     refuse_idle_model(settings)
     with open_memory(must_exist=must_exist, **settings) as memory:
-        if must_exist and settings.get("tenant") and not memory.trajectories():
+        if must_exist and settings.get("tenant") and not memory.trajectories() and not memory.trees.names():
             click.echo(f"stitch: nothing in this memory is of the tenant {memory.tenant!r}", err=True)
         yield memory

@@ -179,6 +179,7 @@ class TreeLog(TreeVersions):
                     hint="restore the memory from a backup",
                 )
             return load_snapshot(record.payload)
+        self.refresh()  # it may have been erased since
         raise JournalError(
             f"version {version!r} of tree {self.name!r} is missing in the journal",
             hint="restore the memory from a backup",

@@ -155,15 +155,16 @@ class Schema(BaseModel):
             for child in dict.fromkeys(children):
                 if child not in own.children:
                     allowed = some_of(own.children) if own.children else "none"
-                    yield f"a {type_} ({name}) has no child of type {child!r}: {allowed} allowed"
-        yield from self._problems_of_fields(f"a {type_} ({name})", name, own, fields)
+                    yield f"no {child!r} may stand below {name}, which is of the type {type_!r}: {allowed} allowed"
+        yield from self._problems_of_fields(type_, name, own, fields)
 
-    def _problems_of_fields(self, what: str, name: str, own: TypeSchema, fields: Mapping[str, str]) -> Iterator[str]:
+    def _problems_of_fields(self, type_: str, name: str, own: TypeSchema, fields: Mapping[str, str]) -> Iterator[str]:
         for field, value in fields.items():
             known = own.fields.get(field)
             if known is None:
                 if not (own.open or self.open):
-                    yield f"{what} has no field {field!r}{self._near(field, own.fields)}"
+                    near = self._near(field, own.fields)
+                    yield f"{name} has the field {field!r}, and its type {type_!r} has none of this name{near}"
             elif problem := known.problem(value):
                 yield f"field {field!r} of {name} {problem}"
         for field, rule in own.fields.items():

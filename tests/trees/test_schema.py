@@ -89,8 +89,8 @@ def test_an_inferred_schema_lets_through_what_is_like_the_tree_and_fields_that_a
         (SetField("d1", "date", "x" * 50), "is no date: '" + "x" * 39 + "…'"),
         (Add("d2", {"type": "POY"}), "is of the unknown type 'POY'; 'POI' is near"),
         (Add("d2", {"type": "Zebra"}), "unknown type 'Zebra'; there are 'Plan', 'Day', 'POI'"),
-        (Add("a", {"id": "x", "type": "Day"}), "a POI (a) has no child of type 'Day': none allowed"),
-        (Move("a", parent="p"), "a Plan (p) has no child of type 'POI': 'Day' allowed"),
+        (Add("a", {"id": "x", "type": "Day"}), "no 'Day' may stand below a, which is of the type 'POI': none allowed"),
+        (Move("a", parent="p"), "no 'POI' may stand below p, which is of the type 'Plan': 'Day' allowed"),
     ],
 )
 def test_what_breaks_an_inferred_schema_is_refused_with_the_reason(week, operation, reason):
@@ -101,7 +101,9 @@ def test_a_schema_that_a_person_wrote_is_closed_and_knows_required_fields_and_va
     schema = read_schema(STRICT)
     schema.check(week)
     assert "lacks its field 'name'" in refusal(week, schema, SetField("a", "name", None))
-    assert "has no field 'costs'; 'cost' is near" in refusal(week, schema, SetField("a", "costs", "$1"))
+    assert "a has the field 'costs', and its type 'POI' has none of this name; 'cost' is near" in refusal(
+        week, schema, SetField("a", "costs", "$1")
+    )
     assert "is none of 'open', 'done': 'late'" in refusal(week, schema, SetField("a", "status", "late"))
     apply(week, [SetField("a", "status", "done"), SetField("p", "any", "x"), Add("d1", {"type": "Day"})], schema=schema)
     assert read_schema(STRICT) == read_schema(str(schema.dump()))

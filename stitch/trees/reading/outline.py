@@ -89,6 +89,11 @@ class _Reader:
         """The whole."""
         self._end_paragraph()
         if not self._root.children:
+            if self._root.fields.keys() - {TEXT_FIELD}:
+                raise InputError(
+                    "all bullets of this outline are fields, for their names begin with a small letter",
+                    hint="a node is `- Task: name` or `- /task: name`, and a field `- due: 2026-03-01` below it",
+                )
             raise InputError(
                 "this outline has neither headings nor bullets", hint="write `# Plan: name`, `- Task: name`"
             )

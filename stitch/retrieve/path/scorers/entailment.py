@@ -52,7 +52,8 @@ def nli_scorer(model: str | None) -> NliScorer:
     """
     if model is None:
         raise SettingsError(
-            "the scorer 'nli' needs a cross-encoder", hint="name one: a folder, or a model in the local cache"
+            "the scorer 'nli' needs a cross-encoder",
+            hint="name one behind a colon, nli:MODEL: a folder, or a model in the local cache",
         )
     require_extra("sentence-transformers", package="sentence_transformers", needed_by="the scorer 'nli'")
     from sentence_transformers import CrossEncoder
