@@ -25,10 +25,11 @@ table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabu
 caption { text-align: left; caption-side: top; padding-bottom: .3rem; }
 th, td { padding: .28rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; }
-thead th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
+thead th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--ground); }
 td small { color: var(--soft); }
 .wrap td { white-space: normal; text-align: left; vertical-align: top; min-width: 3rem; overflow-wrap: anywhere; }
+.wrap thead th { text-align: left; } .wrap td:nth-child(2) { white-space: nowrap; overflow-wrap: normal; }
 tr.first td, tr.first th { background: var(--band); font-weight: 600; }
 td.best { font-weight: 700; }
 .good { color: var(--good); } .bad { color: var(--bad); }
@@ -88,7 +89,7 @@ def table(
     highest = [_highest(rows, column) if best else None for column in range(len(head))]
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
     lines = [f'<div class="wide"><table{WRAP if wrap else ""}>{above}<thead><tr>']
-    lines += [f'<th scope="col">{escape(name)}</th>' for name in head]
+    lines += [f'<th scope="col">{escape(name).replace("_", "_<wbr>")}</th>' for name in head]
     lines.append("</tr></thead><tbody>")
     for row in rows:
         lines.append('<tr class="first">' if first and row[0] == first else "<tr>")

@@ -14,9 +14,8 @@ from stitch.bench.figures import shown
 from stitch.bench.metrics.paired import Interval
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Record
-from stitch.bench.runs import BUDGETS, Run, read_runs
+from stitch.bench.runs import BUDGETS, OF_ANSWERING, Run, read_runs
 from stitch.bench.scoring import grouped
-from stitch.bench.suites.retrieval import ingest
 from stitch.core import LabelKind
 from stitch.errors import require_extra
 from stitch.retrieve.rank.wording import in_words
@@ -37,8 +36,9 @@ def render(runs: list[Run], *, questions: int = QUESTIONS_SHOWN) -> str:
 
 
 def _about(runs: list[Run]) -> str:
+    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     return (
-        f"{len(runs)} runs. Brackets are 95 % bootstrap intervals over questions. Every method has the same budget, "
+        f"{count}. Brackets are 95 % bootstrap intervals over questions. Every method has the same budget, "
         "counted by the same tokenizer; full-context alone has a window of 128,000 tokens."
     )
 
@@ -53,8 +53,7 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
         f"{escape(made_with)}; {escape(str(machine.get('processor', '')))}, "
         f"{machine.get('cores')} cores; data {settings.data_sha256[:12]}.</p>"
     )
-    taken = ingest(list(run.prepared), "stitch")
-    if "model_calls" in taken:
+    if taken := run.labeling():
         cost = taken["model_cost_usd"]
         price = "at an unknown price" if cost is None else f"for US$ {cost:.4f}"
         yield (
@@ -70,6 +69,8 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
     yield from (f'<p class="soft">{escape(note)}.</p>' for note in run.manifest.notes)
     intervals = {m: {name: run.interval(m, name) for name in run.measures} for m in run.records}
     yield _main_table(run, intervals)
+    yield _further_table(run)
+    yield from _answers(run)
     yield _differences(run)
     yield '<div class="plots">'
     yield from _plots(run, intervals, salt=f"run{place}")
@@ -86,17 +87,42 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
 
 def _main_table(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]]) -> str:
     names = [name for name in run.measures if any(own[name] for own in intervals.values())]
-    every = [run.row(method) for method in run.records]
-    extra = [name for name in dict.fromkeys(chain(*every)) if any(row.get(name) for row in every)]
-    rows = []
-    for method, own in intervals.items():
-        more = run.row(method)
-        rows.append(
-            [escape(method), *(_interval(own[name]) for name in names), *(shown(more.get(name)) for name in extra)]
-        )
+    rows = [[escape(method), *(_interval(own[name]) for name in names)] for method, own in intervals.items()]
     missing = [name for name in run.measures if name not in names]
     note = f" Not scored, for want of a model: {', '.join(missing)}." if missing else ""
-    return page.table(["method", *names, *extra], rows, caption=f"All methods.{note}", first="stitch")
+    return page.table(["method", *names], rows, caption=f"All methods.{note}", first="stitch")
+
+
+def _further_table(run: Run) -> str:
+    """What is said of a method besides its measures, and the answers of a model."""
+    every = {method: run.row(method) for method in run.records}
+    apart = OF_ANSWERING if run.answered else ()
+    names = [
+        name
+        for name in dict.fromkeys(chain(*every.values()))
+        if name not in apart and any(row.get(name) for row in every.values())
+    ]
+    rows = [[escape(method), *(shown(row.get(name)) for name in names)] for method, row in every.items()]
+    return page.table(["method", *names], rows, caption="Contexts, and what a search took.", first="stitch")
+
+
+def _answers(run: Run) -> Iterator[str]:
+    """What became of the questions that a model answered, what that cost, and why some are not scored."""
+    if not run.answered:
+        return
+    rows = []
+    for method in run.records:
+        own = run.row(method)
+        cost = own.get("model_cost_usd")
+        cells = [f"{own.get(name, 0):,}" for name in OF_ANSWERING[:-2]]
+        rows.append(
+            [escape(method), *cells, "unknown" if cost is None else f"{cost:.4f}", shown(own.get("answer_p50_s"))]
+        )
+    head = ["method", "answered", "scored", "unscored", "calls", "tokens", "US$", "median seconds"]
+    yield page.table(head, rows, caption="Answers and verdicts, and what they cost.", first="stitch")
+    if told := run.not_scored():
+        reasons = "; ".join(f"{reason} ({count})" for reason, count in told.items())
+        yield f'<p class="soft">Not scored, and asked for again by the command of the run: {escape(reasons)}.</p>'
 
 
 def _interval(interval: Interval | None) -> str:
@@ -245,7 +271,7 @@ def _question(run: Run, name: str, records: Mapping[str, Record]) -> str:
             [
                 escape(method),
                 "-" if isinstance(score, Unscored) else shown(score),
-                *([escape(given if given is not None else "-")] if run.answered else []),
+                *([escape(given if given is not None else "-"), _verdict(record)] if run.answered else []),
                 _labels(labels),
                 " ".join(steps),
             ]
@@ -256,7 +282,7 @@ def _question(run: Run, name: str, records: Mapping[str, Record]) -> str:
         [
             "method",
             run.main,
-            *(["answer"] if run.answered else []),
+            *(["answer", "verdict"] if run.answered else []),
             "labels of the question",
             f"first {_STEPS_SHOWN} steps (gold in green)",
         ],
@@ -265,6 +291,18 @@ def _question(run: Run, name: str, records: Mapping[str, Record]) -> str:
     )
     summary = f'{escape(any_record.text)} <span class="type">{escape(any_record.type)}, {escape(name)}</span>'
     return page.details(summary, body)
+
+
+def _verdict(record: Record) -> str:
+    """What the judge said of an answer, and why; of one that is not scored, what went wrong."""
+    own = record.answered
+    if own is None:
+        return "-"
+    if own.correct is None:
+        return escape(own.reason or "not judged")
+    slots = f" of {own.given} given" if own.given is not None else ""
+    why = f" <small>{escape(own.reason)}</small>" if own.reason else ""
+    return f"{own.correct} right{slots}{why}"
 
 
 def _step(record: Record, step: str) -> str:

@@ -52,7 +52,7 @@ def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = (), *, part
     if rows := list(_answers(runs)):
         lines += ["", "## Answers", "", _ANSWERED, ""]
         head = ["set", "method", "precision", "recall", "F1", "scored", "unscored", "calls", "tokens", "US$"]
-        lines += _table(head, rows)
+        lines += [*_table(head, rows), *_told_of(runs)]
     if rows := list(_differences(runs)):
         lines += ["", "## Do labels help?", "", _HELP, ""]
         head = ["set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels", "precision", "tokens"]
@@ -164,8 +164,27 @@ def _answers(runs: Sequence[Run]) -> Iterator[list[str]]:
             if run.manifest.settings.suite != "came":
                 cells = [None, None, run.interval(method, "accuracy")]
             told = [f"{each.value:.3f}" if each else "-" for each in cells]
-            costs = (row.get(name) for name in ("scored", "unscored", "model_calls", "model_tokens", "model_cost_usd"))
-            yield [run.manifest.settings.set, f"`{method}`", *told, *("-" if v is None else shown(v) for v in costs)]
+            counts = (f"{row.get(name, 0):,}" for name in ("scored", "unscored", "model_calls", "model_tokens"))
+            cost = row.get("model_cost_usd")
+            price = "unknown" if cost is None else f"{cost:.4f}"
+            yield [run.manifest.settings.set, f"`{method}`", *told, *counts, price]
+
+
+def _told_of(runs: Sequence[Run]) -> Iterator[str]:
+    """What labeling took, and why some answers are not scored."""
+    for run in runs:
+        if taken := run.labeling():
+            cost = taken["model_cost_usd"]
+            price = "at an unknown price" if cost is None else f"US$ {cost:.4f}"
+            told = (
+                f"Labels of `{run.manifest.settings.set}`: {taken['model_calls']:,} calls, {taken['model_tokens']:,}"
+                f" tokens, {price}, for {taken['steps']:,} steps; {taken['stand_ins']:,} have labels that stand in,"
+                f" {taken['unusable_replies']:,} replies were cut or of no use."
+            )
+            yield from ("", fill(told, width=120))
+        if run.answered and (found := run.not_scored()):
+            reasons = "; ".join(f"{reason} ({count})" for reason, count in found.items())
+            yield from ("", fill(f"Not scored in `{run.manifest.settings.set}`: {reasons}.", width=120))
 
 
 def _differences(runs: Sequence[Run]) -> Iterator[list[str]]:

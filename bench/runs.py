@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stitch.bench.answering import is_unscored
 from stitch.bench.manifest import Manifest, read_manifest
 from stitch.bench.metrics.budget_recall import CURVE
 from stitch.bench.metrics.paired import Interval, bootstrap_mean
@@ -26,6 +28,7 @@ from stitch.bench.scoring import (
     recall_in,
     retrieval_measures,
     selection_failures,
+    taken_in,
 )
 from stitch.errors import InputError
 
@@ -33,6 +36,8 @@ MAIN = {"retrieval": "recall@10", "came": "answer_in_context"}
 """The measure that matters most, by suite."""
 BUDGETS = CURVE
 """Those of a curve of recall over budgets."""
+OF_ANSWERING = ("answered", "scored", "unscored", "model_calls", "model_tokens", "model_cost_usd", "answer_p50_s")
+"""What a row tells of answers and verdicts, where a model took part."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +115,21 @@ class Run:
             **answer_costs(records),
             "unscored": sum(isinstance(self.measures[self.main](record), Unscored) for record in records),
         }
+
+    def not_scored(self) -> dict[str, int]:
+        """Why answers of a model have no score, the most frequent reason first."""
+        reasons = (
+            record.answered.reason or "not judged"
+            for records in self.records.values()
+            for record in records
+            if record.answered is not None and is_unscored(record)
+        )
+        return dict(Counter(reasons).most_common())
+
+    def labeling(self) -> dict[str, Any]:
+        """What labeling with a model took, of the memories of `stitch`; empty if none did."""
+        taken = taken_in(self.prepared, "stitch")
+        return taken if "model_calls" in taken else {}
 
     def selection_failures(self) -> dict[str, dict[str, float]]:
         """How often each failure mode was found in the labels of wrongly answered questions, by method."""

@@ -209,6 +209,20 @@ def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
+def taken_in(notes: Iterable[Prepared], method: str) -> dict[str, Any]:
+    """How many steps a method took in, and how fast one process did it."""
+    own = [note for note in notes if note.method == method]
+    seconds = sum(note.seconds for note in own)
+    steps = sum(note.steps for note in own)
+    found: dict[str, Any] = {"steps": steps, "steps_per_s": round(steps / seconds, 1) if seconds else None}
+    if any(note.model_calls for note in own):
+        costs = [note.cost_usd for note in own if note.model_calls]
+        for name in ("model_calls", "model_tokens", "stand_ins", "unusable_replies"):
+            found[name] = sum(getattr(note, name) for note in own)
+        found["model_cost_usd"] = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return found
+
+
 def selection_failures(records: Iterable[Record]) -> dict[str, float]:
     """How often each failure mode was found, as a share of the diagnosed (question, kind) pairs (Table 5)."""
     found = [modes for record in records if record.answered for modes in record.answered.failures.values()]

@@ -30,8 +30,8 @@ from stitch.bench.scoring import (
     paired_with,
     selection_failures,
     summarize,
+    taken_in,
 )
-from stitch.bench.suites.retrieval import ingest
 from stitch.bench.suites.running import Finished, Options, awaited_by, finished, suite_options, tell_awaited
 
 PAIRED = ("answer_in_context", "answer_tied", "evidence_recall", "f1")
@@ -73,7 +73,7 @@ def summarize_came(done: Finished) -> dict[str, Any]:
         "questions": max(map(len, done.records.values()), default=0),
         "budget_tokens": done.manifest.settings.budget_tokens,
         "methods": methods,
-        "ingest": ingest(notes, first),
+        "ingest": taken_in(notes, first),
         "paired": paired_with(first, done.records, measures, names=PAIRED),
         "reasons": reasons,
         **awaited_by(done),

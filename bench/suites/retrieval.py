@@ -26,6 +26,7 @@ from stitch.bench.scoring import (
     retrieval_measures,
     selection_failures,
     summarize,
+    taken_in,
 )
 from stitch.bench.suites.running import Finished, Options, awaited_by, finished, suite_options, tell_awaited
 
@@ -69,7 +70,7 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
         "questions": max(map(len, done.records.values()), default=0),
         "budget_tokens": done.manifest.settings.budget_tokens,
         "methods": methods,
-        "ingest": ingest(read_prepared(done.folder), first),
+        "ingest": taken_in(read_prepared(done.folder), first),
         "paired": paired_with(first, done.records, measures, names=[name for name in PAIRED if name in measures]),
         "reasons": reasons,
         **awaited_by(done),
@@ -86,20 +87,6 @@ def theme_figures(notes: list[Prepared], method: str) -> dict[str, float] | None
     if not own:
         return None
     return {name: round(mean(shape[name] for shape in own), 4) for name in own[0]}
-
-
-def ingest(notes: list[Prepared], method: str) -> dict[str, Any]:
-    """How many steps a method took in, and how fast one process did it."""
-    own = [note for note in notes if note.method == method]
-    seconds = sum(note.seconds for note in own)
-    steps = sum(note.steps for note in own)
-    found: dict[str, Any] = {"steps": steps, "steps_per_s": round(steps / seconds, 1) if seconds else None}
-    if any(note.model_calls for note in own):
-        costs = [note.cost_usd for note in own if note.model_calls]
-        for name in ("model_calls", "model_tokens", "stand_ins", "unusable_replies"):
-            found[name] = sum(getattr(note, name) for note in own)
-        found["model_cost_usd"] = None if None in costs else sum(cost for cost in costs if cost is not None)
-    return found
 
 
 def show_retrieval(figures: dict[str, Any]) -> None:

@@ -137,12 +137,21 @@ def test_the_whole_loop_runs_against_a_server(tmp_path: Path, settings: Any) -> 
     assert "labels by openai/m windowed" in results
     assert "verdicts by openai/m temperature=0 top_p=0.9" in results
     assert "## Answers" in results
+    assert f"Labels of `trip`: {first['label']} calls," in results
+    assert "0 have labels that stand in, 0 replies were cut or of no use." in results
+    assert "Not scored in" not in results
     if importlib.util.find_spec("matplotlib") is not None:
         CliRunner().invoke(group, ["report", str(out), "--out", str(page)], catch_exceptions=False)
         html = page.read_text(encoding="utf-8")
         assert "f1 of every method" in html
         assert "Language models took part: labels by openai/m" in html
         assert "Question not answerable" in html or "$" in html
+        assert "Answers and verdicts, and what they cost." in html
+        cost = f"{row['model_cost_usd']:.4f}"
+        assert f"<td>4</td><td>4</td><td>0</td><td>{row['model_calls']}</td><td>{row['model_tokens']:,}</td>" in html
+        assert f"<td>{cost}</td>" in html
+        assert '<th scope="col">verdict</th>' in html
+        assert re.search(r"<td>\d right", html)
 
 
 def test_a_reply_of_no_use_is_asked_for_once_more_and_then_by_the_same_command(tmp_path: Path, settings: Any) -> None:
@@ -160,6 +169,9 @@ def test_a_reply_of_no_use_is_asked_for_once_more_and_then_by_the_same_command(t
         row = json.loads(came(data, out, "--methods", "recent").stdout)["methods"]["recent"]
         assert (row["answered"], row["scored"], row["unscored"]) == (4, 3, 1)
         before = asked(provider)
+        told = " ".join(CliRunner().invoke(group, ["results", str(out)], catch_exceptions=False).stdout.split())
+        assert "Not scored in `toy`: not judged: the reply of 'openai/m' is no whole JSON object (1)." in told
+        assert "| 3 | 1 | 10 |" in told  # scored, unscored, calls
         assert before == {"answer": 5, "judge": 5}  # one answer and one verdict at the second try, one at none
         row = json.loads(came(data, out, "--methods", "recent").stdout)["methods"]["recent"]
         assert (row["answered"], row["scored"], row["unscored"]) == (4, 4, 0)

@@ -79,7 +79,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         self.tags.add(tag)
-        if tag not in ("meta", "br", "path", "use", "img"):
+        if tag not in ("meta", "br", "wbr", "path", "use", "img"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
