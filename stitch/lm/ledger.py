@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stitch.core.files import private
 from stitch.errors import JournalError
@@ -66,7 +66,7 @@ class Totals(BaseModel):
     """None if the price of any of the calls is not known."""
     unusable: int = 0
     """How many of the replies were cut, or could not be used."""
-    rejected: dict[str, int] = {}
+    rejected: dict[str, int] = Field(default_factory=dict)
     """How many references of replies were left out, by reason."""
 
     @property

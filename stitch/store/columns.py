@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _HALF = 2**64 - 1
 _FREE, _GONE = -1, -2
 _LEAST = 64
+_FEW = 16
 
 
 class Column:
@@ -174,6 +175,9 @@ class Ids:
         size = max(_LEAST, 1 << (4 * len(slots) - 1).bit_length())
         table = np.full(size, _FREE, dtype=np.int32)
         left, self._used = slots.astype(np.int64), len(slots)
+        if len(left) <= _FEW:  # of many tenants most are small
+            self._table = self._spread_few(slots.tolist(), size)
+            return
         places = (np.array(self._low, dtype=np.uint64)[left] & np.uint64(size - 1)).astype(np.int64)
         while len(left):  # each goes to the next place that is free; of several, the first may have it
             free, first = np.unique(places, return_index=True)
@@ -183,6 +187,15 @@ class Ids:
             others[first] = False
             left, places = left[others], (places[others] + 1) & (size - 1)
         self._table = array("i", table.tobytes())
+
+    def _spread_few(self, slots: list[int], size: int) -> array[int]:
+        table = array("i", [_FREE]) * size
+        for slot in slots:
+            place = self._low[slot] & (size - 1)
+            while table[place] != _FREE:
+                place = (place + 1) & (size - 1)
+            table[place] = slot
+        return table
 
 
 def _number(snippet: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def join(lists: Iterable[array[Any]], code: str) -> list[NDArray[Any]]:
 
 def split(arrays: Iterator[NDArray[Any]], code: str) -> list[array[Any]]:
     """Many arrays again, of the two that `join` made."""
-    ends = np.cumsum(next(arrays)).tolist()
+    ends = list(accumulate(next(arrays).tolist()))
     data = next(arrays).tobytes()
     size = np.dtype(code).itemsize
     return [array(code, data[start * size : end * size]) for start, end in zip([0, *ends], ends, strict=False)]

@@ -125,7 +125,18 @@ def readable() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
-def test_a_read_only_folder_is_read_and_left_as_it_is(memory: Path, readable: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def spare() -> Iterator[Path]:
+    """A folder for temporary files in which everybody may write."""
+    made = Path(tempfile.mkdtemp())
+    made.chmod(0o1777)
+    yield made
+    shutil.rmtree(made)
+
+
+def test_a_read_only_folder_is_read_and_left_as_it_is(
+    memory: Path, readable: Path, spare: Path, tmp_path: Path
+) -> None:
     if os.getuid() == 0 and not all(folder.stat().st_mode & stat.S_IXOTH for folder in readable.parents):
         pytest.skip(f"nobody but root comes to {readable}")
     shutil.copytree(memory, readable / "m")
@@ -144,7 +155,7 @@ def test_a_read_only_folder_is_read_and_left_as_it_is(memory: Path, readable: Pa
     )
     said = subprocess.run(
         [sys.executable, "-c", code, tmp_path / "other", readable / "m"], capture_output=True, text=True, check=True,
-        timeout=600,
+        timeout=600, env={**os.environ, "TMPDIR": str(spare)},
     ).stdout  # fmt: skip
     assert said.splitlines()[0] == "10"
     assert str(readable / "m") in said.splitlines()[1]
