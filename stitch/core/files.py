@@ -16,6 +16,10 @@ from stitch.errors import InputError, some_of
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 _BLOCK_BYTES = 1 << 20
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)
+_SPARSE_FROM = 1 << 30
+_MOST_TIMES = 16
+"""A file from that many bytes on that is so many times as long as what the disk holds of it is made to fill memory."""
 
 
 def private(path: str, flags: int) -> int:
@@ -24,6 +28,22 @@ def private(path: str, flags: int) -> int:
     Where the system knows no such modes or flags, it opens as ever.
     """
     return os.open(path, flags | _NO_LINKS, PRIVATE_FILE)
+
+
+def read_short(path: Path, *, most_bytes: int) -> str:
+    """The text of a short file that anybody may have put there: a pipe does not stop it, nor does a file without end.
+
+    Raises:
+        OSError: It is a link, no file, or longer.
+        UnicodeDecodeError: It is no text.
+    """
+    with open(path, "rb", opener=lambda name, flags: private(name, flags | _NO_WAITING)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{str(path)!r} is no file")
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise OSError(f"{str(path)!r} is longer than {most_bytes:,} bytes")
+    return data.decode()
 
 
 def make_private_folder(folder: Path, *, parents: bool = False) -> None:
@@ -62,10 +82,12 @@ def refuse_links(folder: Path) -> None:
     The folder itself may be reached through a link.
 
     Raises:
-        InputError: There are symbolic links in it, or pipes or devices; all of them are named.
+        InputError: There are symbolic links in it, pipes, devices, or files that are nearly all holes; they are named.
     """
-    found = []
+    found, hollow = [], []
     for path, about in _inside(folder):
+        if stat.S_ISREG(about.st_mode) and _is_hollow(about):
+            hollow.append(str(path.relative_to(folder)))
         if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode) or stat.S_ISSOCK(about.st_mode)):
             found.append(str(path.relative_to(folder)))
     if found:
@@ -73,6 +95,17 @@ def refuse_links(folder: Path) -> None:
             f"{str(folder)!r} is not opened: {some_of(sorted(found))} in it point elsewhere or are no files",
             hint="a memory and a backup hold plain files; remove these if you trust the rest",
         )
+    if hollow:
+        raise InputError(
+            f"{str(folder)!r} is not opened: {some_of(sorted(hollow))} in it would take more memory than what it holds",
+            hint="a memory writes no such file; bring it back from a backup",
+        )
+
+
+def _is_hollow(about: os.stat_result) -> bool:
+    """Whether a file is much longer than what the disk holds of it, and too long to be read for nothing."""
+    held: int | None = getattr(about, "st_blocks", None)  # which not every system tells
+    return held is not None and about.st_size > _SPARSE_FROM and about.st_size > _MOST_TIMES * 512 * held
 
 
 def _inside(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:

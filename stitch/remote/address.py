@@ -20,13 +20,14 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from stitch.core.files import PRIVATE_FILE, private
+from stitch.core.files import PRIVATE_FILE, private, read_short
 from stitch.errors import StoreError
 from stitch.lifecycle.read_only import own_temporary_folder
 
 SOCKET_FILE = "owner.sock"
 """The socket in the folder of a memory."""
 ADDRESS_FILE = "owner.address"
+_NOTE_BYTES = 1 << 16
 """Says where the owner answers, if not there."""
 
 _MOST_PATH_BYTES = 100
@@ -165,8 +166,7 @@ def write_address(folder: Path, address: Address) -> None:
 def read_address(folder: Path) -> Address | None:
     """What the folder says of where its owner answers; None if it says nothing, or nothing that can be read."""
     try:
-        with open(folder / ADDRESS_FILE, opener=private) as file:
-            return Address.model_validate_json(file.read())
+        return Address.model_validate_json(read_short(folder / ADDRESS_FILE, most_bytes=_NOTE_BYTES))
     except (OSError, ValidationError, UnicodeDecodeError):
         return None
 
@@ -191,7 +191,7 @@ def _remove_socket(path: Path) -> None:
 def holder(note: Path) -> int | None:
     """The process that says in a note that it holds a memory; None if none says so."""
     try:
-        return int(json.loads(note.read_text())["pid"])
+        return int(json.loads(read_short(note, most_bytes=_NOTE_BYTES))["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

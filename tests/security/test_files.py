@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from stitch import Step, open_memory
-from stitch.core.files import private, refuse_links
+from stitch.core.files import private, read_short, refuse_links
 from stitch.errors import InputError, JournalError
 from stitch.journal.sqlite.schema import checksum
 from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
@@ -92,6 +92,34 @@ def test_all_links_are_named_and_the_folder_itself_may_be_one(folder: Path, tmp_
     os.mkfifo(folder / "two")
     with pytest.raises(InputError, match=r"'one', 'two' in it"):
         open_memory(folder)
+
+
+@pytest.mark.parametrize("name", ["owner.address", "store/owner.json", "rejects.jsonl", "ledger.jsonl"])
+def test_a_pipe_in_a_folder_does_not_stop_what_opens_it(folder: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match="point elsewhere or are no files") as refused:
+        open_memory(folder)
+    assert name in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["store/index.bin", "store/heads.bin", "store/checksums.json", "rejects.jsonl"])
+def test_a_file_of_holes_is_refused_before_it_fills_the_memory(folder: Path, name: str) -> None:
+    with (folder / name).open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InputError, match="more memory than what it holds") as refused:
+        open_memory(folder)
+    assert name in refused.value.message
+    assert "backup" in refused.value.hint
+
+
+def test_a_short_file_is_read_if_it_is_one(tmp_path: Path) -> None:
+    (tmp_path / "note").write_text("ann")
+    os.mkfifo(tmp_path / "pipe")
+    assert read_short(tmp_path / "note", most_bytes=3) == "ann"
+    for name, most in (("note", 2), ("pipe", 9), (".", 9)):
+        with pytest.raises(OSError):
+            read_short(tmp_path / name, most_bytes=most)
 
 
 def test_a_file_is_not_opened_through_a_link(tmp_path: Path) -> None:
