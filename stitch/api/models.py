@@ -409,10 +409,8 @@ class ForgetRequest(Request):
 
 
 class ProofModel(Response):
-    """Where traces of erased steps were searched for, and what was found."""
+    """What traces of erased steps were searched for in all files of the memory, and what was found."""
 
-    files: int
-    megabytes: float
     traces: int
     """How many fragments of texts, names and ids were searched for."""
     said_elsewhere: int

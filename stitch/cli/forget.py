@@ -169,7 +169,7 @@ def expire(context: click.Context, /, *, as_json: bool, dry_run: bool, trust_clo
 
 def _print_proof(proof: ProofModel) -> None:
     click.echo(
-        f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
+        f"proof: all files were searched for {proof.traces} texts, names and ids"
         f" of them ({proof.said_elsewhere} of which other steps say too): {len(proof.found)} files hold any"
     )
     for found in proof.found:

@@ -427,7 +427,7 @@ def delete(context: click.Context, /, name: str, *, as_json: bool, nodes: tuple[
         else:
             click.echo(f"tree {told.tree} is erased with its {told.versions} versions")
         click.echo(
-            f"proof: {proof.files} files, {proof.megabytes} MB were searched for {proof.traces} texts, names and ids"
+            f"proof: all files were searched for {proof.traces} texts, names and ids"
             f" of it ({proof.said_elsewhere} of which steps or other trees say too): {len(proof.found)} files hold any"
         )
         for found in proof.found:

@@ -54,10 +54,11 @@ class PurgeableStore(Protocol):
 
 
 class Proof(NamedTuple):
-    """Where traces of erased steps were searched for, and what was found."""
+    """What traces of erased steps were searched for in all files of the memory, and what was found.
 
-    files: int
-    megabytes: float
+    How many files these are, and how large, is not told: they hold other tenants' steps too.
+    """
+
     traces: int
     """How many fragments of texts, names and ids were searched for, in any case of letters."""
     said_elsewhere: int
@@ -197,22 +198,20 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
     by_others = _among(ingestor.journal.said_by_others(tenant), sought)
     needles = Needles(traces - innocent - sought.found_in(labels.encode()) - by_others)
     found: list[str] = []
-    files, size = 0, 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
-            there, length = _search(path, needles)
+            there = _search(path, needles)
         except FileNotFoundError:  # the engine makes and moves files of its log when it likes
             continue
-        files, size = files + 1, size + length
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
     elsewhere = ingestor.store.not_searched if isinstance(ingestor.store, PurgeableStore) else ()
     not_searched = (*_ELSEWHERE, *elsewhere)
-    return Proof(files, round(size / 1e6, 1), len(traces), len(innocent), tuple(found), not_searched)
+    return Proof(len(traces), len(innocent), tuple(found), not_searched)
 
 
-def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:
-    """Which of the needles stand in a file, and its length in bytes; where nothing was ever written, none do."""
+def _search(path: Path, needles: Needles) -> set[bytes]:
+    """Which of the needles stand in a file; where nothing was ever written, none do."""
     found: set[bytes] = set()
     buffer = bytearray(_PIECE_BYTES + needles.longest)
     with path.open("rb", buffering=0) as file:
@@ -235,7 +234,7 @@ def _search(path: Path, needles: Needles) -> tuple[set[bytes], int]:
             at, last = at + read, min(kept + read, needles.longest)
             buffer[:last] = buffer[kept + read - last : kept + read]
             kept = last
-    return found, length
+    return found
 
 
 def _among(texts: Iterable[bytes], needles: Needles) -> set[bytes]:

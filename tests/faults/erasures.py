@@ -78,7 +78,8 @@ def run(seed: int, folder: Path, counts: Counter[str]) -> list[str]:
             wrong += [str(each) for each in memory.lifecycle.verify().disagreements]
             wrong += list(erased.proof.found)
             memory.lifecycle.backup(folder.with_name(f"{folder.name}-backup"))
-            counts.update(erasures=1, steps=len(gone), traces=erased.proof.traces, files=erased.proof.files)
+            files = sum(path.is_file() for path in folder.rglob("*"))
+            counts.update(erasures=1, steps=len(gone), traces=erased.proof.traces, files=files)
     words = {word_of("a", trajectory, int(step)).lower().encode() for trajectory, step in gone}
     for path in [*folder.rglob("*"), *folder.with_name(f"{folder.name}-backup").rglob("*")]:
         data = path.read_bytes().lower() if path.is_file() else b""

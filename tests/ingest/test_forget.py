@@ -91,9 +91,6 @@ def test_of_an_erased_step_no_byte_is_left_in_any_file(tmp_path: Path) -> None:
         assert "halcyon" in str(memory.inventory().scopes).lower()
         erased = memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
         assert (erased.steps, erased.trajectories, erased.proof.found) == (1, 1, ())
-        assert erased.proof.files > 5
-        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        assert erased.proof.megabytes == pytest.approx(size / 1e6, abs=0.5)
         assert erased.proof.traces > 5
         assert files_with(folder, *CANARIES) == []
         assert not any(name in str(memory.inventory()).lower().encode() for name in CANARIES)
@@ -138,7 +135,7 @@ def test_a_proof_tells_nothing_of_what_other_tenants_say(folder: Path) -> None:
         with open_memory(folder) as memory:
             memory.add(Step(id="guess", role="user", content=guess), trajectory="guesses", again=True)
             proofs.append(memory.lifecycle.erase(Selector(trajectory="guesses", step="guess")).proof)
-    right, wrong = (proof._replace(files=0, megabytes=0.0) for proof in proofs)
+    right, wrong = proofs
     assert right == wrong
     assert right.said_elsewhere == 0
 

@@ -310,7 +310,7 @@ class MemoryContract:
         assert "old" in retired.reason
         erased = lifecycle.erase(Selector(trajectory="trip"))
         assert (erased.steps, erased.trajectories, erased.proof.found) == (4, 1, ())
-        assert erased.proof.files > 0
+        assert erased.proof.traces > 0
         assert memory.add(Step(id="0", role="user", content="again"), trajectory="trip").state is StepState.ERASED
         assert memory.add(Step(id="0", role="user", content="again"), trajectory="trip", again=True).position == 0
         with pytest.raises(InputError, match="no steps are selected"):
