@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from stitch.errors import (
@@ -30,9 +30,6 @@ from stitch.lm.replies import ReplyKeeper
 from stitch.lm.salvage import json_in
 from stitch.lm.sampling import Sample, Sampling
 from stitch.text.markers import harmless
-
-if TYPE_CHECKING:
-    pass
 
 _log = logging.getLogger(__name__)
 
