@@ -107,6 +107,11 @@ def test_the_page_of_a_room_fits_a_screen_and_a_half(page: Path) -> None:
     assert len(page.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
+def test_every_room_has_a_page() -> None:
+    rooms = {ROOT / room for room in ROOMS[1:]} | {path.parent for path in (ROOT / "stitch").glob("*/__init__.py")}
+    assert sorted(str(room.relative_to(ROOT)) for room in rooms if not (room / "README.md").exists()) == []
+
+
 @pytest.fixture
 def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
