@@ -250,7 +250,7 @@ def test_a_search_that_is_taken_back_ends_at_its_next_boundary(mode: Any, tmp_pa
 
     def script(system: str, user: str) -> dict[str, Any]:
         asked.release()
-        assert may_answer.wait(20)
+        assert may_answer.wait(120)
         return {"scopes": [], "event_types": [], "entity_types": [], "reasons": []}
 
     with LoopbackProvider(script) as provider:
@@ -261,7 +261,7 @@ def test_a_search_that_is_taken_back_ends_at_its_next_boundary(mode: Any, tmp_pa
             async def use() -> None:
                 async with Client(make_server(lambda action, request: memory), mode=mode) as client:
                     begun = asyncio.create_task(client.call_tool("search", {"query": "train"}))
-                    assert await asyncio.to_thread(asked.acquire, timeout=20)
+                    assert await asyncio.to_thread(asked.acquire, timeout=120)
                     begun.cancel()
                     with pytest.raises(asyncio.CancelledError):
                         await begun
@@ -313,13 +313,13 @@ def served(app: McpOverHttp) -> Iterator[str]:
     server.startup = startup
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(120)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(120)
 
 
 def test_over_http_each_call_is_of_the_tenant_of_its_own_request(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_over_http_a_foreign_page_is_refused_by_whoever_stands_first(memory: Mem
     with served(McpOverHttp(lambda action, request: memory)) as url:
         to = urlsplit(url)
         for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403)):
-            asking = http.client.HTTPConnection(to.hostname or "", to.port, timeout=30)
+            asking = http.client.HTTPConnection(to.hostname or "", to.port, timeout=120)
             asking.request("POST", to.path, body="{}", headers={"Content-Type": "application/json", **headers})
             assert asking.getresponse().status == status
             asking.close()
@@ -403,7 +403,7 @@ def test_the_command_ends_at_once_and_lets_go_of_the_memory(tmp_path: Path, sign
         process.stdin.close()
     else:
         process.send_signal(signal_)
-    assert process.wait(30) == status
+    assert process.wait(120) == status
     with open_memory(tmp_path / "m", must_exist=True) as memory:
         assert memory.status().accepted == 0
     for pipe in (process.stdin, process.stdout, process.stderr):

@@ -61,7 +61,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield json.loads(served.stdout.readline())["mcp"]
     finally:
         served.terminate()
-        served.wait(30)
+        served.wait(120)
         served.stdout.close()
 
 

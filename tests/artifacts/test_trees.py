@@ -336,7 +336,7 @@ def test_a_fork_is_refused(memory, trip):
     answers = context.Queue()
     child = context.Process(target=_in_a_fork, args=(memory, trip, answers))
     child.start()
-    assert [answers.get(timeout=30) for _ in range(3)] == ["refused"] * 3
+    assert [answers.get(timeout=120) for _ in range(3)] == ["refused"] * 3
     child.join()
 
 

@@ -61,7 +61,7 @@ def served(tmp_path, monkeypatch):
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(120)
     yield f"stitch+{url_of(listening)}"
     ends.now()
     thread.join()

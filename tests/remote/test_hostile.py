@@ -216,7 +216,7 @@ def test_a_port_takes_only_who_knows_the_token(tmp_path: Path) -> None:
         assert known is not None
         assert known.port is not None
         for token in ("", "x" * len(known.token)):
-            with closing(socket.create_connection(("127.0.0.1", known.port), timeout=20)) as end:
+            with closing(socket.create_connection(("127.0.0.1", known.port), timeout=120)) as end:
                 connection = Connection(end)
                 connection.send(Kind.HELLO, Hello(tenant="default", token=token).model_dump_json().encode())
                 refused = connection.receive()

@@ -61,7 +61,7 @@ def answering(*answers: bytes) -> Iterator[str]:
         thread.start()
         yield f"stitch+http://127.0.0.1:{listener.getsockname()[1]}"
         listener.shutdown(socket.SHUT_RDWR)
-    thread.join(20)
+    thread.join(120)
 
 
 def test_where_nobody_answers_it_is_said_how_to_serve_a_memory() -> None:

@@ -156,7 +156,7 @@ def test_an_owner_that_ends_in_the_midst_of_a_call_is_told_of_in_one_line(begin:
         thread.start()
         assert said(process) == "hangs"
         os.kill(process.pid, signal.SIGKILL)
-        thread.join(20)
+        thread.join(120)
         [error] = failed
         assert isinstance(error, OwnerLostError)
         assert "whether 'add' was done is not known" in error.message
@@ -228,12 +228,12 @@ def test_what_is_under_way_is_finished_before_the_owner_has_closed(tmp_path: Pat
     thread = threading.Thread(target=write)
     thread.start()
     for _ in range(20):
-        assert many.acquire(timeout=30)
+        assert many.acquire(timeout=120)
     owner.close()
     for _ in range(5):
-        assert many.acquire(timeout=30)
+        assert many.acquire(timeout=120)
     stop.set()
-    thread.join(30)
+    thread.join(120)
     with open_memory(tmp_path / "m") as memory:
         assert [entry.id for entry in memory.steps("t")] == added
         assert len({entry.step.content for entry in memory.steps("t")}) == len(added)
@@ -279,9 +279,9 @@ def test_an_owner_that_is_opening_the_memory_is_waited_for(tmp_path: Path, monke
         address.announce(tmp_path / "m", share=True)
         thread = threading.Thread(target=lambda: found.append(open_memory(tmp_path / "m")))
         thread.start()
-        assert waits.wait(30)
+        assert waits.wait(120)
         assert found == []
-    thread.join(30)
+    thread.join(120)
     [memory] = found
     with memory:
         assert not isinstance(memory, RemoteMemory)

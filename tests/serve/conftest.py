@@ -64,7 +64,7 @@ class Client:
         self.host, self.port = urlsplit(url).hostname, urlsplit(url).port
 
     def connect(self):
-        return http.client.HTTPConnection(self.host, self.port, timeout=20)
+        return http.client.HTTPConnection(self.host, self.port, timeout=120)
 
     def send(self, method, path, body=None, **headers):
         """The connection, with a request sent on it."""
@@ -147,7 +147,7 @@ def running(folder, *, keys=None, limits=None, tenant="default", settings=None, 
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(120)
 
     def end():
         if thread.is_alive() or not served.closed:

@@ -134,7 +134,7 @@ def test_a_message_of_the_tools_has_to_be_json(refusing):
 
 @pytest.mark.parametrize("name", ["Authorization", "Origin", "Content-Type"])
 def test_a_header_that_is_believed_may_come_once(refusing, name):
-    with socket.create_connection((refusing.host, refusing.port), timeout=20) as raw:
+    with socket.create_connection((refusing.host, refusing.port), timeout=120) as raw:
         twice = f"{name}: x\r\n{name}: y\r\n"
         raw.sendall(f"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n{twice}Connection: close\r\n\r\n".encode())
         head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
@@ -194,7 +194,7 @@ def test_more_steps_than_a_request_may_have_are_413(refusing):
 
 def test_a_body_that_does_not_come_is_408(serving):
     client = serving(limits=SMALL)
-    with socket.create_connection((client.host, client.port), timeout=20) as raw:
+    with socket.create_connection((client.host, client.port), timeout=120) as raw:
         raw.sendall(
             b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b'Content-Length: 50\r\n\r\n{"query'
@@ -216,7 +216,7 @@ def test_a_body_that_does_not_come_is_408(serving):
     ],
 )
 def test_what_is_no_http_is_400_in_the_same_shape(refusing, sent):
-    with socket.create_connection((refusing.host, refusing.port), timeout=20) as raw:
+    with socket.create_connection((refusing.host, refusing.port), timeout=120) as raw:
         raw.sendall(sent)
         head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
     assert b" 400 " in head
@@ -226,7 +226,7 @@ def test_what_is_no_http_is_400_in_the_same_shape(refusing, sent):
 def test_a_client_that_leaves_in_the_middle_of_a_body_disturbs_nobody(serving):
     client = serving()
     for _ in range(3):
-        with socket.create_connection((client.host, client.port), timeout=20) as raw:
+        with socket.create_connection((client.host, client.port), timeout=120) as raw:
             raw.sendall(
                 b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 b'Content-Length: 50\r\n\r\n{"query'

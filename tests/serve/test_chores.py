@@ -116,7 +116,7 @@ def test_what_is_due_is_done_in_a_thread_that_ends_when_told(tenants, tmp_path):
 
     busy = Telling(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
     busy.start()
-    assert done.wait(20)
+    assert done.wait(120)
     busy.stop()
     assert len(names(tmp_path / "backups")) == 1
 
@@ -131,6 +131,6 @@ def test_a_chore_that_breaks_is_reported_and_the_thread_goes_on(tenants, tmp_pat
 
     chores = Broken(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
     chores.start()
-    assert broken.wait(20)
+    assert broken.wait(120)
     chores.stop()
     assert "a chore failed" in caplog.text

@@ -21,7 +21,7 @@ def hurried(monkeypatch):
 
 
 def connect(client):
-    return socket.create_connection((client.host, client.port), timeout=20)
+    return socket.create_connection((client.host, client.port), timeout=120)
 
 
 def test_a_connection_on_which_nothing_is_asked_ends(hurried, serving):
@@ -135,7 +135,7 @@ def test_so_does_one_that_ends_with_its_body_and_takes_a_while(serving, monkeypa
 
     def slow(self, query, **options):
         begun.set()
-        assert going_on.wait(20)
+        assert going_on.wait(120)
         return search(self, query, **options)
 
     monkeypatch.setattr(Memory, "search", slow)
@@ -144,7 +144,7 @@ def test_so_does_one_that_ends_with_its_body_and_takes_a_while(serving, monkeypa
     with connect(client) as raw:
         raw.sendall(asked)
         raw.shutdown(socket.SHUT_WR)
-        assert begun.wait(20)
+        assert begun.wait(120)
         assert client.get("/healthz").status == 200
         going_on.set()
         assert raw.makefile("rb").read().startswith(b"HTTP/1.1 200")
@@ -154,7 +154,7 @@ def test_so_does_one_that_ends_with_its_body_and_takes_a_while(serving, monkeypa
     with connect(client) as raw:
         raw.sendall(asked)
         raw.shutdown(socket.SHUT_WR)
-        assert begun.wait(20)
+        assert begun.wait(120)
         assert raw.makefile("rb").read() == b"", "it is not heard out for ever"
         going_on.set()
 

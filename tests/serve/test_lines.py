@@ -81,7 +81,7 @@ def streaming(serving):
 
     def call(**options):
         client = serving(**options)
-        raw = socket.create_connection((client.host, client.port), timeout=20)
+        raw = socket.create_connection((client.host, client.port), timeout=120)
         opened.append(raw)
         raw.sendall(
             b"POST /v1/stream?trajectory=t HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"

@@ -50,7 +50,7 @@ def test_a_ready_server_says_on_one_line_where_it_is_and_a_signal_ends_it_in_ord
         assert next(stream)[1] == "ready"
         process.send_signal(signal.SIGTERM)
         assert next(stream)[1] == "closing"
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err) == (0, b"", b"")
     with open_memory(tmp_path / "m") as memory:
         assert memory.status().stored == 1
@@ -63,7 +63,7 @@ def test_ctrl_c_ends_a_server_of_several_tenants_with_status_0(begin, tmp_path, 
     client = client_of(ready["url"].replace("0.0.0.0", "127.0.0.1"), key=made.text)
     client.add("hello")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
     assert process.returncode == 0
     with open_memory(tmp_path / "m", tenant="ann") as memory:
         assert memory.status().stored == 1

@@ -37,7 +37,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Held:
     def slow(self: Memory, query: str, **options: Any) -> Any:
         own.count += 1
         own.begun.release()
-        assert own.may_go_on.wait(20)
+        assert own.may_go_on.wait(120)
         return search(self, query, **options)
 
     monkeypatch.setattr(Memory, "search", slow)
@@ -49,7 +49,7 @@ def test_a_question_beyond_those_that_may_wait_is_told_to_come_again(serving, he
     client.add("A hotel.")
     with ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(client.post, "/v1/search", QUESTION) for _ in range(2)]
-        assert all(held.begun.acquire(timeout=20) for _ in range(2))
+        assert all(held.begun.acquire(timeout=120) for _ in range(2))
         refused = client.post("/v1/search", QUESTION)
         assert (refused.status, refused.headers["Retry-After"], refused.json["error"]) == (429, "1", "TooManySearches")
         assert client.get("/v1/status").status == 200, "others are not held up"
@@ -65,7 +65,7 @@ def test_what_a_client_has_asked_that_left_is_not_begun(serving, held, monkeypat
     client.add("A hotel.")
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(client.post, "/v1/search", QUESTION)
-        assert held.begun.acquire(timeout=20)
+        assert held.begun.acquire(timeout=120)
         second = client.send("POST", "/v1/search", '{"query": "x"}', Content_Type="application/json")
         while client.served.work.searching < 2:  # it waits for the thread
             client.get("/healthz")
@@ -131,7 +131,7 @@ def test_a_piece_that_has_begun_is_waited_for_and_one_that_has_not_is_given_up(m
 
         def piece(name: str) -> None:
             begun.set()
-            assert may_go_on.wait(20)
+            assert may_go_on.wait(120)
             done.append(name)
 
         first = asyncio.ensure_future(work.step(lambda: piece("first")))
