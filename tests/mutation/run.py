@@ -62,6 +62,8 @@ LEAST_S, TIMES = 5.0, 3.0
 """A mutant does not end if it takes more processor time than this, and more than so often what its tests take."""
 IDLE_S, IDLE_SHARE = 15.0, 0.007
 """Neither does it end if its processes neither used this share of a processor nor waited for one for so long."""
+RECORDING_IDLE_S = 300.0
+"""The same of all tests without a mutant, of which some wait for processes of other groups."""
 MOST_BYTES = 2 << 30
 """Of memory, and of each file: a mutant may ask for more and more."""
 KILLED = ("killed", "timeout")
@@ -139,7 +141,11 @@ class Trial:
         known, seen = self._kept.seen(files) if self._kept else (set(), Seen({}, {}, []))
         fresh = [item for test, item in self._items.items() if file_of(test) not in known]
         output = self._folder / "seen.json"
-        said, _ = _fork(lambda: 0 * output.write_text(json.dumps(self.recorder.record(fresh))), limit_s=3600.0)
+        said, _ = _fork(
+            lambda: 0 * output.write_text(json.dumps(self.recorder.record(fresh))),
+            limit_s=3600.0,
+            idle_s=RECORDING_IDLE_S,
+        )
         if said != "survived":
             raise SystemExit(f"the tests did not end without a mutant: {said}")
         seen = Seen(*json.loads(output.read_text())).kept(files - known).and_also(seen)
@@ -270,7 +276,7 @@ def _named(code: CodeType) -> tuple[str, int]:
     return code.co_name, code.co_firstlineno
 
 
-def _fork(work: Callable[[], int], *, limit_s: float) -> tuple[str, str]:
+def _fork(work: Callable[[], int], *, limit_s: float, idle_s: float = IDLE_S) -> tuple[str, str]:
     """What became of some work in a process of its own, and which test failed in it."""
     scratch = Path(tempfile.mkdtemp(prefix="stitch-mutant-"))
     process = os.fork()
@@ -291,7 +297,7 @@ def _fork(work: Callable[[], int], *, limit_s: float) -> tuple[str, str]:
         finally:
             os._exit(status)
     try:
-        status = _wait(process)
+        status = _wait(process, idle_s=idle_s)
         note = scratch / "failed"
         failed = note.read_text().splitlines()[0] if note.exists() else ""
     finally:
@@ -301,7 +307,7 @@ def _fork(work: Callable[[], int], *, limit_s: float) -> tuple[str, str]:
     return {0: "survived", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}.get(status, "killed"), failed
 
 
-def _wait(process: int) -> int:
+def _wait(process: int, *, idle_s: float) -> int:
     """The exit status of a process, or the negative number of the signal that ended it."""
     pause_s, used_s, since = 0.002, 0.0, time.monotonic()
     while True:
@@ -310,9 +316,9 @@ def _wait(process: int) -> int:
             return os.waitstatus_to_exitcode(status)
         time.sleep(pause_s)
         pause_s = min(0.1, pause_s * 1.1)
-        if time.monotonic() - since > IDLE_S:
+        if time.monotonic() - since > idle_s:
             now_s = _wanted_s(process)
-            if abs(now_s - used_s) < IDLE_SHARE * IDLE_S:
+            if abs(now_s - used_s) < IDLE_SHARE * idle_s:
                 os.killpg(process, signal.SIGKILL)
             used_s, since = now_s, time.monotonic()
 
@@ -369,6 +375,8 @@ def main() -> None:
         trial = Trial(folder, rooms=rooms, count=given.count, kept=kept)
         folders = sorted({each for room in rooms for each in ROOMS[room]})
         pytest.main([*OPTIONS, *(each for each in folders if Path(each).exists())], plugins=[trial, trial.recorder])
+    if not trial.possible:
+        raise SystemExit("nothing was measured; what stands above says why")
     with os.fdopen(output, "w") as file:
         json.dump({"seed": SEED, "rooms": trial.figures()}, file, indent=2)
         file.write("\n")
