@@ -31,6 +31,8 @@ MOST_TRIES = 3
 """How often a query, or operations, are written: once, and again for what was wrong with them."""
 SHOWN_NODES = 40
 """How many nodes a prompt shows, the best first."""
+CHANGED_NODES = 200
+"""The same, where each of them is to be changed."""
 DOUBTFUL = (0.4, 0.6)
 """Nodes with scores from here to there are verified before they are changed."""
 SHOWN_TURNS = 5
@@ -41,6 +43,7 @@ _SIBLINGS_SHOWN = 10
 """On either side of a node that is changed: a parent may have thousands of children."""
 _FIELDS_SHOWN = 200
 """Of how many fields of types a prompt shows values; a tree may have as many types as nodes."""
+_NOTHING_MEANT = "No node of the tree is meant, so nothing is changed."
 _WRITES = ("add", "update", "delete", "move")
 
 
@@ -192,13 +195,15 @@ class TreeConversation:
             reply.answer = self._answer(reply, ())
             return reply
         reply.query, reply.selection = self._find(reply)
-        nodes = tuple(reply.selection)[:SHOWN_NODES] if reply.selection is not None else ()
+        nodes = tuple(reply.selection)[: _most_shown(reply)] if reply.selection is not None else ()
         if reply.kind not in _WRITES:
             reply.answer = self._answer(reply, nodes)
         elif not nodes:
-            reply.answer = "No node of the tree is meant, so nothing is changed."
+            reply.answer = _NOTHING_MEANT
         else:
             self._propose(reply, nodes)
+            if rest := _not_shown(reply):
+                self._spent.troubles.append(f"{rest} more nodes are meant than the {len(nodes)} that were looked at")
             if reply.operations and (confirm if isinstance(confirm, bool) else confirm(reply)):
                 reply.commit = self._tree.edit(reply.operations, message=reply.message, author=self.author)
         return reply
@@ -232,12 +237,15 @@ class TreeConversation:
     def _propose(self, reply: TreeReply, nodes: Sequence[SelectedNode]) -> None:
         """Operations that do what is wanted, checked against the tree and its schema."""
         nodes = self._verified(reply, nodes)
+        if not nodes:
+            reply.answer = _NOTHING_MEANT
+            return
+        told = self._all_shown(reply, nodes, surroundings=True)
         trouble = ""
         for _ in range(MOST_TRIES):
             proposed = self._call(
                 "propose edits", self._program.propose, request=_quoted(reply.request),
-                trouble=quoted({"trouble": _cut(trouble)}) if trouble else "",
-                nodes="\n".join(self._shown(node, surroundings=True) for node in nodes),
+                trouble=quoted({"trouble": _cut(trouble)}) if trouble else "", nodes=told,
             )  # fmt: skip
             try:
                 operations = operations_of(proposed.operations)
@@ -263,10 +271,10 @@ class TreeConversation:
         told = "\n".join(self._shown(node) for node in doubtful)
         verified = self._call("verify nodes", self._program.verify, request=_quoted(reply.request), nodes=told)
         reply.removed = tuple(node.id for node in doubtful if node.id in set(verified.remove))
-        return [node for node in nodes if node.id not in reply.removed] or nodes
+        return [node for node in nodes if node.id not in reply.removed]
 
     def _answer(self, reply: TreeReply, nodes: Sequence[SelectedNode]) -> str:
-        told = "\n".join(self._shown(node) for node in nodes)
+        told = self._all_shown(reply, nodes)
         answered = self._call(
             "answer tree", self._program.answer, request=_quoted(reply.request), nodes=told, turns=self._shown_turns()
         )
@@ -281,6 +289,13 @@ class TreeConversation:
             told = tree_inputs(self._tree.tree, self._tree.schema)
             inputs |= {name: value for name, value in told.items() if name in known}
         return self._model.run(predictor, purpose=Purpose(stage), **inputs)
+
+    def _all_shown(self, reply: TreeReply, nodes: Sequence[SelectedNode], *, surroundings: bool = False) -> str:
+        """Nodes, a line each; and how many more there are, so that what is shown is not taken for all."""
+        lines = [self._shown(node, surroundings=surroundings) for node in nodes]
+        if rest := _not_shown(reply):
+            lines.append(quoted({"shown": len(nodes), "found_beside_these": rest}))
+        return "\n".join(lines)
 
     def _shown(self, node: SelectedNode, *, surroundings: bool = False) -> str:
         told: dict[str, Any] = {
@@ -343,6 +358,15 @@ def _outcome(reply: TreeReply) -> str:
     if reply.selection is None:
         return reply.answer
     return f"found {', '.join(reply.selection.ids[:SHOWN_NODES])}. {reply.answer}"
+
+
+def _most_shown(reply: TreeReply) -> int:
+    return CHANGED_NODES if reply.kind in _WRITES else SHOWN_NODES
+
+
+def _not_shown(reply: TreeReply) -> int:
+    """How many nodes were found beside those that a prompt shows."""
+    return 0 if reply.selection is None else max(0, len(reply.selection) - _most_shown(reply))
 
 
 def _below(node: Node) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -251,6 +252,41 @@ def test_what_was_committed_before_a_failure_is_known_to_later_turns(talk, trip,
         talk.request("drop day 3, and what is left?", confirm=True)
     assert trip.version == "v2"
     assert "committed v2" in talk.turns[-1]
+
+
+def test_what_a_prompt_does_not_show_is_counted_there_and_told(tmp_path, model):
+    stops = [{"type": "Stop", "id": f"s{number}", "fields": {"name": f"Stop {number}"}} for number in range(210)]
+    with open_memory(tmp_path / "m") as memory:
+        talk = TreeConversation(
+            memory.trees.create("long", {"type": "Line", "id": "l", "children": stops}), model=model.model, tenant="t"
+        )
+        model.route(("read", "how many stops", "//Stop"), ("delete", "drop all stops", "//Stop"))
+        model.answer("210.")
+        model.propose(*({"op": "delete", "id": f"s{number}"} for number in range(200)))
+        read, write = talk.request("how many stops are there? drop them all", confirm=False)
+    assert '"found_beside_these": 170' in model.heard[1][1]["nodes"]
+    assert read.troubles == ()
+    assert '"found_beside_these": 10' in model.heard[2][1]["nodes"]
+    assert write.troubles == ("10 more nodes are meant than the 200 that were looked at",)
+
+
+def test_if_every_node_is_doubtful_and_taken_out_nothing_is_changed(trip, model):
+    class Unsure:
+        """A tree whose nodes are all as likely as not."""
+
+        def __getattr__(self, name):
+            return getattr(trip, name)
+
+        def select(self, query):
+            found = trip.select(query)
+            return replace(found, found=tuple((id_, places, 0.5) for id_, places, _ in found.found))
+
+    talk = TreeConversation(Unsure(), model=model.model, tenant="default")
+    model.route(("delete", "drop dull places", "//POI"))
+    model.says["VerifyTreeNodes"].append({"remove": ["a1", "a2", "a3"]})
+    [reply] = talk.request("drop dull places", confirm=True)
+    assert (reply.removed, reply.commit, reply.calls) == (("a1", "a2", "a3"), None, 2)
+    assert reply.answer == "No node of the tree is meant, so nothing is changed."
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
+import threading
 
 import pytest
 
 from stitch import open_memory
 from stitch.testing.model import LoopbackProvider
+from stitch.testing.servers import Silence
 
 DAYS = [{"type": "Day", "id": "d1", "n": 1}, {"type": "Day", "id": "d2", "n": 2}]
 TRIP = {"type": "Plan", "id": "p", "children": DAYS}
@@ -118,3 +122,67 @@ def test_without_a_model_it_says_what_it_needs(run, trip):
     code, _, err = run("chat", "--tree", "trip", "--memory", "m")
     assert (code, "needs a language model" in err, "--model" in err) == (2, True, True)
     assert "Example:" in run("chat", "--help")[1]
+
+
+def test_at_a_terminal_ctrl_c_ends_a_turn_and_not_the_conversation(trip):
+    pty = pytest.importorskip("pty")
+    asked = threading.Event()
+
+    def thinking():
+        asked.set()
+        yield Silence()
+
+    replies = [routed("delete", "//Day[2]"), DELETE] * 2
+    with LoopbackProvider(script(replies), faults=thinking()) as server:
+        ours, theirs = pty.openpty()
+        where = ("--model", "scripted", "--base-url", server.url, "--memory", "m")
+        command = [sys.executable, "-m", "stitch", "chat", "--tree", "trip", *where]
+        with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=_owns_terminal) as chat:
+            os.close(theirs)
+            said = _Terminal(ours)
+            said.until("> ")
+            said.type("thinking\n")
+            assert asked.wait(60)
+            said.type("\x03")
+            said.until("stopped")
+            said.until("> ")
+            said.type("drop day 2\n")
+            said.until("commit this? [Y/n]: ")
+            said.type("n\n")
+            said.until("not committed")
+            said.until("> ")
+            said.type("drop day 2\n")
+            said.until("commit this? [Y/n]: ")
+            said.type("\x03")
+            said.until("stopped")
+            said.until("> ")
+            said.type("quit\n")
+            assert chat.wait(60) == 0
+        os.close(ours)
+    with open_memory("m") as memory:
+        assert memory.trees.open("trip").version == "v1"
+
+
+def _owns_terminal():
+    """Let the standard input of a new process be its terminal, which sends it Ctrl-C."""
+    import fcntl
+    import termios
+
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+class _Terminal:
+    """What a program says to a terminal, and what a person types there."""
+
+    def __init__(self, file):
+        self._file, self._said = file, ""
+
+    def until(self, text):
+        """Read up to a text; what stands behind it is read next."""
+        while text not in self._said:
+            self._said += os.read(self._file, 4096).decode()
+        self._said = self._said.partition(text)[2]
+
+    def type(self, text):
+        os.write(self._file, text.encode())
