@@ -142,11 +142,11 @@ class Trees:
         return self._versioned(log, branch)
 
     def names(self) -> list[str]:
-        """The names of all trees, in the order in which they were made."""
+        """The names of all trees as they were made; one of which something was erased stands where that was done."""
         return tree_names(self._ingestor.journal, self._tenant)
 
     def list(self) -> list[TreeSummary]:
-        """All trees, in the order in which they were made."""
+        """All trees, in the order of their `names`."""
         return [self.summary(name) for name in self.names()]
 
     def summary(self, name: str) -> TreeSummary:

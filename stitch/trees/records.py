@@ -35,7 +35,7 @@ def _tree_of(key: str) -> str:
 
 
 def tree_names(journal: Journal, tenant: str) -> list[str]:
-    """The names of a tenant's trees, in the order in which they were made."""
+    """The names of a tenant's trees as they were made; one of which something was erased, as that was done."""
     return list(dict.fromkeys(_tree_of(key) for key in journal.record_keys(tenant, kind=TREES)))
 
 
