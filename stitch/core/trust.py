@@ -68,7 +68,7 @@ _DOCUMENTS = frozenset({"document", "documents", "doc", "file", "page", "web", "
 _TOOL_WORDS = _TOOLS | frozenset(
     {"bash", "zsh", "sh", "cmd", "powershell", "console", "python", "jupyter", "repl", "runtime", "docker",
      "container", "http", "curl", "webhook", "mcp", "server", "plugin", "sql", "database", "db", "git", "grep",
-     "crawler", "scraper", "calculator", "compiler", "sensor", "exec", "execution", "result", "results",
+     "crawler", "scraper", "kernel", "calculator", "compiler", "sensor", "exec", "execution", "result", "results",
      "output", "outputs", "response", "observations", "log", "logs", "toolmessage", "toolresult",
      "toolresponse", "tooloutput", "functionmessage", "functionresponse", "functions"}
 )  # fmt: skip
@@ -77,7 +77,8 @@ _DOCUMENT_WORDS = _DOCUMENTS | frozenset(
     {"docs", "files", "pages", "website", "websites", "site", "url", "html", "pdf", "mail", "inbox", "rag",
      "retriever", "retrieval", "context", "passage", "passages", "chunk", "chunks", "snippet", "snippets",
      "searchresult", "google", "bing", "wikipedia", "wiki", "news", "article", "articles", "kb", "corpus",
-     "sources", "citation", "citations", "feed", "rss", "ocr", "reference", "references"}
+     "sources", "citation", "citations", "feed", "rss", "ocr", "reference", "references",
+     "external", "untrusted", "internet", "fetched", "clipboard", "memory", "memories", "recalled"}
 )  # fmt: skip
 _SPEAKERS = frozenset(
     {"agent", "assistant", "expert", "engineer", "developer", "programmer", "coder", "analyst", "scientist",

@@ -57,7 +57,11 @@ def kind_of(record: Mapping[str, Any]) -> str | None:
         )
     ):
         return "result"
-    if kind.startswith("tool-") and "toolCallId" in record and plain not in ("toolerror", "toolapprovalresponse"):
+    if (
+        kind.startswith("tool-")
+        and not {"toolCallId", "state"}.isdisjoint(record)
+        and plain not in ("toolerror", "toolapprovalresponse")
+    ):
         return "call"
     if plain.endswith(
         ("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool", "toolexecution", "functioncallcontent")
@@ -145,6 +149,9 @@ def has_parts(content: Any) -> bool:
 def document_of(part: Mapping[str, Any]) -> str | None:
     """The text of a document that stands in a message; None if the part is none, or holds no text."""
     source = part.get("source")
+    if part.get("type") == "search_result":
+        said = (part.get("title"), text_of(part.get("content")))
+        return "\n".join(text for text in said if isinstance(text, str) and text) or None
     if part.get("type") != "document" or not isinstance(source, Mapping):
         return None
     text = source.get("data") if source.get("type") == "text" else source.get("content")

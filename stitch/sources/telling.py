@@ -105,7 +105,8 @@ class Telling:
             self._before.append({**moment(self._first), **result})
 
     def _take_document(self, text: str, part: Mapping[str, Any]) -> None:
-        rest = {key: value for key, value in part.items() if key not in ("type", "source")}
+        given = ("type", "title", "content") if part.get("type") == "search_result" else ("type", "source")
+        rest = {key: value for key, value in part.items() if key not in given}
         metadata = {**self._row["metadata"], **rest}
         self._before.append({**moment(self._first), "role": "document", "content": text, "origin": Origin.DOCUMENT,
                              "metadata": metadata})  # fmt: skip

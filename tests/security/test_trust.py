@@ -19,13 +19,14 @@ TOOL_ROLES = (
     "CodeExecutor", "code_execution_result", "executor", "interpreter", "sandbox", "runtime", "docker", "browser",
     "computer", "api", "http", "api_response", "curl", "webhook", "mcp", "mcp_server", "server", "plugin", "sql",
     "database", "db", "git", "crawler", "scraper", "result", "results", "output", "command_output", "exec_result",
-    "log", "retrieval_tool", "calculator", "sensor", "file_system", "grep",
+    "kernel", "log", "retrieval_tool", "calculator", "sensor", "file_system", "grep",
 )  # fmt: skip
 DOCUMENT_ROLES = (
     "document", "Document", "documents", "doc", "docs", "file", "page", "web", "webpage", "web_page", "website",
     "WebSite", "site", "url", "html", "pdf", "email", "mail", "attachment", "rag", "RAG", "retriever", "Retriever",
     "retrieved", "retrieval", "context", "passage", "chunk", "snippet", "search", "search_results", "SearchResult",
     "web_search", "google", "bing", "wikipedia", "wiki", "news", "article", "knowledge", "knowledge_base", "kb",
+    "external", "untrusted", "memory", "recalled_memories", "clipboard",
     "corpus", "source", "sources", "citation", "feed", "rss", "ocr", "transcription_of_page", "inbox", "reference",
 )  # fmt: skip
 AGENT_ROLES = (
@@ -69,6 +70,10 @@ TOOL_MESSAGES = (
     {"source": "ToolExecutor", "content": TEXT, "type": "ToolCallExecutionEvent"},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": TEXT}]},
     {"role": "user", "content": [{"type": "document", "source": {"type": "text", "data": TEXT}}]},
+    {"role": "user", "content": [{"type": "search_result", "content": [{"type": "text", "text": TEXT}]}]},
+    {"role": "assistant", "parts": [{"type": "tool-find", "state": "output-available", "output": TEXT}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "web", "response": {"result": TEXT}}}]},
+    {"role": "model", "parts": [{"codeExecutionResult": {"outcome": "OK", "output": TEXT}}]},
     {"from": "gpt", "type": "tool_response", "value": TEXT},
     {"author": {"role": "tool", "name": "browser"}, "content": TEXT},
     {"author": {"role": "user", "name": "bash"}, "content": TEXT},

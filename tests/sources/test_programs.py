@@ -189,6 +189,17 @@ def test_a_document_in_a_message_is_a_document_and_the_user_is_the_user(tmp_path
     assert (asked.step.content, asked.step.whence()) == ("Sum it up", Origin.USER)
 
 
+def test_a_search_result_in_a_message_is_a_document_with_its_title(tmp_path):
+    part = {"type": "search_result", "source": "https://a.example/x", "title": "Ferries", "content": [
+        {"type": "text", "text": "At nine"}, {"type": "text", "text": "and at noon"}]}  # fmt: skip
+    said, asked = lines(tmp_path, {"role": "user", "content": [part, {"type": "text", "text": "When?"}]})
+    assert (said.step.content, said.step.whence()) == ("Ferries\nAt nine\nand at noon", Origin.DOCUMENT)
+    assert said.step.metadata["source"] == "https://a.example/x"
+    assert (asked.step.content, asked.step.whence()) == ("When?", Origin.USER)
+    (empty,) = lines(tmp_path, {"role": "user", "content": [{"type": "search_result"}, {"type": "text", "text": "Hi"}]})
+    assert empty.step.whence() is Origin.USER
+
+
 def test_what_an_agent_asks_its_helper_is_not_what_the_user_says(tmp_path):
     line = {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "Explore"}}
     own, helper = lines(tmp_path, {**line, "uuid": "a"}, {**line, "uuid": "b", "isSidechain": True})
