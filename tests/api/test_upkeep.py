@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory
+from stitch.api import listing
+from stitch.api.models import MOST_PAGE_CHARS
 from stitch.api.operations import OPERATIONS, ask, made
 from stitch.errors import InputError
 
@@ -38,8 +40,9 @@ def test_steps_are_read_page_by_page_as_the_memory_keeps_them(memory: Memory) ->
     assert asked(memory, "steps", trajectory="none").steps == ()
 
 
-def test_a_page_of_long_steps_ends_early(memory: Memory) -> None:
-    memory.add_many([Step(role="user", content=f"{n} " * 450_000) for n in range(8)], trajectory="long", wait=False)
+def test_a_page_of_long_steps_ends_early(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "MOST_PAGE_CHARS", MOST_PAGE_CHARS // 100)
+    memory.add_many([Step(role="user", content=f"{n} " * 4_500) for n in range(8)], trajectory="long")
     page = asked(memory, "steps", trajectory="long", limit=1000)
     assert 0 < len(page.steps) < 8
     assert page.next == str(page.steps[-1].position)

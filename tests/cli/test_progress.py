@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -48,10 +49,18 @@ def drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     return call
 
 
-@pytest.fixture
-def memory() -> None:
-    with open_memory("m") as opened:
+@pytest.fixture(scope="module")
+def long_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("long") / "m"
+    with open_memory(folder) as opened:
         opened.add_many([Step(role="user", content=f"Day {n}: a hotel.") for n in range(300)], trajectory="trip")
+    return folder
+
+
+@pytest.fixture
+def memory(long_memory: Path) -> None:
+    """A copy of its own, in the current folder."""
+    shutil.copytree(long_memory, "m")
 
 
 def test_ingest_tells_the_time_left_where_lines_can_be_counted(drawn: Drawn) -> None:
