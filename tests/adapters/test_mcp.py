@@ -363,6 +363,7 @@ def stdio(folder: Path) -> StdioServerParameters:
                                  env=environment)  # fmt: skip
 
 
+@pytest.mark.slow  # the example of the page does as much in the default run, in one session
 def test_over_stdio_what_was_remembered_is_there_the_next_time(tmp_path: Path) -> None:
     async def use(mode: Any, *, remember: bool) -> list[str]:
         async with Client(stdio(tmp_path / "m"), mode=mode) as client:

@@ -31,7 +31,7 @@ def test_stepwise_labels_of_a_trip_keep_to_four_calls() -> None:
     assert 3 <= cost["calls_per_step"] <= 4
 
 
-@pytest.mark.parametrize("form", ["json", "text"])
+@pytest.mark.parametrize("form", ["json", pytest.param("text", marks=pytest.mark.slow)])
 def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     steps = bench.came_steps()[:24]
     monkeypatch.setattr(bench, "came_steps", lambda: steps)

@@ -96,7 +96,9 @@ def test_what_cannot_be_followed_is_said(tmp_path):
         FileNames(tmp_path / "none" / "files", tenant="a").of(str(tmp_path / "file"))
 
 
-@pytest.mark.parametrize(("ending", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("ending", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_ctrl_c_and_sigterm_end_with_a_report_and_a_status_and_the_same_command_goes_on(
     tmp_path, begin, ending, status
 ):

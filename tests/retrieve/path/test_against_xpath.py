@@ -11,7 +11,7 @@ from stitch.trees import Node, Tree
 
 TYPES = ("A", "B", "C")
 WORDS = ("red", "green", "a red one", "blue")
-QUICK, FULL = 2_000, 20_000
+QUICK, FULL = 500, 20_000
 
 
 class NoWords:
@@ -177,7 +177,7 @@ def compare(cases, *, seed):
     return answered / cases
 
 
-def test_two_thousand_random_queries_find_what_xpath_finds():
+def test_hundreds_of_random_queries_find_what_xpath_finds():
     assert compare(QUICK, seed=7) > 0.2
 
 
