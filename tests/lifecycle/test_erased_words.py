@@ -60,6 +60,12 @@ def test_words_are_erased_that_no_remaining_step_says_in_any_form() -> None:
     assert ErasedWords("x y", []).without("x -") == ""
 
 
+def test_what_may_quote_erased_steps_has_all_words_of_what_they_alone_say_in_a_row() -> None:
+    words = ErasedWords("a lovely tune", ["a dog", "lovely", "tune"])
+    assert words.may_be_in("a tune so lovely")
+    assert not [text for text in ("a lovely day", "a tune", "lovely tune", "") if words.may_be_in(text)]
+
+
 FORMS = (
     "dying dies die lying lie skies sky hoping hope hop 7pm 12 12's straße strasse caf\u00e9 O\u2019Hara o'hara a new "
     "zorblatts Zorblatt john_karwick johnKarwick karwick responsibly responsibility news \u0130x ab-cd.ef"

@@ -127,8 +127,8 @@ def _mistakes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             return  # whoever asks whether it is true sees no difference; `True` in its place is tried
         case ast.Return(value=ast.expr()):
             yield "returned None", ast.Return(ast.Constant(None))
-        case ast.Call(func=ast.Name(id="min" | "max") | ast.Attribute(attr="minimum" | "maximum")):
-            return  # the order of what is compared says nothing
+        case ast.Call(func=ast.Name(id="min" | "max" | "suppress") | ast.Attribute(attr="minimum" | "maximum")):
+            return  # the order of what is compared or suppressed says nothing
         case ast.Call(args=[ast.expr() as one, ast.expr() as other, *_]):
             if ast.dump(one) == ast.dump(other) or any(isinstance(each, ast.Starred) for each in node.args):
                 return
