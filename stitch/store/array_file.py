@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
+import orjson
 
 from stitch.core.files import private
 
@@ -56,7 +57,7 @@ def load_arrays(file: Path, *, version: int) -> tuple[Any, Iterator[NDArray[Any]
         if crc32(data[_NUMBER_BYTES:]) != int.from_bytes(data[:_NUMBER_BYTES], "little"):
             return None
         start = 2 * _NUMBER_BYTES + int.from_bytes(data[_NUMBER_BYTES : 2 * _NUMBER_BYTES], "little")
-        head = json.loads(bytes(data[2 * _NUMBER_BYTES : start]))
+        head = orjson.loads(data[2 * _NUMBER_BYTES : start])
         if head["version"] != version:
             return None
         return head["names"], _arrays(data, start, head["arrays"])

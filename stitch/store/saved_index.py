@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from stitch.store.array_file import load_arrays, save_arrays
@@ -20,6 +23,19 @@ def load_index(file: Path) -> LabelIndex | None:
     """Read an index; None if there is none, or not one that this version wrote, or not as it was written."""
     loaded = load_arrays(file, version=_VERSION)
     try:
-        return None if loaded is None else LabelIndex.load(*loaded)
+        with _without_collecting():
+            return None if loaded is None else LabelIndex.load(*loaded)
     except (ValueError, KeyError, TypeError, StopIteration):
         return None
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Let no garbage be looked for: what is loaded is all kept, and looking takes longer than loading it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()

@@ -22,6 +22,9 @@ PROMISES = {
         "test_nothing_is_shared_where_the_settings_say_so",
         "test_another_process_backs_up_what_is_being_written",
         "test_nothing_of_another_tenant_or_trajectory_is_exported",
+        "test_use_in_a_fork_is_refused_and_touches_no_file",
+        "test_a_fork_that_closes_or_ends_takes_nothing_from_its_parent",
+        "test_a_fork_pool_that_adds_is_told_so_and_nothing_acknowledged_is_lost",
     ),
     "On a read-only disk": (
         "test_it_is_read_and_every_change_is_refused_in_one_line",
