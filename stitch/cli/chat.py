@@ -9,13 +9,14 @@ import click
 
 from stitch.console.options import memory_options, model_options, opened_memory
 from stitch.console.printing import one_line
-from stitch.errors import ConflictError, StitchError
+from stitch.errors import ConflictError, ReplyError, StitchError
 
 if TYPE_CHECKING:
     from stitch.artifacts import TreeReply, VersionedTree
 
 _ENDS = ("quit", "exit", "bye")
 _MOST_LINES = 20
+_SAY_AGAIN = "say it again, perhaps as several requests; if that is of no use, a larger model is needed"
 
 
 @click.command()
@@ -51,8 +52,8 @@ def command(context: click.Context, /, tree: str, yes: bool, **arguments: Any) -
                 talk.hear(request)
             except StitchError as error:
                 click.echo(f"stitch: {error.message}", err=True)
-                if error.hint:
-                    click.echo(f"  next: {error.hint}", err=True)
+                if hint := error.hint or (_SAY_AGAIN if isinstance(error, ReplyError) else ""):
+                    click.echo(f"  next: {hint}", err=True)
                 status = error.exit_code
                 talk.tree.reload()
             except (KeyboardInterrupt, click.Abort):

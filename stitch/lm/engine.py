@@ -207,7 +207,10 @@ class Engine:
             return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
         if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
             return ModelUnavailableError(f"model {name!r} refuses: {reason}", hint="set STITCH_MODEL_KEY")
-        return ModelUnavailableError(f"model {name!r} does not answer: {reason}")
+        return ModelUnavailableError(
+            f"model {name!r} does not answer: {reason}",
+            hint="see that its server runs and knows the model; --base-url names another server",
+        )
 
 
 class AsyncEngine:

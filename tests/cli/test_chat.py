@@ -78,6 +78,7 @@ def test_a_model_that_fails_ends_the_turn_and_not_the_conversation(chat):
     code, out, err = chat(["x", "which days?"], ["no json", routed("read", "//Day"), {"answer": "Two."}])
     assert (code, "Two." in out) == (6, True)
     assert err.startswith("stitch: ")
+    assert "next: say it again" in err
 
 
 def test_what_was_committed_before_a_failure_is_told_and_can_be_undone(chat):
