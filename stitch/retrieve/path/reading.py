@@ -79,11 +79,16 @@ class _Found(NamedTuple):
         return self.path if self.rooted or self.path.start == "here" else Path("here", self.path.steps)
 
     @property
+    def is_self(self) -> bool:
+        """Whether it is the node at hand, `.`, or a field of it."""
+        return self.path == Path("here", (Step("self", ANY),))
+
+    @property
     def operand(self) -> Field | FieldOf:
         """As a value: a name alone is the field of this name, a node is its text."""
         here = self.path.start == "here"
-        if here and self.field is not None and self.path.steps in ((), (Step("self", ANY),)):
-            return Field(self.field)
+        if self.is_self or (here and not self.path.steps):
+            return Field(TEXT_FIELD if self.field is None else self.field)
         if here and self.field is None and len(self.path.steps) == 1:
             step = self.path.steps[0]
             if step.axis == "child" and step.type != ANY and not step.brackets:
@@ -356,6 +361,8 @@ class SyntaxReader(Transformer[Token, Any]):
 
     def _alike(self, left: Any, how: Token, words: Token) -> Alike:
         target = _operand(left)
+        if isinstance(left, _Found) and left.is_self and left.field is None:
+            target = Field("node")
         if not isinstance(target, Field):
             raise self._refuse(f"{how} compares `node`, `own` or a field with a text", at=how)
         if not self._string(words).strip():
@@ -391,8 +398,8 @@ class SyntaxReader(Transformer[Token, Any]):
     def _counted(self, how: Token, found: _Found) -> Operand:
         path, field = found.below, found.field
         if how == "sum":
-            if field is None:
-                raise self._refuse("sum(..) takes a path to a field, such as `sum(/Option/@cost)`", at=how)
+            if field is None or not path.steps:
+                raise self._refuse("sum(..) takes a path to a field of nodes, such as `sum(/Option/@cost)`", at=how)
             return Total("sum", FieldOf(path, field))
         if field is not None:
             raise self._refuse(f"count(..) counts nodes, not the field {field!r}: `count(/X[@{field}])`", at=how)

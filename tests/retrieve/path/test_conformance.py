@@ -70,6 +70,7 @@ MEANS = {
     '//Day[3]/POI[1-node =~ "workshop"]': "p6 p7",
     '//Day[3]/POI[not(node ~= "workshop")]': "p6 p7",
     '//POI[node~="poster"]': "p4",
+    '//POI[. ~= "poster"]': "p4",
     '//Day[agg_max(POI[node =~ "poster"])]': "d2",
     '//Day[max(/POI[node ~= "poster"])]': "d2",
     '//Day[1-agg_max(/POI[node =~ "conference"])]': "d4 d3 d1",
@@ -246,6 +247,7 @@ WRONG = {
     '//Day[starts-with(@a, "x")]': (7, "no starts-with(..) here"),
     '//POI[text() = "x"]': (7, "@text is what a node says itself"),
     "count(//Day)": (1, "no count(..) here"),
+    "//Day[sum(@cost) > 3]": (7, "sum(/Option/@cost)"),
     '//Day[@x="abc]': (10, "not closed"),
     "//Day/@x": (1, "not the field 'x'"),
     "(//Day)[1]/A/@x": (1, "not the field 'x'"),
@@ -508,3 +510,9 @@ def test_the_readme_shows_the_rules_of_the_grammar():
     grammar = room.joinpath("grammar.lark").read_text(encoding="utf-8")
     rules = grammar[: grammar.index("\nAXIS")].strip()
     assert rules in room.joinpath("README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("query", ["//POI[. = 3]", "//POI[1-rating < .]", "//POI[@name in (., ../.)]"])
+def test_a_node_that_is_a_value_is_written_as_it_is_read(query):
+    read = parse_query(query)
+    assert parse_query(written(read)) == read
