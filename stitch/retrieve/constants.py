@@ -131,7 +131,7 @@ class Constants:
     """What it adds to be of the goal whose words lead those of all others."""
     runs_margin: float = _chosen(1.3, _RUNS)
     """A goal leads that has so many times what the next has."""
-    runs_goal_named: float = _chosen(0.5, _RUNS)
+    runs_goal_named: float = _chosen(0.8, _RUNS)
     """What it adds to be of a goal that names the identifiers of the question."""
     runs_goal_alike: float = _chosen(0.5, _RUNS)
     """What it adds to be of the goal whose best steps are most alike."""

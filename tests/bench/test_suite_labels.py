@@ -247,7 +247,8 @@ def test_the_commands_print_figures_and_nothing_else(tmp_path: Path, as_json: bo
     ):
         result = CliRunner().invoke(group, [*arguments, "--json"] if as_json else arguments)
         assert result.exit_code == 0, result.output
-        assert all(word in result.output for word in expected)
+        shown = result.output if as_json else result.output.replace(" ", "_")  # a table has words for names
+        assert all(word in shown for word in expected)
         if as_json:
             assert isinstance(json.loads(result.output), dict)
 

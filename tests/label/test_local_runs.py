@@ -380,5 +380,32 @@ def test_who_speaks_names_no_goal(text: str, name: str) -> None:
     assert goal_title(text) == name
 
 
+DESK = "Mara Voss writes that the lift in hall 3 stands still. It is FAC-2041."
+
+
+@pytest.mark.parametrize(
+    ("reported", "said", "opens"),
+    [
+        ("FAC-1990 is with the electricians.", DESK, True),
+        ("FAC-1990 is with the electricians.", DESK.replace("FAC-2041", "issue #2041"), True),
+        ("FAC-1990 is with the electricians.", DESK.replace("FAC-2041", "the one in hall 3"), False),
+        ("FAC-1990 is with the electricians.", "Mara Voss writes that FAC-1990 is urgent.", False),
+        ("Which one do you mean, please?", "I mean FAC-2041 of Mara Voss.", False),
+    ],
+    ids=["another", "a number sign", "none", "the same", "asked for"],
+)
+def test_a_user_who_brings_another_ticket_unasked_opens_a_goal(reported: str, said: str, opens: bool) -> None:
+    told = [
+        says("system", PROMPT),
+        says("user", "Ines Calder writes that the door of hall 1 is stuck. It is FAC-1990."),
+        calls("get_ticket", id="FAC-1990"),
+        answers("get_ticket", "FAC-1990: the door of hall 1 is stuck; nobody has it"),
+        says("assistant", reported),
+        says("user", said),
+    ]
+    first, second = (goals(label(told))[place] for place in (1, 5))
+    assert (first != second) == opens
+
+
 def test_what_is_counted_is_part_of_the_name() -> None:
     assert goal_title("Tell me how many files are in the directory /etc?") == "how many files are in the directory /etc"

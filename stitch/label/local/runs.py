@@ -63,6 +63,8 @@ _PLAIN = 0.7
 _LONG_STATEMENT_CHARS = 200
 _REST_OF_HANDLES, _REST_OF_STEMS = 0.15, 1.0
 """Added to what is known of a step, so that a single word of everyday says little and a single key much."""
+_KEY = re.compile(r"(?:[a-z]{2,}-|#)\d{2,}")
+"""What trackers of issues, tickets and orders number things with."""
 _TURNS = whole_words(
     r"""another (?:thing|question|task|issue|request|problem|ticket)|something else|one more (?:thing|question|task)
     |next (?:task|issue|bug|ticket|question|one)|new (?:task|issue|ticket|request|problem)
@@ -104,6 +106,8 @@ class Goal:
     begun: int = 0
     roles: list[str] = field(default_factory=list)
     steps: int = 0
+    asks: bool = False
+    """Whether its last words ask for an answer."""
 
 
 class Place(NamedTuple):
@@ -247,6 +251,8 @@ class RunTracker:
             return True
         if goal.waiting and goal.last_act != "submit":
             return False
+        if self._brings_a_ticket(turn, goal):
+            return True
         turned = _TURNS.search(turn.text[:_TURNING_CHARS].lower()) is not None
         if turn.kind != ASKS or not (turn.wants or turned) or NUDGES.match(turn.text.lower()) or turn.closes:
             return False
@@ -260,6 +266,12 @@ class RunTracker:
         if turned:
             return known < 0.3 and alike < 0.35
         return False
+
+    def _brings_a_ticket(self, turn: Turn, goal: Goal) -> bool:
+        """Whether a user who was not asked names tickets, orders, issues, of which none was named before."""
+        keys = [handle for handle in turn.handles if _KEY.fullmatch(handle)]
+        asked = goal.last != RESULT and goal.asks
+        return turn.kind == ASKS and bool(keys) and not asked and not any(map(self._df.get, keys))
 
     def _shares(self, turn: Turn) -> dict[int, tuple[float, float]]:
         """For each goal, which share of the known identifiers and of the words of a turn it knows."""
@@ -388,6 +400,7 @@ class RunTracker:
                 del goal.waiting[:1]
         else:
             goal.waiting = []
+            goal.asks = _ASKS.search(turn.text) is not None
             goal.closed = turn.closes or (goal.closed and turn.kind != ASKS)
         if step.id is not None:
             self._parents[step.id] = goal.number
