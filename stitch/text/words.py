@@ -15,6 +15,7 @@ MAX_READ_CHARS = 4_000
 """How much of a step is read word by word: what it is about shows in its beginning."""
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
+_JOINING = frozenset(".'\u2019")
 _local = threading.local()
 
 
@@ -38,6 +39,31 @@ def stem(word: str) -> str:
 
         stemmer = _local.stemmer = Stemmer.Stemmer("english", 0)  # without a cache: an erasure could not clear it
     return str(stemmer.stemWord(word.removesuffix("'s")))
+
+
+def says_stem(folded: str, stemmed: str) -> bool:
+    """Whether a text has a word of this stem: `stemmed in stems(text)`, without cutting the text into words.
+
+    Args:
+        folded: The text in lower case.
+        stemmed: As `stem` gives it.
+    """
+    # A stem is the beginning of its words but for its last letter ("happi"), and of "lying" it is "lie".
+    begins = stemmed[:1] if len(stemmed) == 3 and stemmed.endswith("ie") else stemmed[:-1] or stemmed
+    begins = begins.partition("'")[0]  # which may be written as another sign
+    place = folded.find(begins)
+    while place >= 0:
+        if _begins_word(folded, place) and (word := _WORD.match(folded, place)) is not None:
+            if stem(word[0].replace("\u2019", "'")) == stemmed:
+                return True
+            place = word.end() - 1
+        place = folded.find(begins, place + 1)
+    return False
+
+
+def _begins_word(folded: str, place: int) -> bool:
+    before = folded[place - 1 : place]
+    return not before.isalnum() and not (before in _JOINING and folded[max(0, place - 2) : place - 1].isalnum())
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ from stitch.text.forms import SentenceForm, sentence_form
 from stitch.text.languages import content_stems, content_words
 from stitch.text.phrases import noun_phrases
 from stitch.text.sentences import sentence_spans, sentences
-from stitch.text.words import fold_case, is_verb, singular
+from stitch.text.words import fold_case, is_verb, says_stem, singular, stems
 
 
 def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations():
@@ -106,3 +106,39 @@ def test_verbs_are_known_in_their_forms():
     assert is_verb("booking")
     assert not is_verb("found", base=True)
     assert is_verb("find", base=True)
+
+
+SAID = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "lying",
+                "dying",
+                "tied",
+                "lie's",
+                "happy",
+                "happiness",
+                "skies",
+                "sky",
+                "don’t",
+                "l'order",
+                "3.14",
+                "U.S.",
+                "a_b",
+                "n.o",
+                "running",
+                "rise",
+            ]
+        ),
+        st.text(alphabet="abeilnsty'.\u2019_ -\u00e9\u4e2d", max_size=8),
+    ),
+    max_size=12,
+)
+
+
+@given(SAID, SAID, st.sampled_from([" ", "", ".", "'", "_", ", "]))
+def test_whether_a_text_has_a_word_of_a_stem_is_told_without_cutting_it_into_words(said, others, between):
+    text = between.join(said)
+    found = set(stems(text))
+    for stemmed in found | set(stems(" ".join(others))) | {"lie", "die", "happi"}:
+        assert says_stem(text.lower(), stemmed) == (stemmed in found)

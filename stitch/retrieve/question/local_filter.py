@@ -287,18 +287,22 @@ def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, Set
 
 def _entity_types(question: Question, index: LabelSpace, constants: Constants) -> Iterator[tuple[str, str]]:
     """The classes of what is asked for: by its name, its head, and the form of the question, in this order."""
-    found = {name: fits for name, said in index.entity_types.items() if (fits := _fits(question, name, said))}
+    kind = _kind_called(question)
+    found = {
+        name: fits for name, said in index.entity_types.items() if (fits := _fits(question, name, said, kind=kind))
+    }
     order = sorted(found, key=lambda name: (found[name][0], name))
     for name in order[: constants.filter_entity_types]:
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]
 
 
-def _fits(question: Question, name: str, said: Sequence[str]) -> tuple[int, str] | None:
+def _fits(question: Question, name: str, said: Sequence[str], *, kind: str) -> tuple[int, str] | None:
     """How well a class fits what is asked for, 0 for best, and why; `said` are the stems of its name."""
     asked = question.asked_stems
     if name == question.kind:
         return 0, "what the question asks for is of this class"
-    if _is_another_name(name, said, question):
+    # Phone and contact number are called differently and are the same.
+    if (kind != question.kind and name == kind) or (kind in _CALLED and tuple(said) in _CALLED[kind]):
         return 0, "it is another name of what the question asks for"
     if question.kind in _COUNTED and said and said[-1] == _NUMBER:
         return None
@@ -311,10 +315,10 @@ def _fits(question: Question, name: str, said: Sequence[str]) -> tuple[int, str]
     return None
 
 
-def _is_another_name(name: str, said: Sequence[str], question: Question) -> bool:
-    """Whether a class and what is asked for are called differently and are the same: phone and contact number."""
-    kind = next((kind for kind, names in _CALLED.items() if tuple(question.asked_stems) in names), question.kind)
-    return (kind != question.kind and name == kind) or tuple(said) in _CALLED.get(kind, ())
+def _kind_called(question: Question) -> str:
+    """The class of what is asked for, where that is called by another of its names."""
+    asked = tuple(question.asked_stems)
+    return next((kind for kind, names in _CALLED.items() if asked in names), question.kind)
 
 
 def _named_alike(question: Question, said: Sequence[str]) -> tuple[int, str] | None:

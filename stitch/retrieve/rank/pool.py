@@ -93,11 +93,12 @@ def rank(pool: Pool, scorers: Mapping[str, Scorer], rule: RankingRule, *, k: int
         (one.snippet.trajectory, one.snippet.position, one.snippet.step, n) for n, one in enumerate(pool.candidates)
     ]
     best = [row[-1][-1] for row in sorted(zip(*totals, places, strict=True))[:k]]
+    parts = list(zip(*said.values(), strict=True)) if said else [()] * len(pool.candidates)
     return [
         ScoredSnippet(
             pool.candidates[n].snippet,
             pool.candidates[n].matched,
-            {name: numbers[n] for name, numbers in said.items()},
+            dict(zip(said, parts[n], strict=True)),
             -totals[-1][n],
         )
         for n in best
