@@ -72,7 +72,9 @@ class Settings(BaseModel):
     filter_by_kind: bool = False
     """Let a model choose in one call a kind of label, as in the paper, instead of in one call."""
     retriever: str = "intent"
-    """How to search: `intent` by labels and similarity; `dense`, `lexical` or `hybrid` by similarity alone."""
+    """How to search: `intent` by labels and similarity; `themes` by sentences that together cover a question, `auto` by
+    whichever of these two the question asks for (more evidence in few tokens, fewer words of each answer); `dense`,
+    `lexical` or `hybrid` by similarity alone."""
     statements: Literal["local", "model"] = "local"
     """Who says what steps assert, of which themes are made: this machine alone, or a language model, which reads what
     it has not read yet with each `flush`, some 24 steps a call, and names themes."""

@@ -69,6 +69,11 @@ def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
         assert len(context.ids) == 3
 
 
+def test_no_step_of_a_run_takes_more_than_its_share_of_a_small_budget() -> None:
+    small, large = (shorten([hit(1, LOG)], "the part 3 or 4?", budget_tokens=budget) for budget in (600, 4096))
+    assert len(small[0].snippet.resolved) < 4 * 600 / SHARE * 1.3 < len(large[0].snippet.resolved)
+
+
 def test_what_is_left_out_is_left_out_between_words_and_sentences_of_any_script() -> None:
     words = "incomprehensibilities " * 12 + "end. "
     text = what_matters(words * 20, ("end",), chars=600)

@@ -2,8 +2,8 @@
 
 A file that is listed, a page that is read, a traceback or an assistant's advice has thousands of characters, of which
 one line answers; shown whole, a few of them are the whole context. So no step takes more than its share of the budget,
-and the steps of runs, which are the longest, less the later they stand among the hits. The whole step is in the hit
-(`ScoredSnippet.snippet`).
+and those of runs, which are the longest, less than that, the later they stand among the hits. The whole step is in the
+hit (`ScoredSnippet.snippet`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stitch.text.languages import content_stems
 SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 280))
 """Up to which rank a step of a run is shown with how many characters; chosen on agent_runs."""
 SHARE = 6
-"""Any other step takes at most the sixth part of a budget; chosen by leaving sets out, see `bench/EXPERIMENTS.md`."""
+"""No step takes more than the sixth part of a budget; chosen by leaving sets out, see `bench/EXPERIMENTS.md`."""
 _CHARS_A_TOKEN = 4
 _SPARED = 1.3
 """What is so many times as long is not cut: little would be saved."""
@@ -59,7 +59,7 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
     for rank, hit in enumerate(ranked):
         chars, tail = budget_tokens * _CHARS_A_TOKEN // SHARE, 0
         if hit.snippet.trajectory in running:
-            chars, tail = next(chars for last, chars in SHOWN_CHARS if rank < last), _TAIL
+            chars, tail = min(chars, next(chars for last, chars in SHOWN_CHARS if rank < last)), _TAIL
         text = hit.snippet.resolved
         if len(text) <= chars * _SPARED:
             yield hit

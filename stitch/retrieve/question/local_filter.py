@@ -301,8 +301,7 @@ def _fits(question: Question, name: str, said: Sequence[str], *, kind: str) -> t
     asked = question.asked_stems
     if name == question.kind:
         return 0, "what the question asks for is of this class"
-    # Phone and contact number are called differently and are the same.
-    if (kind != question.kind and name == kind) or (kind in _CALLED and tuple(said) in _CALLED[kind]):
+    if _is_another_name(name, said, question, kind=kind):
         return 0, "it is another name of what the question asks for"
     if question.kind in _COUNTED and said and said[-1] == _NUMBER:
         return None
@@ -313,6 +312,11 @@ def _fits(question: Question, name: str, said: Sequence[str], *, kind: str) -> t
     if said and set(said) < set(asked):
         return 2, "the question asks for something of its kind"
     return None
+
+
+def _is_another_name(name: str, said: Sequence[str], question: Question, *, kind: str) -> bool:
+    """Whether a class and what is asked for are called differently and are the same: phone and contact number."""
+    return (kind != question.kind and name == kind) or (kind in _CALLED and tuple(said) in _CALLED[kind])
 
 
 def _kind_called(question: Question) -> str:
