@@ -41,6 +41,22 @@ def test_what_is_written_is_read_as_the_same_tree(form, parts):
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@given(given=st.text(st.characters(codec="utf-8") | st.sampled_from('{}#"\\ '), min_size=1, max_size=30))
+def test_an_id_comes_back_whatever_signs_it_has(form, given):
+    try:
+        tree = read_mapping({"type": "Plan", "id": given, "name": "x"})
+    except InputError:
+        return  # nothing that can be an id is left of it
+    assert read_text(write_tree(tree, form=form), form=form) == tree
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_long_id_of_braces_comes_back(form):
+    tree = Tree(Node("{#" * 256, "Plan", fields={"name": "x {#y}"}))
+    assert read_text(write_tree(tree, form=form), form=form) == tree
+
+
+@pytest.mark.parametrize("form", FORMATS)
 def test_awkward_values_come_back_and_the_format_is_told_from_the_text(form):
     for seed in range(40):
         tree = Tree(random_node(random.Random(seed)))
@@ -165,7 +181,9 @@ OUTSIDE = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
         ("yaml", "a: 1\n---\nb: 2", "several documents"),
         ("yaml", "just words", "is no mapping"),
         ("yaml", "a: \x00", "this is no YAML"),
+        ("yaml", "a: \ud800", "half of a character"),
         ("outline", "only words", "neither headings nor bullets"),
+        ("outline", "- a: b\n- c: d", "all bullets of this outline are fields"),
         ("outline", "- Plan:\n  - cost: 1\n  - cost: 2", "line 3 of the outline"),
         ("pdf", "", "no format 'pdf'"),
     ],

@@ -12,7 +12,7 @@
 `Type: name` is a node of a type that begins with a capital; `key: value` with a small letter is a field of what it
 stands below; anything else is a node of type `Item` (`Section` of a heading) that is called so. `/type: name` is a node
 and `@Field: value` a field whatever the letters. A value in double quotes is read as JSON reads it. `[ ]` and `[x]` are
-the field `done`. A paragraph is the field `text`.
+the field `done`. A paragraph is the field `text`. An id in double quotes is read as JSON reads it, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ NAME_FIELD, DONE_FIELD = "name", "done"
 
 _HEADING = re.compile(r"(#{1,6})\s(.*)")
 _BULLET = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])\s+(.*)")
-_ID = re.compile(r"\{#(?P<id>[^{}\n]{1,400})\}$")
+_ID = re.compile(r"\{#(?P<id>[^{}\n]{1,4000})\}$")
+_PLAIN_ID = re.compile(r'[^{}"\s](?:[^{}\n\r]*[^{}\s])?')
 _TASK = re.compile(r"\[(?P<mark>[ xX])\]\s+")
 _PAIR = re.compile(r"(?P<sign>[/@]?)(?P<key>[^\W\d][\w.-]*):(?:\s+(?P<value>.*)|\s*$)", re.DOTALL)
 _TAB_BLANKS = 4
@@ -133,7 +134,7 @@ def _ends(line: _Line, depth: int, *, is_heading: bool) -> bool:
 def _read_line(text: str, above: Said, *, is_heading: bool) -> Said | None:
     """The node of a line; None if it is a field of the node above."""
     found = _ID.search(text)
-    name = found["id"] if found else None
+    name = _value(found["id"]) if found else None
     text = text[: found.start()].rstrip() if found else text
     task = _TASK.match(text)
     text = text[task.end() :] if task else text
@@ -181,11 +182,18 @@ def write_outline(tree: Tree) -> str:
         fields = dict(node.fields)
         sign = "" if node.type[0].isupper() else "/"
         name = f" {_written(fields.pop(NAME_FIELD))}" if fields.get(NAME_FIELD) else ""
-        lines.append(f"{indent}- {sign}{node.type}:{name} {{#{node.id}}}")
+        lines.append(f"{indent}- {sign}{node.type}:{name} {{#{_written_id(node.id)}}}")
         for field, value in fields.items():
             lines.append(f"{indent}  - {'' if field[0].islower() else '@'}{field}: {_written(value)}")
         waiting.extend((child, depth + 1) for child in reversed(node.children))
     return "\n".join(lines) + "\n"
+
+
+def _written_id(name: str) -> str:
+    """An id as it can be read again: one that holds braces, or looks quoted, as JSON without braces."""
+    if _PLAIN_ID.fullmatch(name) and name.isprintable():
+        return name
+    return json.dumps(name).replace("{", "\\u007b").replace("}", "\\u007d")
 
 
 def _written(value: str) -> str:

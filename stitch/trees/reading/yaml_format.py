@@ -34,6 +34,8 @@ def read_yaml(text: str) -> Said:
         mark = error.problem_mark or error.context_mark
         where = f", line {mark.line + 1} column {mark.column + 1}" if mark else ""
         raise InputError(f"this is no YAML: {error.problem or error.context}{where}") from None
+    except UnicodeEncodeError:
+        raise InputError("this YAML is no text: it holds half of a character") from None
     except yaml.YAMLError as error:
         raise InputError(f"this is no YAML: {str(error).splitlines()[0]}") from None
     if isinstance(said, list):
